@@ -1,8 +1,8 @@
-//! A backup of many accounts while others write, restored into PostgreSQL and back into SQLite:
-//! time and peak memory of each command, and whether all rows are the same at the end.
+//! A backup of many accounts during concurrent writes, restored into PostgreSQL and back into
+//! SQLite: time and peak memory of each command, and whether all rows are unchanged at the end.
 //!
-//! Uses SQLite in the current directory, the PostgreSQL of `BELFRY_TEST_POSTGRES`, and the program
-//! `belfry` next to this one.
+//! Uses SQLite in the current directory, the PostgreSQL server in `BELFRY_TEST_POSTGRES`, and the
+//! `belfry` binary next to this one.
 
 use std::error::Error;
 use std::fs;
@@ -20,8 +20,8 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 use crate::fill;
-use crate::row;
-use crate::world::World;
+use crate::print_row;
+use crate::test_data::RulePool;
 
 const WRITERS: i64 = 64;
 
@@ -48,10 +48,10 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     );
     let acknowledged = writers.stop().await;
     written?;
-    row("writes acknowledged meanwhile", acknowledged, "writes");
-    row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
+    print_row("writes acknowledged meanwhile", acknowledged, "writes");
+    print_row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
     let size = megabytes(Path::new("from-sqlite"));
-    row("size of the backup", format_args!("{size:.0}"), "MB");
+    print_row("backup size", format_args!("{size:.0}"), "MB");
 
     let into_postgres = ["restore", "from-sqlite", "--database", &postgres];
     measure_command("restore into PostgreSQL", &into_postgres, || {})?;
@@ -60,13 +60,13 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     let into_sqlite = ["restore", "from-postgres", "--data", "moved"];
     measure_command("restore into SQLite", &into_sqlite, || {})?;
     measure_command("backup of the result", &["backup", "result", "--data", "moved"], || {})?;
-    row("tables that differ after both moves", differences()?, "tables (0 or less)");
+    print_row("tables that differ after both moves", count_changed_tables()?, "tables (0 or less)");
     Ok(())
 }
 
-/// Returns the number of tables whose rows are not those of the first backup. The audit trail has
-/// one event more for each command.
-fn differences() -> Result<usize, Box<dyn Error>> {
+/// Returns the number of tables whose rows differ from those of the first backup, without the audit
+/// trail, to which each command adds an event.
+fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
     let [first, last] =
         ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file), &Options::default()));
     let (first, last) = (first?, last?);
@@ -87,10 +87,10 @@ impl Writers {
         let database = Database::Sqlite("data/belfry.db".into());
         let store = Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await?;
         let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (world, next) = (Arc::new(World::new()), Arc::new(AtomicI64::new(0)));
+        let (pool, next) = (Arc::new(RulePool::new()), Arc::new(AtomicI64::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..WRITERS {
-            let (store, world, next) = (store.clone(), Arc::clone(&world), Arc::clone(&next));
+            let (store, pool, next) = (store.clone(), Arc::clone(&pool), Arc::clone(&next));
             let (stop, writes) = (Arc::clone(&stop), Arc::clone(&writes));
             tasks.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
@@ -98,7 +98,7 @@ impl Writers {
                     let number = next.fetch_add(7919, Ordering::Relaxed) % accounts;
                     let read = store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
-                    let document = SerializedDocument::new(world.document(seed));
+                    let document = SerializedDocument::new(pool.document(seed));
                     let saved = store.save_ruleset(&read.expect("a read succeeds"), document).await;
                     saved.expect("a write succeeds");
                     writes.fetch_add(1, Ordering::Relaxed);
@@ -108,7 +108,7 @@ impl Writers {
         Ok(Self { tasks, stop, writes })
     }
 
-    /// Stops them and returns the number of acknowledged writes.
+    /// Stops the clients and returns the number of acknowledged writes.
     async fn stop(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.tasks.join_all().await;
@@ -140,8 +140,8 @@ fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) ->
         child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut message)).transpose()?;
         return Err(io::Error::other(format!("belfry {}: {message}", arguments.join(" "))));
     }
-    row(name, format_args!("{time:.1}"), "s");
-    row(&format!("peak memory, {name}"), format_args!("{peak:.0}"), "MB (100 or less)");
+    print_row(name, format_args!("{time:.1}"), "s");
+    print_row(&format!("peak memory, {name}"), format_args!("{peak:.0}"), "MB (100 or less)");
     Ok(())
 }
 
@@ -153,7 +153,7 @@ fn peak_memory(process: u32) -> Option<f64> {
     Some(kibibytes * 1024.0 / 1e6)
 }
 
-/// Returns the size of a file; 0 if there is none.
+/// Returns the size of a file in MB; 0 if it does not exist.
 fn megabytes(file: &Path) -> f64 {
     let bytes = file.metadata().map_or(0, |file| file.len());
     f64::from(u32::try_from(bytes / 1_000_000).unwrap_or(u32::MAX))

@@ -11,13 +11,13 @@ use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls, Statement};
 
 use crate::process::cpu_seconds;
-use crate::{fill, median, row};
+use crate::{fill, median, print_row};
 
 /// Accounts with ten rules each.
 const ACCOUNTS: u32 = 10_000;
 /// Concurrent reads, and connections.
 const TASKS: u32 = 16;
-/// The number of rounds, of which the median is reported. Each measures both.
+/// The number of rounds, of which the median is reported. Each round measures both readers.
 const ROUNDS: u32 = 5;
 /// The length of a measurement.
 const LENGTH: Duration = Duration::from_secs(2);
@@ -66,19 +66,20 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     }
     let stores: Vec<_> = (0..TASKS).map(|_| Arc::new(store.clone())).collect();
 
-    let (mut of_store, mut of_bare) = (Vec::new(), Vec::new());
+    let (mut store_figures, mut bare_figures) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        of_store.push(read(&stores).await);
-        of_bare.push(read(&bare).await);
+        store_figures.push(read(&stores).await);
+        bare_figures.push(read(&bare).await);
     }
-    let ratio = median(of_store.iter().zip(&of_bare).map(|(one, other)| one.0 / other.0).collect());
-    for (name, figures) in [("store", of_store), ("bare select", of_bare)] {
+    let pairs = store_figures.iter().zip(&bare_figures);
+    let ratio = median(pairs.map(|(store, bare)| store.0 / bare.0).collect());
+    for (name, figures) in [("store", store_figures), ("bare select", bare_figures)] {
         let (rates, cpu): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
         let name = format!("cold read of 10 rules, {name}");
-        row(&name, format_args!("{:.0}", median(rates)), "reads/s");
-        row(&name, format_args!("{:.1}", median(cpu)), "µs CPU of the client per read");
+        print_row(&name, format_args!("{:.0}", median(rates)), "reads/s");
+        print_row(&name, format_args!("{:.1}", median(cpu)), "µs CPU of the client per read");
     }
-    row("cold read of 10 rules, store", format_args!("{ratio:.2}"), "times the bare select");
+    print_row("cold read of 10 rules, store", format_args!("{ratio:.2}"), "times the bare select");
     Ok(())
 }
 
@@ -92,7 +93,7 @@ async fn read<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
         let (reader, stop, reads) = (Arc::clone(reader), Arc::clone(&stop), Arc::clone(&reads));
         tasks.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                // Neighbouring reads are of distant accounts.
+                // Successive reads are of distant accounts.
                 let number = reads.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b1);
                 reader.read(i64::from(number % ACCOUNTS) + 1).await;
             }

@@ -1,4 +1,4 @@
-//! Throughput of the in-memory rate limit counters on one thread, and memory per key.
+//! Throughput of the in-memory rate-limit counters on one thread, and memory per key.
 
 use std::error::Error;
 use std::net::Ipv4Addr;
@@ -9,8 +9,8 @@ use belfry_core::limits::{Bucket, CountMode, Limit, LimitKey, Network};
 use belfry_limits::memory::MemoryCounters;
 use jiff::Timestamp;
 
+use crate::print_row;
 use crate::process::{resident_memory, thread_cpu_time};
-use crate::row;
 
 const CHECKS: u32 = 3_000_000;
 
@@ -33,10 +33,10 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
             check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
-        row(&name, format_args!("{new:.0}"), "new keys/s");
-        row(&name, format_args!("{known:.0}"), "checks/s of one limit");
-        row(&name, format_args!("{pairs:.0}"), "checks/s of two limits together");
-        row(&name, bytes, "bytes a key");
+        print_row(&name, format_args!("{new:.0}"), "new keys/s");
+        print_row(&name, format_args!("{known:.0}"), "checks/s of one limit");
+        print_row(&name, format_args!("{pairs:.0}"), "checks/s of two limits together");
+        print_row(&name, bytes, "bytes per key");
     }
     flood(&by_address);
     Ok(())
@@ -50,8 +50,8 @@ fn flood(limit: &Arc<Limit>) {
         let new = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
         if [0, 9].contains(&million) {
             let name = format!("room for 1,000,000 keys, million {} of a flood", million + 1);
-            row(&name, format_args!("{new:.0}"), "new keys/s");
-            row(&name, memory.keys().0, "keys held");
+            print_row(&name, format_args!("{new:.0}"), "new keys/s");
+            print_row(&name, memory.keys().0, "keys");
         }
     }
 }

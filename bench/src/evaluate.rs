@@ -20,8 +20,8 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use crate::fill;
-use crate::row;
-use crate::world::message;
+use crate::print_row;
+use crate::test_data::message;
 
 const MEMBERS: u32 = 10_000;
 const LENGTH: Duration = Duration::from_secs(3);
@@ -44,11 +44,11 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let rest = whole.saturating_sub(read + written);
     let name = format!("evaluate, {MEMBERS} members with 10 rules each");
     let ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e3);
-    row(&name, ms(whole), "ms");
-    row(&name, ms(read), "ms to parse the request");
-    row(&name, ms(written), "ms to serialise the response");
+    print_row(&name, ms(whole), "ms");
+    print_row(&name, ms(read), "ms to parse the request");
+    print_row(&name, ms(written), "ms to serialise the response");
     let share = rest.as_secs_f64() / whole.as_secs_f64() * 100.0;
-    row(&name, format_args!("{share:.0}"), "% of the time is not JSON");
+    print_row(&name, format_args!("{share:.0}"), "% of the time is not JSON");
     Ok(())
 }
 
@@ -86,7 +86,7 @@ async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Erro
     if status.is_success() { Ok(body) } else { Err(format!("{status}: {body:?}").into()) }
 }
 
-/// Returns the time of one run.
+/// Returns the mean time of one run.
 fn time<T>(mut run: impl FnMut() -> T) -> Duration {
     let (start, mut requests) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(1) {

@@ -17,9 +17,9 @@ use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
 use serde_json::{Value, json};
 
+use crate::print_row;
 use crate::process::resident_memory;
-use crate::row;
-use crate::world::{ROOM, World, message};
+use crate::test_data::{ROOM, RulePool, message};
 
 fn id(user: usize) -> String {
     format!("@user{user}:example.org")
@@ -50,15 +50,15 @@ fn time<T>(mut run: impl FnMut() -> T) -> Duration {
 }
 
 /// Prints and returns the time per item in nanoseconds.
-fn each(label: &str, time: Duration, items: usize) -> f64 {
+fn print_time_per_item(label: &str, time: Duration, items: usize) -> f64 {
     let nanos = time.as_secs_f64() * 1e9 / f64::from(u32::try_from(items).unwrap());
-    row(label, format_args!("{nanos:.1}"), "ns");
+    print_row(label, format_args!("{nanos:.1}"), "ns");
     nanos
 }
 
 /// Prints a ratio with its target.
-fn ratio(label: &str, ratio: f64, target: &str) {
-    row(label, format_args!("{ratio:.1}"), &format!("times ({target})"));
+fn print_ratio(label: &str, ratio: f64, target: &str) {
+    print_row(label, format_args!("{ratio:.1}"), &format!("times ({target})"));
 }
 
 /// Returns the output of a future that never waits.
@@ -79,14 +79,18 @@ pub(crate) struct Arguments {
 
 /// Prints the figures.
 pub(crate) fn measure(&Arguments { users: many }: &Arguments) {
-    let world = World::new();
+    let pool = RulePool::new();
     let json = message().to_string();
 
-    let ruma = measure_one_user(&world, &json);
-    let [few, many] = [10_000, many].map(|users| measure_room(&world, users, &json));
-    ratio("room of 10,000 members against ruma, per member", ruma / few, "100 or more");
-    ratio("large room against that of 10,000 members, per member", many / few, "3 or less");
-    globs();
+    let ruma = measure_one_user(&pool, &json);
+    let [few, many] = [10_000, many].map(|users| measure_room(&pool, users, &json));
+    print_ratio("room of 10,000 members against ruma, per member", ruma / few, "100 or more");
+    print_ratio(
+        "large room against the room of 10,000 members, per member",
+        many / few,
+        "3 or less",
+    );
+    measure_globs();
 }
 
 /// One user, for both evaluators.
@@ -99,8 +103,8 @@ struct SingleUser {
 }
 
 impl SingleUser {
-    fn new(world: &World, user: usize) -> Self {
-        let (id, name, document) = (id(user), name(user), world.document(user));
+    fn new(pool: &RulePool, user: usize) -> Self {
+        let (id, name, document) = (id(user), name(user), pool.document(user));
         let room = ROOM.try_into().unwrap();
         let me = id.as_str().try_into().unwrap();
         Self {
@@ -125,28 +129,29 @@ impl SingleUser {
     }
 }
 
-/// Measures evaluation for one user, and returns the time of ruma in nanoseconds.
-fn measure_one_user(world: &World, json: &str) -> f64 {
+/// Measures evaluation for one user, and returns ruma's time in nanoseconds.
+fn measure_one_user(pool: &RulePool, json: &str) -> f64 {
     let room = Room { member_count: Some(10_000), ..Room::default() };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
-    let users: Vec<SingleUser> = (0..16).map(|user| SingleUser::new(world, user)).collect();
+    let users: Vec<SingleUser> = (0..16).map(|user| SingleUser::new(pool, user)).collect();
     let event = parse(json);
     let mut next_user = users.iter().cycle();
     let ruma_time = time(|| {
         next_user.next().map(|user| poll_ready(user.theirs.get_actions(&raw, &user.context)))
     });
-    let ruma = each("ruma, get_actions, per user", ruma_time, 1);
+    let ruma = print_time_per_item("ruma, get_actions, per user", ruma_time, 1);
     let mut next_user = users.iter().cycle();
     let alone_time = time(|| {
         let event = parse(json);
         next_user.next().map(|user| user.notify(&event, &room))
     });
-    let alone = each("ours, one user alone from the raw event, per user", alone_time, 1);
-    ratio("one user alone against ruma", ruma / alone, "1 or more");
+    let alone =
+        print_time_per_item("ours, one user alone from the raw event, per user", alone_time, 1);
+    print_ratio("one user alone against ruma", ruma / alone, "1 or more");
     let mut next_user = users.iter().cycle();
     let parsed = time(|| next_user.next().map(|user| user.notify(&event, &room)));
-    each("ours, one user alone from the parsed event, per user", parsed, 1);
-    each("ours, parsing the raw event", time(|| parse(json)), 1);
+    print_time_per_item("ours, one user alone from the parsed event, per user", parsed, 1);
+    print_time_per_item("ours, parsing the raw event", time(|| parse(json)), 1);
     for user in &users {
         let members = user.members();
         let ours = members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
@@ -157,7 +162,7 @@ fn measure_one_user(world: &World, json: &str) -> f64 {
 }
 
 /// Measures a room with this number of members, and returns the time per member in nanoseconds.
-fn measure_room(world: &World, users: usize, json: &str) -> f64 {
+fn measure_room(pool: &RulePool, users: usize, json: &str) -> f64 {
     let name = |label: &str| format!("room of {users} members: {label}");
     let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
@@ -165,10 +170,10 @@ fn measure_room(world: &World, users: usize, json: &str) -> f64 {
     let before = resident_memory();
     let start = Instant::now();
     let rules: Vec<IndexedRules> =
-        (0..users).map(|user| IndexedRules::new([&world.document(user)])).collect();
-    each(&name("compiling, with documents, per user"), start.elapsed(), users);
+        (0..users).map(|user| IndexedRules::new([&pool.document(user)])).collect();
+    print_time_per_item(&name("compiling, with documents, per user"), start.elapsed(), users);
     let memory = resident_memory().saturating_sub(before) / users as u64;
-    row(&name("memory, per user with 10 rules"), memory, "bytes");
+    print_row(&name("memory, per user with 10 rules"), memory, "bytes");
 
     let list = || {
         ids.iter().zip(&names).zip(&rules).map(|((id, name), rules)| {
@@ -176,20 +181,34 @@ fn measure_room(world: &World, users: usize, json: &str) -> f64 {
             (id.as_str(), member, Some(rules))
         })
     };
-    each(&name("preparing the members, per member"), time(|| Members::new(list())), users);
+    print_time_per_item(
+        &name("preparing the members, per member"),
+        time(|| Members::new(list())),
+        users,
+    );
     let members = Members::new(list());
     let event = parse(json);
     let elapsed = time(|| members.evaluate(&parse(json), &room, &mut WorkBudget::default()));
-    let per_user = each(&name("evaluating the raw event for all, per member"), elapsed, users);
+    let per_user =
+        print_time_per_item(&name("evaluating the raw event for all, per member"), elapsed, users);
     let common = parse(&json.replace("word17", "word0"));
     let elapsed = time(|| members.evaluate(&common, &room, &mut WorkBudget::default()));
-    each(&name("the same when a fifth of the members match a keyword"), elapsed, users);
+    print_time_per_item(
+        &name("the same when a fifth of the members match a keyword"),
+        elapsed,
+        users,
+    );
     let elapsed = time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
-    each(&name("the same with members grouped by result, per member"), elapsed, users);
+    print_time_per_item(
+        &name("the same with members grouped by result, per member"),
+        elapsed,
+        users,
+    );
     per_user
 }
 
-fn globs() {
+/// Measures patterns that are expensive to match.
+fn measure_globs() {
     let text = Text::new(&"a".repeat(64 * 1024));
     let spaced = Text::new(&("a ".repeat(32 * 1024) + "a"));
     for (label, glob, text) in [
@@ -204,7 +223,7 @@ fn globs() {
     ] {
         let pattern = GlobPattern::new(&glob);
         let bytes = glob.len() + text.lowered().len();
-        each(
+        print_time_per_item(
             &format!("glob {label} on 64 KiB, per byte"),
             time(|| pattern.matches_word(text, &Work::unlimited())),
             bytes,

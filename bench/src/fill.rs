@@ -19,7 +19,7 @@ use clap::Args;
 use jiff::Timestamp;
 use tokio::task::JoinSet;
 
-use crate::world::World;
+use crate::test_data::RulePool;
 
 /// Number of concurrent tasks: enough for large group commits.
 const TASKS: i64 = 256;
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     /// Give each account ten rules
     #[arg(long)]
     pub(crate) rules: bool,
-    /// Add them to this PostgreSQL
+    /// Add the accounts to this PostgreSQL database
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<SecretUrl>,
 }
@@ -45,7 +45,7 @@ pub(crate) async fn fill(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Adds the accounts to the database of the arguments, or to `data/belfry.db`.
+/// Adds the accounts to the PostgreSQL database in the arguments, or else to `data/belfry.db`.
 pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let (now, accounts, rules) = (Timestamp::UNIX_EPOCH, arguments.accounts, arguments.rules);
     let sqlite = || Database::Sqlite("data/belfry.db".into());
@@ -55,17 +55,17 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_first_party_app(&app(now)).await?;
     let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::AccountAdd).into());
-    let world = Arc::new(World::new());
+    let pool = Arc::new(RulePool::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {
-        let (store, world, events) = (Arc::clone(&store), Arc::clone(&world), Arc::clone(&events));
+        let (store, pool, events) = (Arc::clone(&store), Arc::clone(&pool), Arc::clone(&events));
         tasks.spawn(async move {
             for number in (task..accounts).step_by(usize::try_from(TASKS).unwrap_or(1)) {
                 store.add_account(&events, &account(number, now)).await?;
                 store.add_token(&events, &token(number, now)).await?;
                 if rules {
                     let read = store.rulesets_for_update(number + 1, now).await?;
-                    let document = world.document(usize::try_from(number).unwrap_or(0));
+                    let document = pool.document(usize::try_from(number).unwrap_or(0));
                     store.save_ruleset(&read, SerializedDocument::new(document)).await?;
                 }
             }
@@ -75,12 +75,12 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     for outcome in tasks.join_all().await {
         outcome?;
     }
-    // Otherwise sweeps would delete them during a measurement.
+    // Sweeps would otherwise delete the audit events during a measurement.
     while store.delete_audit_events_before(Timestamp::MAX, 10_000).await? > 0 {}
     Ok(())
 }
 
-/// Returns the app of all tokens.
+/// Returns the app that all tokens belong to.
 pub(crate) fn app(now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: "Bench".to_owned(),

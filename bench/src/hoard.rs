@@ -1,4 +1,4 @@
-//! Gives an account as many grants, tokens and sessions as it may hold.
+//! Gives an account as many grants, tokens and sessions as it may have.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ const GRANTS: i64 = 500;
 const TOKENS: i64 = 100;
 const SESSIONS: i64 = 49;
 
-/// Options of `hoard`: the account that gets the rows.
+/// The account that gets the grants, tokens and sessions.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
     /// Name of an account in data/belfry.db
     name: String,
 }
 
-/// Adds an app for each grant.
+/// Adds the grants, each for a new app, with their tokens, and the sessions.
 pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = SystemClock.now();
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
@@ -73,7 +73,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns an app with a long name full of characters that HTML writes as several.
+/// Returns an app with a long name full of characters that are escaped in HTML.
 fn app(id: i64, now: Timestamp) -> StoredApp {
     let details = AppDetails {
         name: format!("{}{id:03}", "&".repeat(57)),

@@ -12,32 +12,32 @@ mod fill;
 mod hoard;
 mod process;
 mod store;
-mod world;
+mod test_data;
 
 use std::error::Error;
 
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-/// The allocator of Belfry.
+/// The allocator that Belfry uses as well.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
 enum Part {
-    /// Measure backup and restore with the program `belfry` next to this one, SQLite in this
+    /// Measure backup and restore with the `belfry` binary next to this one, SQLite in this
     /// directory and the PostgreSQL server in the variable `BELFRY_TEST_POSTGRES`
     Backup(backup::Arguments),
     /// Measure uncached reads on the PostgreSQL server in the variable `BELFRY_TEST_POSTGRES`
     Cold,
-    /// Measure the rate limit counters in memory
+    /// Measure the rate-limit counters in memory
     Counters,
     /// Add 10,000 accounts with rules to data/belfry.db and measure an evaluation for them
     Evaluate,
     /// Add accounts with an access token each to data/belfry.db or to PostgreSQL
     Fill(fill::Arguments),
-    /// Give an account as many grants, tokens and sessions as it may hold
+    /// Give an account as many grants, tokens and sessions as it may have
     Hoard(hoard::Arguments),
     /// Measure durable writes on SQLite in this directory, and on the PostgreSQL server in
     /// the variable `BELFRY_TEST_POSTGRES`
@@ -64,11 +64,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Prints a result.
-fn row(name: &str, value: impl std::fmt::Display, unit: &str) {
+fn print_row(name: &str, value: impl std::fmt::Display, unit: &str) {
     println!("{name}\t{value}\t{unit}");
 }
 
-/// Returns the median; of an even number of values the greater one.
+/// Returns the median; for an even number of values, the greater of the two middle ones.
 fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures[figures.len() / 2]

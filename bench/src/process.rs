@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-/// Returns the CPU time of this process in seconds, without that of a PostgreSQL server.
+/// Returns the CPU time of this process in seconds. That of a PostgreSQL server is not included.
 pub(crate) fn cpu_seconds() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();

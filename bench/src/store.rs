@@ -1,4 +1,4 @@
-//! Durable writes of the store per second, and CPU time per write, with 1, 16 and 64 tasks.
+//! Durable store writes per second, and CPU time per write, with 1, 16 and 64 tasks.
 //!
 //! Measures SQLite in the current directory and, if `BELFRY_TEST_POSTGRES` is set, PostgreSQL. A
 //! write adds a token, like the token endpoint.
@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 
 use crate::fill::app;
 use crate::process::cpu_seconds;
-use crate::{median, row};
+use crate::{median, print_row};
 
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 16, 64];
@@ -70,9 +70,9 @@ async fn measure_one(
     for (tasks, figures) in TASKS.into_iter().zip(figures) {
         let name = format!("{name}, {tasks} concurrent tasks");
         let [rate, cpu, ratio] = figures.map(median);
-        row(&name, format_args!("{rate:.0}"), "durable writes/s");
-        row(&name, format_args!("{cpu:.1}"), "µs CPU of Belfry per write");
-        row(&name, format_args!("{ratio:.1}"), "times one task");
+        print_row(&name, format_args!("{rate:.0}"), "durable writes/s");
+        print_row(&name, format_args!("{cpu:.1}"), "µs CPU of Belfry per write");
+        print_row(&name, format_args!("{ratio:.1}"), "times one task");
     }
     Ok(())
 }

@@ -118,14 +118,14 @@ pub struct AuditEntry {
 
 wire_enum! {
     /// Origin of an event.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
-        /// A request from an app or another API client. All counted events have this origin.
+        /// A request from an app or another API client.
         Client = "client",
         /// A browser request from one of this server's pages.
         Page = "page",
         /// A command that the operator ran.
-        CommandLine = "command line",
+        CommandLine = "command-line",
         /// The server itself, at a scheduled time.
         Server = "server",
     }
@@ -162,6 +162,15 @@ impl Events {
     pub fn and(mut self, entry: AuditEntry) -> Self {
         self.0.push(entry);
         self
+    }
+
+    /// Returns an event of a different kind with the time, origin and client of the first.
+    pub fn derive(&self, kind: AuditKind, detail: &str) -> Self {
+        let derived = |entry: &AuditEntry| {
+            let detail = Some(detail.to_owned());
+            AuditEntry { kind, detail, ..entry.clone() }
+        };
+        Self(self.0.iter().take(1).map(derived).collect())
     }
 
     /// Returns the events in order.

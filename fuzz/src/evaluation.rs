@@ -1,5 +1,5 @@
 //! Fuzz target for push rule evaluation: no input causes a panic, and the evaluation for one user,
-//! the explanation and the rule index have the same result.
+//! the explanation and the rule index agree.
 //!
 //! An input is text, so that people can read and write it:
 //!
@@ -41,7 +41,7 @@ pub fn check(input: &[u8]) {
     let mut next = || lines.next().unwrap_or_default();
     let (me, event, room, tag) = (next(), next(), next(), next());
     let rules: Vec<&str> = lines.collect();
-    // Other users have other IDs, and may have the same rules.
+    // Other users have different ids, and may have the same rules.
     let (neighbour, other) = (format!("{me}r"), format!("{me}s"));
     let all = [(me, documents(&rules)), (&neighbour, documents(rules.iter().step_by(2)))];
 
@@ -81,7 +81,7 @@ pub fn check(input: &[u8]) {
     check_response(&indexed, &many, &people);
 }
 
-/// Parses the JSON of an event, or makes a message with that text.
+/// Parses the JSON of an event, or else creates a message with this text.
 fn parse_event(text: &str) -> Value {
     let event = json::parse(text.as_bytes()).ok().filter(Value::is_object);
     if let Some(event) = &event {
@@ -95,7 +95,7 @@ fn parse_event(text: &str) -> Value {
     })
 }
 
-/// Returns the request, with as much of the room and the profile tag as is valid.
+/// Returns an explain request with the room and the profile tag, as far as they are valid.
 fn explain_request(
     event: &Value,
     room: &str,
@@ -141,7 +141,7 @@ fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
     documents
 }
 
-/// Applies a `PUT`; `None` if the path is not that of a rule.
+/// Applies a `PUT`; returns `None` if the path does not name a rule.
 fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
     let path = RulePath::read(path).ok()?;
     let change = match path {
@@ -158,7 +158,7 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
     }))
 }
 
-/// Returns the evaluation for one user, compared with the steps of its explanation.
+/// Returns the evaluation for one user, after comparing it with the steps of the explanation.
 fn evaluate_alone<'a>(
     rules: &'a UserRules<'_>,
     request: &ExplainRequest,
@@ -181,7 +181,7 @@ fn room_members<'a>(
     Members::new(people.map(|((id, member), rules)| (*id, *member, rules.as_ref())))
 }
 
-/// Checks that the index has the same results as each user alone.
+/// Checks that the index has the same result for each user as the evaluation for that user alone.
 fn check_index(
     rules: &[Option<IndexedRules>],
     request: &EvaluateRequest,

@@ -1,5 +1,5 @@
-//! Fuzz target: lines of an account file. An accepted line is valid everywhere else: the name at
-//! sign-up, the hash at sign-in, the rules in the API and the database.
+//! Fuzz target for account files: an accepted line is valid everywhere else, the name at sign-up,
+//! the hash at sign-in, and the rules in the API and the database.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub fn check(input: &[u8]) {
         match file.read(line) {
             Ok(Some(account)) => {
                 check_account(&account);
-                assert!(!names.contains(&account.name), "two accounts have the name");
+                assert!(!names.contains(&account.name), "two accounts have the same name");
                 names.push(account.name);
             }
             Ok(None) => {}

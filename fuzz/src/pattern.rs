@@ -1,4 +1,4 @@
-//! Fuzz target for globs: a glob matches by its definition.
+//! Fuzz target for globs: a glob matches what the definition says.
 //!
 //! An input is a glob and, on the lines below it, the text to match.
 
@@ -29,21 +29,21 @@ pub fn check(input: &[u8]) {
     if glob.len() > MAX_GLOB || text.len() > MAX_TEXT || wild > MAX_WILDCARDS {
         return;
     }
-    let ends = ends(&glob, &text, |at| at == 0);
+    let ends = match_ends(&glob, &text, |at| at == 0);
     assert_eq!(whole, ends[text.len()], "{glob:?} on the whole of {text:?}");
     let is_boundary =
         |c: Option<&char>| c.is_none_or(|c| !(c.is_ascii_alphanumeric() || *c == '_'));
     let starts = |at: usize| at == 0 || is_boundary(text.get(at - 1));
-    let ends = self::ends(&glob, &text, starts);
+    let ends = match_ends(&glob, &text, starts);
     // The empty pattern matches only the empty text.
     let expected = (0..=text.len()).any(|at| ends[at] && is_boundary(text.get(at)))
         && (!glob.is_empty() || text.is_empty());
     assert_eq!(word, expected, "{glob:?} in a word of {text:?}");
 }
 
-/// For each position of the text, whether a match that started at an allowed position can end
-/// there.
-fn ends(glob: &[char], text: &[char], starts: impl Fn(usize) -> bool) -> Vec<bool> {
+/// Returns, for each position in the text, whether a match that started at an allowed position can
+/// end there.
+fn match_ends(glob: &[char], text: &[char], starts: impl Fn(usize) -> bool) -> Vec<bool> {
     let mut reached: Vec<bool> = (0..=text.len()).map(starts).collect();
     for part in glob {
         let before = reached.clone();

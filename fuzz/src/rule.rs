@@ -46,7 +46,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// Accepted changes leave documents that can be stored, exported and imported.
+/// Checks that accepted changes result in documents that can be stored, exported and imported.
 fn check_changes(changes: &RuleChanges) {
     let mut documents = Documents::default();
     if changes.apply(&mut documents).is_err() {

@@ -1,4 +1,4 @@
-//! Runs the seeds of each fuzz target, which include the inputs that failed once.
+//! Runs the seeds of each fuzz target, which include inputs that once failed.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 fn run_seeds(target: &str, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut count = 0;
-    for entry in fs::read_dir(&folder).expect("the target has a folder of seeds") {
+    for entry in fs::read_dir(&folder).expect("the target has a folder with seeds") {
         let path = entry.expect("the folder is readable").path();
         // Shown if the seed fails.
         println!("{}", path.display());
@@ -18,7 +18,7 @@ fn run_seeds(target: &str, check: fn(&[u8])) {
 }
 
 #[test]
-fn all_ways_of_evaluation_have_the_same_result() {
+fn all_evaluators_have_the_same_result() {
     run_seeds("evaluation", belfry_fuzz::evaluation::check);
 }
 

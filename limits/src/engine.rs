@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::memory::MemoryCounters;
-use super::redis::{Counted, RedisCounters, Reservation, WindowState};
+use super::redis::{CountResult, RedisCounters, Reservation, WindowState};
 use crate::metrics::{RedisMetrics, families};
 
 /// An engine that counts requests. It never fails: when Redis is unavailable, it counts locally.
@@ -53,7 +53,7 @@ impl Engine {
             return rejection;
         }
         let sent = Instant::now();
-        let Counted { states, reservation } = redis.count(mode, buckets).await;
+        let CountResult { states, reservation } = redis.count(mode, buckets).await;
         if states.iter().all(Option::is_none) {
             self.local_decisions.fetch_add(1, Ordering::Relaxed);
             let decision = self.local.check(mode, buckets, now);
@@ -75,8 +75,8 @@ impl Engine {
         decision
     }
 
-    /// Decides about a request of which Redis has counted some buckets, because a shard of a
-    /// cluster is unavailable: the others are counted locally.
+    /// Decides about a request while a cluster shard is unavailable: Redis has counted the buckets
+    /// of the other shards, and the rest are counted locally.
     async fn check_divided(
         &self,
         mode: CountMode,
@@ -94,7 +94,7 @@ impl Engine {
         let (shared_buckets, local_buckets) = (pick(&shared), pick(&local));
         let states: Vec<WindowState> = states.iter().copied().flatten().collect();
         let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
-        // A request that is rejected elsewhere is counted nowhere.
+        // A request that either side rejects is counted by neither.
         let mode_if = |is_admitted: bool| match mode {
             CountMode::Check if !is_admitted => CountMode::Peek,
             _ => mode,
@@ -111,7 +111,7 @@ impl Engine {
         decision
     }
 
-    /// Counts a reserved request for good if it is admitted, and releases it if not.
+    /// Confirms the reservation of an admitted request, and releases that of a rejected one.
     async fn settle(
         &self,
         reservation: Reservation,
@@ -120,10 +120,11 @@ impl Engine {
         now: UnixMicros,
     ) {
         if decision.is_admitted() {
-            return reservation.keep();
+            return reservation.confirm();
         }
         reservation.release().await;
-        // Meanwhile another request may have found a limit exhausted by this one.
+        // Meanwhile this reservation may have exhausted a limit for another request, whose
+        // rejection was stored locally.
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
             let bucket = std::slice::from_ref(bucket);
             if status.admitted && self.local.known_rejection(bucket, now.into()).is_some() {
@@ -132,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// Stores the counts that Redis reported.
+    /// Stores the counts from Redis in process memory.
     fn record(
         &self,
         mode: CountMode,
@@ -141,7 +142,7 @@ impl Engine {
         now: UnixMicros,
     ) {
         if mode == CountMode::Refund {
-            // Recording ignores counts that are smaller than the stored one.
+            // Not recorded, because recording ignores counts below the stored one.
             self.local.check(mode, buckets, now.into());
         } else {
             self.local.record(buckets, decision, now);
@@ -207,9 +208,9 @@ fn windows<'a>(
 /// The state of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineState {
-    /// The current place of the counters.
+    /// The current location of the counters.
     pub status: EngineStatus,
-    /// The number of keys in the memory of this process.
+    /// The number of keys in process memory.
     pub keys: usize,
     /// The number of keys that were evicted before their window ended, for lack of space.
     pub evicted: u64,
@@ -217,7 +218,7 @@ pub struct EngineState {
     pub local_decisions: u64,
 }
 
-/// The place of the counters.
+/// The location of the counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineStatus {
     /// In this process, as configured.
@@ -226,9 +227,9 @@ pub enum EngineStatus {
     Redis,
     /// In Redis, except for the keys of unavailable cluster shards.
     RedisDegraded {
-        /// The addresses of their primaries.
+        /// The addresses of the unavailable primaries.
         unavailable: Vec<String>,
-        /// The number of all shards.
+        /// The total number of primaries.
         servers: usize,
     },
     /// In this process, because Redis is unavailable.

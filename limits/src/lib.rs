@@ -1,4 +1,4 @@
-//! Counters of rate limits, in process memory and in Redis.
+//! Rate-limit counters, in process memory and in Redis.
 
 mod engine;
 pub mod memory;

@@ -41,7 +41,7 @@ impl MemoryCounters {
     }
 
     /// Decides about a request and stores the new counts.
-    #[expect(clippy::must_use_candidate, reason = "a charge is made for its effect")]
+    #[expect(clippy::must_use_candidate, reason = "a charge ignores the decision")]
     pub fn check(
         &self,
         mode: CountMode,
@@ -133,8 +133,8 @@ impl MemoryCounters {
         self.seed.hash_one((bucket.limit.name(), &bucket.key))
     }
 
-    /// Returns the shard of a hash. Tables use the lowest and the highest bits of the hash, so
-    /// shards use bits in between.
+    /// Returns the index of a hash's shard. The tables use the lowest and highest bits of a hash, so
+    /// the index uses bits in between.
     fn index(&self, hash: u64) -> usize {
         usize::try_from((hash >> 40) & (self.shards.len() as u64 - 1)).unwrap_or_default()
     }

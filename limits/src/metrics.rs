@@ -8,11 +8,11 @@ use belfry_runtime::metrics::{Counter, Histogram};
 /// Metrics of the requests to Redis.
 #[derive(Debug)]
 pub struct RedisMetrics {
-    /// Time until a response.
+    /// Response times.
     pub durations: Histogram,
     /// Requests without a response in time.
     pub timeouts: Counter,
-    /// Requests with an error as response, or on a broken connection.
+    /// Requests that failed with an error response or a broken connection.
     pub errors: Counter,
 }
 

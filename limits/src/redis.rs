@@ -1,4 +1,4 @@
-//! Counters that all nodes share, in Redis or Valkey, by the clock of that server.
+//! Counters that all nodes share, in Redis or Valkey, with windows timed by that server's clock.
 //!
 //! One run of a script decides about all limits of a request. In a cluster, the limits of one
 //! subject are in one slot. A request with several subjects runs the script once for each slot
@@ -8,7 +8,7 @@
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
 //! row; it is probed every few seconds, so an outage is noticed without requests. From then on
 //! requests are counted locally without waiting, while a task reconnects. In a cluster this applies
-//! to each shard on its own. No request is rejected because Redis is unavailable, and limits still
+//! to each shard separately. No request is rejected because Redis is unavailable, and limits still
 //! apply: each node admits at most the limit. Local counts are not written back, but a key that was
 //! exhausted locally remains so until its window ends.
 //!
@@ -46,8 +46,8 @@ use self::script::{ScriptMode, ScriptRun};
 use self::topology::{Servers, Topology, group};
 use crate::metrics::RedisMetrics;
 
-/// Returns the server at a `rediss://…` URL whose certificate must be issued by an authority in
-/// this PEM file, instead of one that the operating system trusts.
+/// Returns the connection settings for a `rediss://…` URL whose server needs a certificate from an
+/// authority in this PEM file, instead of one that the operating system trusts.
 ///
 /// # Errors
 /// When the URL is invalid or the file cannot be used.
@@ -73,24 +73,24 @@ pub struct RedisCounters {
     refresh_task: Task,
 }
 
-/// The count of a request.
+/// The result of counting a request.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub(super) struct CountResult {
     /// The window of each bucket before the request; `None` where Redis is unavailable.
     pub(super) states: Vec<Option<WindowState>>,
-    /// A request that must be kept if it is admitted and released if not.
+    /// To be confirmed if the request is admitted, and released otherwise.
     pub(super) reservation: Option<Reservation>,
 }
 
 impl RedisCounters {
-    /// Connects to a server, or to the cluster of which these are nodes. A request waits for a
-    /// response for at most `timeout`. All keys begin with `prefix`, which contains no brace.
+    /// Connects to a server, or to the cluster that these nodes are part of. A request waits for a
+    /// response for at most `timeout`. All keys begin with `prefix`, which must not contain a brace.
     ///
     /// An unreachable server is not an error: a task reconnects until this value is dropped.
     pub async fn connect(addresses: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
         let servers = Arc::new(Servers::new(addresses, prefix, timeout));
         servers.update_first().await;
-        servers.settle(Instant::now() + CONNECT_TIMEOUT + timeout).await;
+        servers.wait_for_connections(Instant::now() + CONNECT_TIMEOUT + timeout).await;
         let refreshed = Arc::clone(&servers);
         let refresh = move || refresh::refresh_loop(Arc::clone(&refreshed));
         Self { servers, refresh_task: Task::spawn("redis_refresh", refresh) }
@@ -102,8 +102,8 @@ impl RedisCounters {
     }
 
     /// Counts a request.
-    pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> Counted {
-        let mut counted = Counted { states: vec![None; buckets.len()], reservation: None };
+    pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> CountResult {
+        let mut counted = CountResult { states: vec![None; buckets.len()], reservation: None };
         let is_cluster = match &*self.servers.topology() {
             Topology::Unknown => return counted,
             Topology::Single(_) => false,
@@ -140,8 +140,8 @@ impl RedisCounters {
         &self.servers.metrics
     }
 
-    /// Returns the addresses of the servers that do not count at the moment, and the number of all
-    /// servers. No servers if none has responded yet.
+    /// Returns the addresses of the servers that cannot count at the moment, and the number of all
+    /// servers, which is 0 until one has responded.
     pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
         self.servers.unavailable()
     }

@@ -23,7 +23,7 @@ pub(crate) struct Contents {
     pub(crate) binary: Vec<u8>,
     /// A configuration file with every setting and its default.
     pub(crate) settings: String,
-    /// `share/`: manual page and completions, as below `/usr`.
+    /// The manual page and completions, with their paths below `/usr`.
     pub(crate) share: Vec<(&'static str, String)>,
     /// `README.md`, the documents next to it, and `docs/`.
     pub(crate) documents: Vec<(String, Vec<u8>)>,

@@ -11,7 +11,7 @@ use crate::{PackagingError, programs};
 const UNIT: &str = include_str!("../files/belfry.service");
 const USER: &str = include_str!("../files/sysusers.conf");
 const SETTINGS: &str = include_str!("../files/belfry.toml");
-/// `/usr/bin/belfry`, which runs the program as the user and with the settings of the service.
+/// `/usr/bin/belfry`, which runs the binary as the service's user, with the service's settings.
 const COMMAND: &str = include_str!("../files/debian/belfry");
 const SCRIPTS: [(&str, &str); 3] = [
     ("postinst", include_str!("../files/debian/postinst")),
@@ -19,11 +19,11 @@ const SCRIPTS: [(&str, &str); 3] = [
     ("postrm", include_str!("../files/debian/postrm")),
 ];
 
-/// The program itself.
-const PROGRAM: &str = "usr/lib/belfry/belfry";
+/// The path of the binary.
+const BINARY: &str = "usr/lib/belfry/belfry";
 const DOCUMENTS: &str = "usr/share/doc/belfry";
 
-/// Packages of the libraries that the binary may need.
+/// The libraries that the binary may need, and their packages.
 const LIBRARIES: [(&str, &str); 4] = [
     ("ld-linux", "libc6"),
     ("libc.so", "libc6"),
@@ -31,7 +31,7 @@ const LIBRARIES: [(&str, &str); 4] = [
     ("libgcc_s.so", "libgcc-s1"),
 ];
 
-/// Returns the version in Debian's order, in which `1.0~rc.1` comes before `1.0`.
+/// Converts a version to Debian's format, in which `1.0~rc.1` comes before `1.0`.
 pub(crate) fn version(version: &str) -> String {
     version.replace('-', "~")
 }
@@ -71,12 +71,12 @@ pub(crate) fn build(
 /// Returns the installed files.
 fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     let mut files = Tree::default();
-    files.add_file(PROGRAM, 0o755, contents.binary.as_slice());
+    files.add_file(BINARY, 0o755, contents.binary.as_slice());
     files.add_file("usr/bin/belfry", 0o755, COMMAND);
-    let unit = UNIT.replace("/usr/local/bin/belfry", &format!("/{PROGRAM}"));
+    let unit = UNIT.replace("/usr/local/bin/belfry", &format!("/{BINARY}"));
     files.add_file("usr/lib/systemd/system/belfry.service", 0o644, unit);
     files.add_file("usr/lib/sysusers.d/belfry.conf", 0o644, USER);
-    // The postinst makes it readable for the service.
+    // The postinst script makes it readable for the service.
     files.add_file("etc/belfry/belfry.toml", 0o640, SETTINGS);
     contents.add_documents(&mut files, DOCUMENTS);
     files.add_file(&format!("{DOCUMENTS}/belfry.example.toml"), 0o644, contents.settings.as_str());

@@ -1,4 +1,4 @@
-//! The crates that the binary contains, from cargo.
+//! The crates that the binary contains, as cargo reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,14 +24,14 @@ pub(crate) struct Crate {
     /// The SHA-256 digest in `Cargo.lock`; crates of this repository have none.
     pub(crate) checksum: Option<String>,
     pub(crate) repository: Option<String>,
-    /// The directory of its source.
+    /// The source directory.
     pub(crate) source: PathBuf,
     pub(crate) dependencies: BTreeSet<CrateId>,
 }
 
 impl Dependencies {
-    /// Reads the dependencies of `belfry` on this platform. Those of build scripts, of macros and of
-    /// tests are not part of the binary.
+    /// Reads the dependencies of `belfry` on this platform, without those of build scripts, macros
+    /// and tests, which are not part of the binary.
     pub(crate) fn read(root: &Path) -> Result<Self, PackagingError> {
         let cargo = |arguments: &[&str]| {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -52,7 +52,7 @@ impl Dependencies {
         for package in metadata["packages"].as_array().into_iter().flatten() {
             let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
             if let Some(found) = crates.get_mut(&(text("name"), text("version"))) {
-                // The old separator of cargo.
+                // In old manifests, a slash separates alternatives.
                 found.licence = text("license").replace('/', " OR ");
                 found.repository = package["repository"].as_str().map(str::to_owned);
                 found.source = PathBuf::from(text("manifest_path"));

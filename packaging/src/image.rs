@@ -1,6 +1,6 @@
 //! `belfry-VERSION-ARCHITECTURE-image.tar`: a container image with the binary, its libraries and
-//! the certificate authorities. It is an OCI image layout and has the `manifest.json` that
-//! `docker load` reads, as `docker save` writes it.
+//! the certificate authorities. It is an OCI image layout that also contains the `manifest.json`
+//! that `docker save` writes and `docker load` reads.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::platform::Platform;
 use crate::tree::Tree;
 use crate::{PackagingError, programs};
 
-/// The user and group of the process. Kubernetes needs a number to see that it is not root.
+/// The user and group id of the process. With a number instead of a name, Kubernetes can verify that
+/// it is not root.
 const USER: u64 = 65_532;
 const DATA: &str = "var/lib/belfry";
 const CERTIFICATES: &str = "etc/ssl/certs/ca-certificates.crt";
@@ -107,10 +108,10 @@ fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingEr
     let user = format!("belfry:x:{USER}:{USER}:Belfry:/{DATA}:/sbin/nologin\n");
     files.add_file("etc/passwd", 0o644, format!("root:x:0:0:root:/root:/sbin/nologin\n{user}"));
     files.add_file("etc/group", 0o644, format!("root:x:0:\nbelfry:x:{USER}:\n"));
-    // glibc contains both, so that no further library is needed to resolve names.
+    // glibc contains both services, so no further library is needed to resolve names.
     files.add_file("etc/nsswitch.conf", 0o644, "hosts: files dns\n");
     files.add_directory("tmp", 0o1777, 0);
-    // A new volume has the owner and mode of this directory.
+    // A new volume gets the owner and mode of this directory.
     files.add_directory(DATA, 0o700, USER);
     Ok(files)
 }

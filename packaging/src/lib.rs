@@ -1,8 +1,8 @@
 //! Release packages of Belfry: an archive, a Debian package and a container image, with checksums
 //! and an SBOM.
 //!
-//! All of them contain the same binary, which the caller has built for this machine. The same
-//! binary and sources give the same bytes: entries are sorted, and have the time of the sources.
+//! All of them contain the same binary, which the caller has built for this machine. Builds are
+//! reproducible: entries are sorted, and have the time of the sources.
 
 mod archive;
 mod contents;
@@ -45,10 +45,10 @@ pub struct Packages {
     pub checksums: PathBuf,
 }
 
-/// Packages a binary that was built for this machine from the repository at `root`. Everything
-/// that was in the output directory is deleted.
+/// Packages a binary that was built for this machine from the repository at `root`. Deletes the
+/// previous contents of the output directory.
 ///
-/// All files have this time, in seconds since 1970.
+/// `time` is the modification time of all packaged files, in seconds since 1970.
 pub fn build(
     root: &Path,
     binary: &Path,

@@ -6,12 +6,12 @@ use std::process::Command;
 
 use crate::{PackagingError, programs};
 
-/// The shared libraries of a binary, with the dynamic loader.
+/// The shared libraries of a binary, including the dynamic loader.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    /// Their paths on this machine.
+    /// The paths on this machine.
     pub(crate) paths: Vec<PathBuf>,
-    /// The oldest glibc that has all symbols which the binary uses, such as `2.34`.
+    /// The oldest glibc that has all symbols that the binary uses, such as `2.34`.
     pub(crate) glibc: String,
 }
 
@@ -29,7 +29,7 @@ impl Libraries {
 }
 
 /// Returns the path in a line of ldd: `libc.so.6 => /lib/libc.so.6 (0x…)` or `/lib64/ld-linux…
-/// (0x…)`. The kernel's own library has none.
+/// (0x…)`. The library that the kernel provides has none.
 fn library_path(line: &str) -> Option<PathBuf> {
     let line = line.split_once("=>").map_or(line, |(_, path)| path);
     let path = line.split_whitespace().next()?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_of_ldd_has_paths() {
+    fn library_paths_are_read_from_the_output_of_ldd() {
         let path = |line| library_path(line).map(|path| path.display().to_string());
         assert_eq!(path("\tlinux-vdso.so.1 (0x00007ffe)"), None);
         let libc = "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)";
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_symbol_version_decides() {
+    fn the_newest_symbol_version_is_found() {
         let binary = b"\0GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_PRIVATE\0";
         assert_eq!(newest_glibc_symbol(binary), Some(34));
         assert_eq!(newest_glibc_symbol(b"static"), None);

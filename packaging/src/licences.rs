@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::PackagingError;
 use crate::dependencies::Dependencies;
 
-/// Returns every crate with its licence, followed by each licence text with the crates that have
-/// them.
+/// Returns a list of all crates with their licences, followed by each licence text with the crates
+/// that it applies to.
 pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
-    let mut list = "The belfry program contains these libraries.\n\n".to_owned();
+    let mut list = "The belfry binary contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((name, version), found) in &dependencies.0 {
         // Crates of this repository, whose licences are separate files.
@@ -35,8 +35,7 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
     Ok(list)
 }
 
-/// Returns the files with licences and notices in the source of a crate, including those of its C
-/// libraries.
+/// Returns the licence and notice files in a crate's source, including those of its C libraries.
 fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
     const PREFIXES: [&str; 6] =
         ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];

@@ -7,9 +7,9 @@ use crate::PackagingError;
 /// This machine's architecture, for which the packages are built.
 #[derive(Debug)]
 pub(crate) struct Platform {
-    /// As `uname -m` prints it.
+    /// The name that `uname -m` prints.
     pub(crate) machine: &'static str,
-    /// In Debian and in container images.
+    /// The name in Debian and in container images.
     pub(crate) debian: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! Running the programs that do a part of the work.
+//! Running external programs, such as gzip and sha256sum.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -20,7 +20,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, PackagingError> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Compresses the data. The result depends on nothing else: it has no name and no time.
+/// Compresses the data, without a file name and time, so the result depends only on the data.
 pub(crate) fn gzip(data: &[u8]) -> Result<Vec<u8>, PackagingError> {
     filter("gzip", &["--no-name"], data)
 }
@@ -30,7 +30,7 @@ pub(crate) fn sha256(data: &[u8]) -> Result<String, PackagingError> {
     digest("sha256sum", data)
 }
 
-/// Returns the MD5 digest in hexadecimal, which dpkg verifies installed files with.
+/// Returns the MD5 digest in hexadecimal, with which dpkg verifies installed files.
 pub(crate) fn md5(data: &[u8]) -> Result<String, PackagingError> {
     digest("md5sum", data)
 }
@@ -69,14 +69,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digests_are_those_of_the_data() {
+    fn digests_of_known_data_are_correct() {
         let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc").unwrap(), sha256_of_abc);
         assert_eq!(md5(b"abc").unwrap(), "900150983cd24fb0d6963f7d28e17f72");
     }
 
     #[test]
-    fn more_data_than_a_pipe_takes_is_compressed() {
+    fn data_larger_than_a_pipe_buffer_is_compressed_reproducibly() {
         let data = vec![7; 1_000_000];
         let compressed = gzip(&data).unwrap();
         assert!(compressed.len() < 10_000 && compressed.starts_with(&[0x1f, 0x8b]));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_program_is_named() {
+    fn an_error_names_the_program_that_failed() {
         let error = output(&mut Command::new("no-such-program")).unwrap_err().to_string();
         assert!(error.starts_with("no-such-program: "), "{error}");
         let error = output(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();

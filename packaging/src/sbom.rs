@@ -64,8 +64,8 @@ fn component(kind: &str, id: &CrateId, found: &Crate) -> Value {
     component
 }
 
-/// Returns the identifier of a crate in all tools.
+/// Returns the package URL, which identifies a crate in other tools.
 fn package_url((name, version): &CrateId) -> String {
-    // A plus sign separates build metadata and is not allowed as is.
+    // The plus sign before build metadata must be escaped.
     format!("pkg:cargo/{name}@{}", version.replace('+', "%2B"))
 }

@@ -15,7 +15,7 @@ struct Entry {
     mode: u32,
     /// User and group id.
     owner: u64,
-    /// `None` is a directory.
+    /// The content of a file; `None` for a directory.
     file: Option<Vec<u8>>,
 }
 

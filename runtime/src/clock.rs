@@ -1,4 +1,4 @@
-//! The source of the current time: the system clock, or one of a test.
+//! The source of the current time: the system clock, or a clock that a test controls.
 
 use jiff::Timestamp;
 

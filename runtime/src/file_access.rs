@@ -8,8 +8,8 @@ use std::path::Path;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::process::geteuid;
 
-/// Describes why a file cannot be read, written or created. A missing permission is described by
-/// the owner of the file or directory, the user that this process runs as, and what to do.
+/// Describes why a file cannot be read, written or created. For a missing permission, names the
+/// owner of the file or directory, the user that this process runs as, and a remedy.
 pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => describe_denial(path),
@@ -22,7 +22,7 @@ pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Checks that this process may read a file, or reach the files of a directory.
+/// Checks that this process may read a file, or reach the files in a directory.
 ///
 /// # Errors
 /// If access is denied, or the file does not exist.
@@ -40,7 +40,7 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
 }
 
 /// Checks that root does not create files in a directory of a different user, who could not read
-/// them. A missing directory is created, and belongs to the user who runs this process.
+/// them. A missing directory is fine: it will belong to the user of this process.
 ///
 /// # Errors
 /// A message with the owner and the command to run instead.
@@ -51,7 +51,7 @@ pub fn check_creator(directory: &Path) -> Result<(), String> {
     }
     let users = read_users();
     Err(format!(
-        "{} belongs to {}, who could not read files of root; run it as the owner: sudo -u {} belfry …",
+        "{} belongs to {}, who could not read root's files; run belfry as the owner: sudo -u {} belfry …",
         directory.display(),
         describe_user(&users, owner),
         sudo_name(&users, owner),
@@ -80,7 +80,7 @@ fn describe_denial(path: &Path) -> String {
         );
     }
     let owner = describe_user(&users, file.uid());
-    // A command of a different user has created the file.
+    // A different user ran the command that created the file.
     if directory.is_some_and(|directory| directory.uid() == user) {
         return format!(
             "permission denied: {path} belongs to {owner}, and its directory to {this_user}, who \
@@ -103,8 +103,8 @@ fn sudo_name(users: &str, id: u32) -> String {
     find_name(users, id).map_or_else(|| format!("'#{id}'"), str::to_owned)
 }
 
-/// Returns the name and the id of a user: `belfry (uid 998)`. Without a line in `/etc/passwd`, as
-/// in many containers, the id alone.
+/// Returns the name and the id of a user: `belfry (uid 998)`. A user without a line in
+/// `/etc/passwd`, as in many containers, has only an id.
 fn describe_user(users: &str, id: u32) -> String {
     match find_name(users, id) {
         Some(name) => format!("{name} (uid {id})"),

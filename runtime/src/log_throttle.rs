@@ -15,7 +15,7 @@ pub struct LogThrottle {
 }
 
 struct State {
-    /// The windows of the keys. The code has all keys, so their number is bounded.
+    /// A window for each key. Keys are constants in the code, so their number is bounded.
     windows: Vec<(&'static str, Window)>,
     /// True if the throttle is in the registry.
     is_registered: bool,
@@ -27,7 +27,7 @@ struct Window {
     start: Option<Instant>,
     written: u32,
     suppressed: u64,
-    /// The number of suppressed lines of earlier windows that has not been logged yet.
+    /// The number of lines that were suppressed in earlier windows and not reported yet.
     unreported: u64,
 }
 
@@ -52,7 +52,7 @@ macro_rules! log_throttled {
 }
 
 impl LogThrottle {
-    /// Creates a throttle of the lines with this message.
+    /// Creates a throttle for the lines with this message.
     pub const fn new(message: &'static str) -> Self {
         let state = State { windows: Vec::new(), is_registered: false };
         Self { message, state: Mutex::new(state) }
@@ -83,7 +83,7 @@ impl LogThrottle {
         state.windows.iter_mut().map(|(_, window)| window.take_suppressed(now)).sum()
     }
 
-    /// Ends the current windows.
+    /// Ends the current windows early.
     fn close(&self) {
         lock(&self.state).windows.iter_mut().for_each(|(_, window)| window.end());
     }
@@ -180,8 +180,9 @@ mod tests {
         throttle.close();
         assert_eq!(throttle.take_suppressed(at(501)), 1);
     }
+
     #[test]
-    fn the_lines_of_one_key_do_not_suppress_those_of_a_different_one() {
+    fn lines_with_one_key_do_not_suppress_those_with_a_different_key() {
         static THROTTLE: LogThrottle = LogThrottle::new("test");
         let now = Instant::now();
         let written =

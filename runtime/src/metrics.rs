@@ -1,5 +1,5 @@
-//! The mechanism of metrics for Prometheus: families, values and the text format. Each crate declares
-//! its own families with [`families!`](crate::families).
+//! Prometheus metrics: families, values and the text format. Each crate declares its families with
+//! [`families!`](crate::families).
 
 pub mod exposition;
 mod family;

@@ -2,7 +2,7 @@
 
 use belfry_core::secret::SplitToken;
 
-/// Random bytes.
+/// Returns random bytes.
 ///
 /// # Panics
 ///
@@ -26,7 +26,7 @@ pub fn password() -> String {
     groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
 }
 
-/// True once in this many calls on average; always for 0 and 1.
+/// Returns true once in this many calls on average, and always for 0 and 1.
 pub fn one_in(calls: usize) -> bool {
     usize::from_be_bytes(bytes()).is_multiple_of(calls.max(1))
 }
@@ -34,9 +34,10 @@ pub fn one_in(calls: usize) -> bool {
 /// Number of candidates for a new id.
 const ID_CANDIDATES: usize = 32;
 
-/// Candidates for the id of a new account or app, ordered by time with 16 random bits per
-/// millisecond. Callers take the next one on a collision. Each is of a later millisecond, because
-/// all ids of one may be taken, and their number is limited, so that every retry ends.
+/// Returns candidates for the id of a new account or app, ordered by time with 16 random bits per
+/// millisecond. After a collision, callers try the next one. Each candidate is one millisecond later
+/// than the last, because all ids of a millisecond may be taken. Their number is limited so that
+/// every retry loop ends.
 pub fn ids(now: jiff::Timestamp) -> impl Iterator<Item = i64> {
     let times = now.as_millisecond()..;
     times.take(ID_CANDIDATES).map(|time| time << 16 | i64::from(u16::from_be_bytes(bytes())))

@@ -15,10 +15,10 @@ use crate::metrics::Counter;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 
-/// The time after which a task that runs is healthy again.
+/// The time that a task must run to count as healthy again.
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
-/// The number of failures in a row at which a task keeps failing.
+/// The number of failures in a row at which a task is reported as failing.
 const MAX_FAILURES: u32 = 5;
 
 /// Maximum time for all tasks to end when the process stops.
@@ -37,7 +37,7 @@ pub struct Task {
 pub struct TaskStatus {
     /// The name, for logs and metrics.
     pub name: &'static str,
-    /// Number of times that it was started again.
+    /// Number of restarts.
     pub restarts: Counter,
     run: Mutex<Run>,
 }
@@ -45,14 +45,14 @@ pub struct TaskStatus {
 /// The current run of a task.
 #[derive(Debug)]
 struct Run {
-    /// The failures in a row before it.
+    /// The number of failures in a row before this run.
     failures: u32,
-    /// `None` in the pause before it begins.
+    /// The start of the run; `None` in the pause before it.
     since: Option<Instant>,
 }
 
 impl Task {
-    /// Runs a future that does not end by itself. When the task is stopped, it is dropped.
+    /// Runs a future that does not end by itself. Stopping the task drops the future.
     pub fn spawn<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         mut start: impl FnMut() -> F + Send + 'static,
@@ -63,8 +63,7 @@ impl Task {
         })
     }
 
-    /// Runs a future at intervals, for the first time now. When the task is stopped, it is
-    /// finished.
+    /// Runs a future at intervals, starting now. Stopping the task lets the current run finish.
     pub fn every<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         interval: Duration,
@@ -93,7 +92,7 @@ impl Task {
             loop {
                 own_status.begin_run();
                 let running = AssertUnwindSafe(async { start(own_stop.clone()).await });
-                // The hook of `log` logs a panic.
+                // The server's panic hook logs the panic.
                 let is_panic = running.catch_unwind().await.is_err();
                 if own_stop.is_cancelled() {
                     return;
@@ -110,7 +109,7 @@ impl Task {
         Self { status, stop, handle: AbortOnDropHandle::new(tokio::spawn(supervising)) }
     }
 
-    /// Returns its name and failures.
+    /// Returns the task's name and failures.
     pub fn status(&self) -> Arc<TaskStatus> {
         Arc::clone(&self.status)
     }
@@ -122,7 +121,7 @@ impl TaskStatus {
         Self { name, restarts: Counter::default(), run }
     }
 
-    /// Returns whether it failed repeatedly, and did not run for a minute since then.
+    /// Returns whether the task has failed repeatedly, and has not run for a minute since then.
     pub fn keeps_failing(&self) -> bool {
         let run = self.lock();
         run.failures >= MAX_FAILURES && !run.is_healthy()
@@ -167,7 +166,7 @@ impl Tasks {
         self.lock().iter().map(Task::status).collect()
     }
 
-    /// Stops the tasks one after the other, the last one first. Those that do not end in time are
+    /// Stops the tasks one after the other, the last one first. Tasks that do not end in time are
     /// aborted.
     pub async fn stop(&self) {
         let deadline = Instant::now() + STOP_TIMEOUT;

@@ -28,7 +28,7 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
-use crate::paths::PROFILE;
+use crate::paths::{FRONT, PROFILE};
 
 /// Beyond this number the oldest authorization requests are deleted, so that their rows take at
 /// most about 1 GB.
@@ -241,7 +241,7 @@ impl AppState {
             logo: self.logo.as_ref(),
             style: self.style.path(),
             pauses_at_load: true,
-            language_link: None,
+            language_link: FRONT,
         }
     }
 

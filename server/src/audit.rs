@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, AuditOrigin, Subject};
+use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, Subject};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -63,14 +63,14 @@ impl AuditCounters {
 }
 
 fn log(event: &AggregatedEvent) {
-    let Subject { kind, outcome, account, app, address, detail } = &event.subject;
+    let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
     tracing::info!(
         target: "belfry::audit",
         kind = kind.as_str(),
         outcome = outcome.as_str(),
         account,
         app,
-        origin = AuditOrigin::Client.as_str(),
+        origin = origin.as_str(),
         address = address.as_deref(),
         detail = detail.as_deref(),
         count = event.count,

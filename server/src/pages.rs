@@ -66,8 +66,8 @@ pub struct Layout<'a> {
     /// True if presses just after loading are ignored, because the site that opened this page may
     /// have timed a click to land here (clickjacking).
     pub pauses_at_load: bool,
-    /// The path of the language links at the foot of the page; `None` for no links.
-    pub language_link: Option<&'a str>,
+    /// The path of the language links at the foot of the page.
+    pub language_link: &'a str,
 }
 
 /// A link that chooses a language.
@@ -79,17 +79,16 @@ struct LanguageLink {
 impl<'a> Layout<'a> {
     /// Returns a copy with links that open this path in each language.
     pub(crate) fn with_language_link(self, link: &'a str) -> Self {
-        Self { language_link: Some(link), ..self }
+        Self { language_link: link, ..self }
     }
 
-    /// Returns the links that choose a language, if the page has them.
+    /// Returns the links that choose a language.
     fn language_links(&self) -> Vec<LanguageLink> {
-        let link = |(path, language): (&str, &Language)| LanguageLink {
-            href: with_parameters(path, [("lang", language.code()), (LANGUAGE_CHOICE, "1")]),
-            language: *language,
+        let link = |language: &Language| {
+            let choice = [("lang", language.code()), (LANGUAGE_CHOICE, "1")];
+            LanguageLink { href: with_parameters(self.language_link, choice), language: *language }
         };
-        let paths = self.language_link.into_iter();
-        paths.flat_map(|path| Language::ALL.iter().map(move |it| (path, it))).map(link).collect()
+        Language::ALL.iter().map(link).collect()
     }
 
     /// Returns the message of this key.
@@ -107,22 +106,22 @@ impl<'a> Layout<'a> {
         self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
     }
 
-    /// Descriptions of the scopes, either the administrative ones or the others.
-    fn allowed(&self, scopes: &Scopes, admin: bool) -> Vec<AllowedItem> {
+    /// Returns the descriptions of the scopes, either the administrative ones or the others.
+    fn consent_items(&self, scopes: &Scopes, admin: bool) -> Vec<DescribedScope> {
         let items = items(scopes).into_iter().filter(|item| item.admin == admin);
-        let allowed = |item: ConsentItem| AllowedItem {
+        let describe = |item: ConsentItem| DescribedScope {
             text: item.localize(self.language),
-            is_change: item.allows_changes(),
+            allows_changes: item.allows_changes(),
         };
-        items.map(allowed).collect()
+        items.map(describe).collect()
     }
 }
 
 /// The description of a scope.
-struct AllowedItem {
+struct DescribedScope {
     text: String,
     /// True if the app may act in the name of the user.
-    is_change: bool,
+    allows_changes: bool,
 }
 
 /// The target and the hidden fields of a form.
@@ -143,8 +142,6 @@ pub struct CodePage<'a> {
     pub layout: Layout<'a>,
     pub app: &'a str,
     pub code: &'a Secret,
-    /// The path of the account page, where the app can be removed.
-    pub account: &'a str,
 }
 
 /// `templates/form_post.html`: posts the authorization response to the app
@@ -187,7 +184,7 @@ impl RejectedPage<'_> {
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage<'a> {
     pub layout: Layout<'a>,
-    pub sign_in: &'a str,
+    pub sign_in_path: &'a str,
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(crate) const END_SESSION: &str = "/oauth/account/security/end_session";
 pub(crate) const END_OTHER_SESSIONS: &str = "/oauth/account/security/end_other_sessions";
 pub(crate) const DOWNLOAD_DATA: &str = "/oauth/account/security/download";
 pub(crate) const DELETE_ACCOUNT: &str = "/oauth/account/security/delete";
-pub(crate) const KEEP_ACCOUNT: &str = "/oauth/account/security/keep";
+pub(crate) const CANCEL_DELETION: &str = "/oauth/account/security/keep";
 
 pub(crate) const FRONT: &str = "/";
 pub(crate) const OPENAPI: &str = "/openapi.json";

@@ -12,7 +12,7 @@ use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreEr
 
 /// An account to add, and its push rules.
 struct AccountImport {
-    /// Its index in the list.
+    /// The index in the list of accounts.
     position: usize,
     account: Account,
     rulesets: Vec<SerializedDocument>,
@@ -85,7 +85,7 @@ impl Store {
         statements.extend(imports.iter().flat_map(insert_rulesets));
         let mut change = Change::new(events, statements, added_event(&first.account));
         for import in others {
-            change = change.and_events_of(added_event(&import.account));
+            change = change.and_events_of(events, added_event(&import.account));
         }
         let mut rows = self.write(change).await?.into_iter();
         let added: Vec<Rows> = rows.by_ref().take(imports.len()).collect();

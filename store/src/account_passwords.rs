@@ -1,27 +1,27 @@
-//! New passwords of accounts, which end sessions and access.
+//! Password changes, which end sessions and can revoke the access of apps.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::{AuditKind, Events};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::authorized_apps::with_access_revoked;
+use super::authorized_apps::{with_access_revoked, revocation_events};
 use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
 
-/// The effect of a new password on the apps that the account has authorized.
+/// The effect of a new password on the apps that the account has authorised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExistingAccess {
-    /// They keep their tokens.
+    /// Apps keep their tokens.
     Keep,
-    /// Their tokens are revoked and their codes deleted.
+    /// Tokens are revoked and codes deleted.
     RevokeAt(Timestamp),
 }
 
 impl Store {
-    /// Replaces a password hash by a stronger one of the same password. `NotFound` if the hash was
-    /// changed in the meantime. The credential version remains, so sessions continue.
+    /// Replaces a password hash with a stronger one for the same password. `NotFound` if the hash
+    /// was changed in the meantime. The credential version does not change, so sessions continue.
     pub async fn rehash_password(
         &self,
         id: i64,
@@ -49,16 +49,18 @@ impl Store {
             [id, password]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
+        let revocations = revocations(events);
         let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
+            change = change.and_events_of(&revocations, revocation_events(id, None, None, now));
             change = with_access_revoked(change, id, None, None, now);
         }
         self.update(change).await
     }
 
-    /// Replaces an account's verified password by a new one (its hash), ends its sessions
-    /// except one, and revokes the access of all apps. `NotFound`, and no change, if the password
-    /// was changed in the meantime.
+    /// Replaces an account's verified password with a new one (its hash), ends its sessions except
+    /// one, and revokes the access of all apps. `NotFound`, and no change, if the password was
+    /// changed in the meantime.
     pub async fn change_password(
         &self,
         events: &Events,
@@ -68,7 +70,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
         let (id, version) = (verified.id, verified.credential_version);
-        // Locks the account. The version is raised last, because it is the condition of the others.
+        // Locks the account. The version is raised last, because the other statements check it.
         let lock = sql!(
             "update accounts set password = password where id = $id \
              and credential_version = $version returning id",
@@ -76,7 +78,9 @@ impl Store {
         );
         let event =
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
+        let revocations = revocations(events);
         let ending_sessions = Change::new(events, [lock], event)
+            .and_events_of(&revocations, revocation_events(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -95,4 +99,9 @@ impl Store {
         ));
         self.update(change).await
     }
+}
+
+/// Returns the events of the apps that lose their access by a new password.
+fn revocations(password_change: &Events) -> Events {
+    password_change.derive(AuditKind::TokenRevoke, "password change")
 }

@@ -1,4 +1,4 @@
-//! Accounts by filter, in pages.
+//! Search for accounts by a filter, in pages.
 
 use belfry_core::admin::{AccountFilter, Page, PageStart};
 use belfry_core::oauth::account::Role;
@@ -7,9 +7,8 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
-/// The statement that finds accounts by a condition with an index. With an index other than that of
-/// the ids, `+id` has the same value as `id` but no index, and the accounts that are found are
-/// sorted.
+/// Builds the statement that finds accounts by an indexed condition. If the index is not that of
+/// the ids, `by "+id"` prevents the planner from using the index on `id` instead.
 macro_rules! find {
     ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {
@@ -69,10 +68,10 @@ impl Store {
 }
 
 fn statement(filter: &AccountFilter, page: &Page) -> Statement {
-    let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(end_of));
+    let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(prefix_end));
     match (&filter.name, email) {
         (Some(name), _) => {
-            let (name, name_end) = (name.as_str(), end_of(name));
+            let (name, name_end) = (name.as_str(), prefix_end(name));
             find!(
                 filter,
                 page,
@@ -105,9 +104,9 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
     }
 }
 
-/// Strings with this prefix are not less than it, and less than the returned string.
-fn end_of(beginning: &str) -> String {
-    format!("{beginning}{}", char::MAX)
+/// Returns the exclusive upper bound of the strings that begin with a prefix.
+fn prefix_end(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
 }
 
 #[cfg(test)]
@@ -117,7 +116,7 @@ mod tests {
     use super::*;
     use crate::migrations::Migrations;
 
-    /// Returns the plan of a query on an empty database.
+    /// Returns the query plan for a filter on an empty database.
     fn plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
         for migration in Migrations::default().0 {
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_of_accounts_has_an_index() {
+    fn every_account_search_uses_an_index() {
         let all = AccountFilter::default();
         let text = |text: &str| Some(text.to_owned());
         for (filter, index) in [

@@ -13,9 +13,9 @@ use super::{Change, Store, StoreError, UpdateOutcome};
 /// A valid token of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountToken {
-    /// The lookup key, which identifies it.
+    /// The lookup key, which identifies the token.
     pub lookup: LookupKey,
-    /// The app that it was issued to.
+    /// The app to which it was issued.
     pub app_id: i64,
     /// The granted scopes.
     pub scopes: Scopes,
@@ -25,7 +25,7 @@ pub struct AccountToken {
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
-    /// The display name of the device that it was issued to, if it has one.
+    /// The display name of the device to which it was issued, if it has one.
     pub device: Option<String>,
 }
 
@@ -35,8 +35,9 @@ from_row!(
 );
 
 impl Store {
-    /// Returns the valid tokens of an account that were issued to an app, the last used first: all
-    /// of them, or 101 if there are more, which only an app with several grants can have.
+    /// Returns the valid tokens of an account that were issued to an app, the most recently used
+    /// first: all of them, or 101 if there are more, which only an app with several grants can
+    /// have.
     pub async fn tokens_of(
         &self,
         account: i64,
@@ -75,7 +76,8 @@ impl Store {
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
 
-    /// Revokes a token of this account. `NotFound` if it is not valid.
+    /// Revokes one of the account's tokens. `NotFound` if there is no such token, or it was already
+    /// revoked.
     pub async fn revoke_account_token(
         &self,
         events: &Events,

@@ -26,7 +26,7 @@ pub struct Account {
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password: String,
-    /// The role, which decides what it may do.
+    /// The role, which decides the account's rights.
     pub role: Role,
     /// When it was created.
     pub created_at: Timestamp,
@@ -34,7 +34,7 @@ pub struct Account {
     pub signed_in_at: Option<Timestamp>,
     /// When it was disabled.
     pub disabled_at: Option<Timestamp>,
-    /// When it is deleted, at the request of its owner.
+    /// When it will be deleted, at its owner's request.
     pub delete_at: Option<Timestamp>,
     /// Raised by every password change. Sessions and requests with an older version are no longer
     /// valid.
@@ -42,7 +42,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Returns its name and e-mail addresses, which its password must differ from.
+    /// Returns the name and the e-mail addresses, which cannot be the password.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let emails = [&self.email, &self.unverified_email];
         iter::once(&*self.name).chain(emails.into_iter().flatten().map(String::as_str))
@@ -61,7 +61,7 @@ pub enum Email {
     Unverified(String),
 }
 
-/// Why an account was not added.
+/// A failed attempt to add an account.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AddAccountError {
     /// An account with this name exists.
@@ -81,16 +81,16 @@ pub enum AddAccountError {
     Store(#[from] StoreError),
 }
 
-/// Filter of an account list.
+/// Filters for an account list.
 #[derive(Debug, Clone, Default)]
 pub struct AccountListFilter {
     /// Only active, or only disabled, accounts.
     pub state: Option<EnabledState>,
-    /// Only those with this role.
+    /// Only accounts with this role.
     pub role: Option<Role>,
-    /// Only those whose name begins with this text.
+    /// Only accounts whose name has this prefix.
     pub name_prefix: Option<String>,
-    /// Only those whose e-mail address contains this text, in upper or lower case.
+    /// Only accounts whose e-mail address contains this string, ignoring case.
     pub email: Option<String>,
 }
 
@@ -205,7 +205,7 @@ impl Store {
 
     /// Finds the account that an application service acts for, by name.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
-        // An application service has no rights of its users' roles.
+        // An application service does not get the rights of its users' roles.
         let role = Role::User;
         let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), role, disabled_at };
         if let Some(id) = self.cache.accounts.get(name) {
@@ -236,7 +236,7 @@ impl Store {
         // Addresses are stored in lower case.
         let email = email.map(|email| email.to_lowercase());
         let (state, role, prefix) = (filter.state, filter.role, filter.name_prefix.as_deref());
-        // The few disabled accounts and admins are not searched among all accounts.
+        // Disabled accounts and admins are few and indexed, so not all accounts have to be read.
         let page = match (state, role) {
             (_, Some(Role::Admin)) => page!(
                 "id in (select id from accounts where role = 'admin')",
@@ -250,9 +250,9 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Replaces or removes the e-mail address of an account, at the request of its owner. Nobody
-    /// has verified the new one, so it cannot be used to sign in. `NotFound` if the verified
-    /// password was changed in the meantime.
+    /// Replaces or removes an account's e-mail address, at its owner's request. Nobody has verified
+    /// the new one, so it cannot be used to sign in. `NotFound` if the verified password was
+    /// changed in the meantime.
     pub async fn change_email(
         &self,
         events: &Events,
@@ -271,7 +271,7 @@ impl Store {
         self.update(Change::new(events, [update], event)).await
     }
 
-    /// Records the audit events of an account that is not changed.
+    /// Records audit events about an account without changing it.
     pub async fn record_account_event(
         &self,
         events: &Events,
@@ -282,7 +282,7 @@ impl Store {
     }
 }
 
-/// Inserts an account, unless its name is reserved or something of it is taken.
+/// Inserts an account, unless its name is reserved, or its id, name or e-mail address is taken.
 pub(super) fn insert_account(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
@@ -308,7 +308,8 @@ pub(super) fn insert_account(account: &Account) -> Statement {
     )
 }
 
-/// Reads the accounts that have the name or the e-mail address, and the reserved name.
+/// Finds what prevents an account from being added: accounts with its name or e-mail address, and
+/// its name if it is reserved.
 pub(super) fn select_similar(account: &Account) -> Statement {
     sql!(
         "select name, 0 as reserved from accounts where name = $name or email = $email union all \
@@ -317,7 +318,7 @@ pub(super) fn select_similar(account: &Account) -> Statement {
     )
 }
 
-/// Inserts an event of an account that was just added.
+/// Returns the event source of a new account, which is empty if it was not added.
 pub(super) fn added_event(account: &Account) -> EventSource {
     events_of!(
         accounts,
@@ -347,7 +348,7 @@ pub(super) fn check_added(
     Err(error)
 }
 
-/// Inserts an event of an account, if it exists.
+/// Returns the event source of an account, which is empty if there is none with this id.
 pub(super) fn account_event(id: i64) -> EventSource {
     events_of!(accounts, "id = $id", [id])
 }

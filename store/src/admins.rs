@@ -1,5 +1,5 @@
 //! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
-//! not disabled, demoted or deleted, even if several requests try it at the same time.
+//! not disabled, demoted or deleted, even if several requests attempt it at the same time.
 
 use belfry_core::audit::Events;
 use belfry_core::oauth::account::Role;
@@ -22,7 +22,8 @@ pub enum AccountUpdateOutcome {
 }
 
 impl AccountUpdateOutcome {
-    /// From the rows of the change, and of a statement that finds the account.
+    /// Derives the outcome from the rows of the change and those of a statement that finds the
+    /// account.
     pub(super) fn from_rows(changed: &Rows, found: &Rows) -> Self {
         match (changed.is_empty(), found.is_empty()) {
             (false, _) => Self::Updated,
@@ -32,7 +33,7 @@ impl AccountUpdateOutcome {
     }
 }
 
-/// The condition that a row of `accounts` is not the last enabled admin. It is reliable in a
+/// The condition that a row of `accounts` is not the last enabled admin. Reliable only in a
 /// transaction that begins with [`lock_admins`].
 macro_rules! is_not_last_admin {
     () => {
@@ -43,8 +44,8 @@ macro_rules! is_not_last_admin {
 pub(super) use is_not_last_admin;
 
 /// Serialises transactions that may remove an admin, so that the second one sees the result of the
-/// first. One row is locked, not those of the admins: these could be locked in different orders,
-/// which ends in a deadlock.
+/// first. A single row is locked instead of the admins' rows, which could be locked in different
+/// orders and cause a deadlock.
 pub(super) fn lock_admins() -> Statement {
     sql!(
         "insert into locks (name) values ('admins') \

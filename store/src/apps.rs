@@ -25,8 +25,8 @@ pub struct StoredApp {
     pub secrets: ClientSecrets,
     /// When it was registered.
     pub created_at: Timestamp,
-    /// When a sweep saw that a user has authorized it, or when the operator or the server added it.
-    /// An app without it is deleted some time after its last use. The column is `used_at`.
+    /// When a sweep saw that a user had authorised it, or when the operator or the server added it.
+    /// An app without this time is deleted some time after its last use. The column is `used_at`.
     pub retained_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
@@ -35,7 +35,7 @@ pub struct StoredApp {
 }
 
 impl StoredApp {
-    /// Creates a new app. Retention keeps the apps that the operator or the server added.
+    /// Creates a new app. Apps that the operator or the server added are not subject to retention.
     pub fn new(app: App, secret: HashedSecret, now: Timestamp) -> Self {
         let retained_at = (app.properties.origin != Origin::Api).then_some(now);
         let (secrets, created_at) = (secret.into(), now);
@@ -43,12 +43,12 @@ impl StoredApp {
     }
 }
 
-/// An app's tokens.
+/// A summary of an app's tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
-    /// The number of valid ones.
+    /// The number of valid tokens.
     pub valid: i64,
-    /// When the last one was issued that is still stored.
+    /// When the newest stored token was issued.
     pub last_issued_at: Option<Timestamp>,
 }
 
@@ -67,12 +67,12 @@ pub enum AddAppOutcome {
     IdTaken,
 }
 
-/// Filter of an app list.
+/// Filters for an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
     /// Only active, or only disabled, apps.
     pub state: Option<EnabledState>,
-    /// Only those whose name contains this text, in upper or lower case.
+    /// Only apps whose name contains this string, ignoring case.
     pub name: Option<String>,
     /// Only registered apps without a code or token, which a sweep deletes when they are old
     /// enough.
@@ -102,7 +102,7 @@ impl FromRow for StoredApp {
         let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
         let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
-        // Those that only a newer release knows are ignored.
+        // Grant types that only a newer release knows are ignored.
         let grant_types = grant_types.split(' ').filter_map(GrantType::from_name).collect();
         let (origin, issuer) = (row.take()?, row.take()?);
         let properties = ClientProperties { auth_method, grant_types, origin, issuer };
@@ -166,7 +166,7 @@ impl Store {
         self.read_one(sql!(select!("where id = $id"), [id])).await
     }
 
-    /// Finds an app by id, in the cache if possible. Its last use may be outdated then.
+    /// Finds an app by id, in the cache if possible, where its last use may be out of date.
     pub async fn cached_app(&self, id: i64) -> Result<Option<Arc<StoredApp>>, StoreError> {
         if let Some(app) = self.cache.apps_by_id.get(&id) {
             return Ok(Some(app));
@@ -203,7 +203,7 @@ impl Store {
         after: i64,
         limit: i64,
     ) -> Result<Vec<StoredApp>, StoreError> {
-        // An empty text, too, is contained in every name.
+        // Every name contains the empty string, but `replace` does not find it.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         let page = sql!(
             select!(
@@ -219,7 +219,7 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Returns the apps with this name, in upper or lower case, in order of id.
+    /// Returns the apps with this name, ignoring case, in order of id.
     pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
         self.read_all(sql!(
             select!("where lower(name) = lower($name) order by id limit $limit"),
@@ -228,7 +228,7 @@ impl Store {
         .await
     }
 
-    /// Returns an app's tokens.
+    /// Summarises an app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
         let count = sql!(
             concat!("select ", token_columns!(), " from tokens where app_id = $id"),
@@ -251,8 +251,8 @@ impl Store {
         self.update(change).await
     }
 
-    /// Replaces an app's client secret. The secret until now is accepted until the given time,
-    /// or no longer; the one before it is not.
+    /// Replaces an app's client secret. The replaced secret is accepted until the given time, if
+    /// any; earlier secrets are not.
     pub async fn rotate_app_secret(
         &self,
         events: &Events,
@@ -308,7 +308,7 @@ fn insert(stored: &StoredApp) -> Statement {
     )
 }
 
-/// Inserts an event of an app, if it exists.
-pub(super) fn app_event(id: i64) -> EventSource {
+/// Returns the event source of an app, which is empty if there is none with this id.
+fn app_event(id: i64) -> EventSource {
     events_of!(apps, "id = $id", [id])
 }

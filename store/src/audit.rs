@@ -10,9 +10,9 @@ use super::{Change, Store, StoreError};
 /// An event as it is shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
-    /// The time of the event; the first time, if it was counted.
+    /// The time of the event, or of the first one if it is a counted event.
     pub at: Timestamp,
-    /// The last time of a counted event; otherwise the same as `at`.
+    /// The time of the last event if it is a counted event; otherwise the same as `at`.
     pub last_at: Timestamp,
     /// The kind of event. A string, because a newer release may have stored kinds that this one
     /// does not know.
@@ -46,14 +46,15 @@ from_row!(AuditEvent, audit_columns {
     count = "e.count"
 });
 
-/// Selects the events to read.
+/// Filters for audit events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AuditFilter<'a> {
     /// Only events of this account.
     pub account: Option<i64>,
     /// Only events of this app.
     pub app: Option<i64>,
-    /// Only events of the apps with this name, in upper or lower case.
+    /// Only events of the apps that have this name, or had it when they were deleted, ignoring
+    /// case.
     pub app_name: Option<&'a str>,
     /// Only events of this kind.
     pub kind: Option<AuditKind>,
@@ -77,7 +78,7 @@ impl Store {
     pub async fn add_audit_counts(&self, events: &[AggregatedEvent]) -> Result<(), StoreError> {
         let mut change = Change::unaudited([]);
         for event in events {
-            let Subject { kind, outcome, account, app, address, detail } = &event.subject;
+            let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
             change = change.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                  detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \
@@ -91,7 +92,7 @@ impl Store {
                     last = event.last,
                     kind = kind.as_str(),
                     outcome = outcome.as_str(),
-                    origin = AuditOrigin::Client.as_str(),
+                    origin = origin.as_str(),
                     address = address.as_deref(),
                     detail = detail.as_deref(),
                     account = *account,
@@ -118,7 +119,9 @@ impl Store {
                      left join apps p on p.id = e.app_id \
                      where (cast($account as bigint) is null or e.account_id = $account) \
                      and (cast($app as bigint) is null or e.app_id = $app) \
-                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name)) \
+                     and (cast($app_name as text) is null or lower(p.name) = lower($app_name) \
+                     or e.app_id in (select app_id from audit_events where kind = $app_delete \
+                     and lower(detail) = lower('name ' || cast($app_name as text)))) \
                      and e.last_at >= $since and (cast($kind as text) is null or e.kind = $kind) \
                      and (cast($outcome as text) is null or e.outcome = $outcome) \
                      and (cast($origin as text) is null or e.origin = $origin) \
@@ -129,6 +132,7 @@ impl Store {
                     account = filter.account,
                     app = filter.app,
                     app_name = filter.app_name,
+                    app_delete = AuditKind::AppDelete.as_str(),
                     since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH),
                     limit,
                     kind = filter.kind.map(AuditKind::as_str),
@@ -142,8 +146,8 @@ impl Store {
         Ok(newest_first)
     }
 
-    /// Deletes the oldest events from before a time, `at_most` this many, and returns their number.
-    /// To delete all of them, call it until it returns fewer than `at_most`.
+    /// Deletes the oldest events before a time, at most `at_most` of them, and returns their
+    /// number. To delete all of them, call it until it returns fewer than `at_most`.
     pub async fn delete_audit_events_before(
         &self,
         time: Timestamp,
@@ -155,7 +159,7 @@ impl Store {
     }
 }
 
-/// Deletes the oldest events from before a time, `at_most` this many, and returns their ids.
+/// Deletes the oldest events before a time, at most `at_most` of them, and returns their ids.
 pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
     sql!(
         "delete from audit_events where id in (select id from audit_events where at < $time \

@@ -6,7 +6,7 @@ use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, read_rows, sql};
-use super::event_source::event_source;
+use super::event_source::{EventSource, event_source};
 use super::grants::is_active;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
@@ -18,7 +18,7 @@ pub struct AuthorizedApp {
     pub app_id: i64,
     /// The client id.
     pub client_id: String,
-    /// The way in which it was registered.
+    /// The origin of its registration.
     pub origin: Origin,
     /// The name that users see.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct AuthorizedApp {
     pub website: Option<String>,
     /// The scopes of all its active grants.
     pub scopes: Scopes,
-    /// The creation time of the oldest of them.
+    /// When the oldest of these grants was created.
     pub since: Timestamp,
 }
 
@@ -66,8 +66,8 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes an app's access: deletes its grants and the codes that are not redeemed, and revokes
-    /// its tokens. Returns the number of tokens that were valid until now.
+    /// Revokes an app's access: deletes its grants and its unredeemed codes, and revokes its
+    /// tokens. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
         events: &Events,
@@ -75,12 +75,7 @@ impl Store {
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event = event_source!(
-            "account_id, app_id, count(*) as number from tokens where account_id = $account \
-             and app_id = $app and revoked_at is null and (expires_at is null \
-             or expires_at > $now) group by account_id, app_id",
-            [account, app, now]
-        );
+        let event = revocation_events(account, Some(app), None, now);
         let locked = Change::new(events, [lock_account(account)], event);
         let change = with_access_revoked(locked, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
@@ -95,9 +90,27 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Adds statements to a change that revoke the access of one app or all apps: delete the codes that
-/// are not redeemed and the grants, then revoke the tokens, returning their expiry. With a
-/// credential version, they have no effect unless it is the account's.
+/// Returns the event source for [`with_access_revoked`]: one event for each app, with the number of its valid tokens.
+pub(super) fn revocation_events(
+    account: i64,
+    app: Option<i64>,
+    version: Option<i64>,
+    now: Timestamp,
+) -> EventSource {
+    event_source!(
+        each app,
+        "account_id, app_id, count(*) as number from tokens where account_id = $account \
+         and (cast($app as bigint) is null or app_id = $app) and revoked_at is null \
+         and (expires_at is null or expires_at > $now) \
+         and (cast($version as bigint) is null or exists (select 1 from accounts \
+         where id = $account and credential_version = $version)) group by account_id, app_id",
+        [account, app, version, now]
+    )
+}
+
+/// Adds to a change the statements that revoke the access of one app or all apps: delete the
+/// unredeemed codes and the grants, then revoke the tokens, returning their expiry. If a credential
+/// version is given, they only have an effect if it is the account's.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in

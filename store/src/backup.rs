@@ -1,4 +1,4 @@
-//! Backups: a consistent copy of all rows in one file, from either engine, and their restoration
+//! Backups: a consistent copy of all rows in one file, from either engine, which can be restored
 //! into an empty database of either engine.
 //!
 //! A backup is a SQLite database with the rows of one transaction, a manifest and checksums. It has
@@ -33,7 +33,7 @@ pub use self::manifest::{Manifest, TableSummary};
 pub use self::new_file::Overwrite;
 use super::{Database, Options, StoreError};
 
-/// A backup or restore that failed. Nothing was changed. `version` is that of the binary that wrote
+/// A failed backup or restore, which changed nothing. `version` is that of the binary that wrote
 /// the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
@@ -43,7 +43,7 @@ pub enum BackupError {
     Exists(PathBuf),
     /// The backup file exists and is a directory, a link, a device or a pipe.
     #[error("{0} exists and is not a file; choose a different name")]
-    NoFile(PathBuf),
+    NotAFile(PathBuf),
     /// The backup file is the database itself.
     #[error("{0} is the database itself; choose a different name")]
     IsDatabase(PathBuf),
@@ -56,16 +56,16 @@ pub enum BackupError {
     /// The file is not a backup.
     #[error("{0} was not written by belfry backup")]
     NotABackup(PathBuf),
-    /// A backup that is incomplete or was changed.
-    #[error("{file} is damaged or incomplete: {reason}; use another backup")]
+    /// The backup is incomplete or was changed.
+    #[error("{file} is damaged or incomplete: {reason}; use a different backup")]
     Damaged { file: PathBuf, reason: String },
-    /// A backup of a newer version.
+    /// The backup was written by a newer version.
     #[error(
         "{file} has {what} {found}, this belfry supports {known}: restore it with the belfry \
          {version} that wrote it, or a newer one"
     )]
     Newer { file: PathBuf, what: &'static str, found: i64, known: i64, version: String },
-    /// A backup of a pre-release, which had other tables.
+    /// The backup was written by a pre-release, which had different tables.
     #[error(
         "{file} was written by a pre-release of belfry ({version}, schema version {found}) and \
          cannot be restored: restore it with the belfry that wrote it, and export what you need"
@@ -105,11 +105,11 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Receives the progress from time to time.
+/// A callback that receives the progress from time to time.
 pub type Report<'a> = &'a mut dyn FnMut(Progress);
 
-/// Writes all rows of one moment to a new file. Other transactions are not blocked, neither reading
-/// nor writing. The schema must be of this version. To report the progress, rows are counted first.
+/// Writes a snapshot of all rows to a new file, without blocking other transactions. The schema
+/// must be the one of this version. If the progress is reported, rows are counted first.
 pub async fn create_backup(
     database: &Database,
     options: &Options,
@@ -119,15 +119,15 @@ pub async fn create_backup(
     report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
     let migrations = options.migrations;
-    let target = export::Target { database, file, overwrite, migrations, now };
-    target.check()?;
+    let export = export::Export { database, file, overwrite, migrations, now };
+    export.check()?;
     match database {
         Database::Sqlite(path) => {
-            export::write(sqlite::Transaction::snapshot(path)?, &target, report).await
+            export::write(sqlite::Transaction::snapshot(path)?, &export, report).await
         }
         Database::Postgres(url) => {
             let snapshot = postgres::Transaction::snapshot(url, options).await?;
-            export::write(snapshot, &target, report).await
+            export::write(snapshot, &export, report).await
         }
     }
 }

@@ -40,20 +40,22 @@ pub(crate) struct Cache {
     /// Ids of enabled accounts by name.
     pub(super) accounts: EpochCache<Box<str>, i64>,
     shared: Arc<Shared>,
-    /// Invalidations by this process, and because of others, by [`Invalidation::index`].
+    /// The number of invalidations by this process, and of those received from others, by
+    /// [`Invalidation::index`].
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
 
 /// State that all maps of the cache share.
 struct Shared {
-    /// False while notifications of other nodes' writes cannot be received.
+    /// False while notifications about writes of other nodes cannot be received.
     enabled: AtomicBool,
     subjects: SubjectSlots,
 }
 
 impl Cache {
-    /// Creates a cache of at most this many bytes: five eighths for tokens, a quarter for rulesets.
-    /// With the default of 512 MiB both have space for a million users without user-defined rules.
+    /// Creates a cache of at most this many bytes: about two thirds for tokens, a quarter for
+    /// rulesets. With the default of 512 MiB, there is space for the tokens and rulesets of a
+    /// million users without user rules.
     pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
         let enabled = AtomicBool::new(enabled);
         let shared = Arc::new(Shared { enabled, subjects: SubjectSlots::default() });
@@ -128,7 +130,7 @@ impl Cache {
         }
     }
 
-    /// Returns the state of each cache, for metrics.
+    /// Returns the state of each map, for metrics.
     pub(crate) fn status(&self) -> [CacheStatus<'_>; 5] {
         [
             self.tokens.status("tokens"),

@@ -1,4 +1,4 @@
-//! Changes of the database: statements that are written in one transaction with their audit events.
+//! Changes to the database: statements that are written in one transaction with their audit events.
 
 use std::ops::Range;
 
@@ -12,31 +12,34 @@ use super::{Store, StoreError, UpdateOutcome};
 /// A change, which only [`Store::write`] executes.
 pub(super) struct Change<'a> {
     batch: Batch,
-    entries: &'a [AuditEntry],
+    /// The events, in the order of the statements that insert them.
+    entries: Vec<&'a AuditEntry>,
     /// The statements of the batch that insert the events.
     events: Range<usize>,
 }
 
 impl<'a> Change<'a> {
     /// Creates a change that begins with a batch and then inserts the events for each row of the
-    /// source, so that there are none if the change takes no effect. Statements that insert these
-    /// rows are in the batch; those that delete them are added later.
+    /// source, so there are no events if the change has no effect. Statements that insert the
+    /// source's rows must be in the batch; those that delete them are added later.
     pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
         let batch = batch.into();
         let start = batch.statements.len();
-        Self { batch, entries: events.entries(), events: start..start }.and_events_of(source)
+        Self { batch, entries: Vec::new(), events: start..start }.and_events_of(events, source)
     }
 
-    /// Returns a change without events: maintenance, and changes that concern neither accounts nor
-    /// access.
+    /// Creates a change without events, for maintenance and for changes that concern neither
+    /// accounts nor access.
     pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
-        Change { batch: batch.into(), entries: &[], events: 0..0 }
+        Change { batch: batch.into(), entries: Vec::new(), events: 0..0 }
     }
 
-    /// Inserts the events for each row of one more source. Sources follow each other.
-    pub(super) fn and_events_of(mut self, source: EventSource) -> Self {
-        let inserts = self.entries.iter().map(move |entry| source.insert(entry));
-        self.batch.statements.extend(inserts);
+    /// Inserts events for each row of one more source. Must be called before [`Change::and`].
+    pub(super) fn and_events_of(mut self, events: &'a Events, source: EventSource) -> Self {
+        self.entries.extend(events.entries());
+        self.batch
+            .statements
+            .extend(events.entries().iter().map(move |entry| source.insert(entry)));
         self.events.end = self.batch.statements.len();
         self
     }
@@ -53,8 +56,8 @@ impl<'a> Change<'a> {
         self
     }
 
-    /// Allows PostgreSQL to write it together with others. With `OnMissingRows::RollBack` it must
-    /// have one statement.
+    /// Allows PostgreSQL to write the change in one transaction with others. With
+    /// `OnMissingRows::RollBack` it must have one statement.
     pub(super) fn grouped(mut self, grouping: Grouping) -> Self {
         self.batch.grouping = grouping;
         self
@@ -67,7 +70,7 @@ impl Store {
         let Change { batch, entries, events } = change;
         let mut rows = self.engine.write(batch).await?;
         if !events.is_empty() {
-            log_events(entries, rows.drain(events))?;
+            log_events(&entries, rows.drain(events))?;
         }
         Ok(rows)
     }

@@ -19,7 +19,7 @@ use super::{Change, Store, StoreError, to_json};
 pub struct StoredCode {
     /// The user's grant.
     pub grant: Grant,
-    /// The token that the code was redeemed for.
+    /// The token for which the code was redeemed.
     pub token: Option<LookupKey>,
 }
 
@@ -44,7 +44,7 @@ pub enum CodeOutcome {
     ConsentEnded,
 }
 
-/// Why a code was not redeemed.
+/// A failed attempt to redeem a code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RedeemError {
     /// The code was redeemed before, for this token.
@@ -113,8 +113,8 @@ impl FromRow for StoredCode {
 }
 
 impl Store {
-    /// Issues a code, with which the grant begins unless it exists. Nothing is stored if the user's
-    /// consent ended, or the app or the account was disabled or deleted in the meantime.
+    /// Issues a code, and creates the grant unless it exists. Nothing is stored if the user's
+    /// consent has ended, or if the app or the account was disabled or deleted in the meantime.
     pub async fn add_code(
         &self,
         events: &Events,
@@ -175,8 +175,8 @@ impl Store {
         self.read_secret(secret, sql!(SELECT_CODE, [lookup = secret.lookup])).await
     }
 
-    /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless one
-    /// of the first two is disabled or deleted. Only one of several concurrent calls succeeds and
+    /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless the
+    /// app or the account is disabled or deleted. Only one of several concurrent calls succeeds and
     /// issues its token.
     pub async fn redeem_code(
         &self,
@@ -211,8 +211,8 @@ impl Store {
         let Some(redeemed) = redeemed.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
         };
-        let RedeemedCode { token: of_code, account_id, app_id } = RedeemedCode::from_row(redeemed)?;
-        match of_code {
+        let RedeemedCode { token: issued, account_id, app_id } = RedeemedCode::from_row(redeemed)?;
+        match issued {
             Some(lookup) if lookup == token.lookup => {
                 self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
                 Ok(())

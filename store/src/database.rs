@@ -22,7 +22,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Path or URL, without the password.
+    /// Returns the path, or the URL without its password.
     pub(crate) fn location(&self) -> String {
         match self {
             Self::Sqlite(path) => path.display().to_string(),
@@ -46,7 +46,7 @@ impl fmt::Display for Database {
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct SecretUrl {
-    /// The URL with the first host, because the syntax of URLs has only one.
+    /// The URL with the first host, because the URL syntax allows only one.
     url: Url,
     /// The further hosts, each after a comma.
     further_hosts: String,
@@ -54,7 +54,7 @@ pub struct SecretUrl {
     text: String,
 }
 
-/// The problem of `HOST:PORT` without a scheme.
+/// The error message for `HOST:PORT` without a scheme.
 pub const NO_SCHEME: &str = "not a URL with a scheme";
 
 impl SecretUrl {
@@ -68,13 +68,13 @@ impl SecretUrl {
         &self.text
     }
 
-    /// Returns a URL for each host, with the password: of `redis://:PASSWORD@a:1,b:2` it is
-    /// `redis://:PASSWORD@a:1` and `redis://:PASSWORD@b:2`.
+    /// Returns a URL for each host, with the password: `redis://:PASSWORD@a:1` and
+    /// `redis://:PASSWORD@b:2` for `redis://:PASSWORD@a:1,b:2`.
     pub fn reveal_each(&self) -> Vec<String> {
         split_by_host(&self.url, &self.further_hosts).map(|(_, url)| url).collect()
     }
 
-    /// `postgres`, `redis` …
+    /// Returns the scheme: `postgres`, `redis` …
     pub fn scheme(&self) -> &str {
         self.url.scheme()
     }
@@ -90,8 +90,8 @@ impl SecretUrl {
         Self::parse(text, "redis://HOST", "redis://:pass%2Fword@HOST")
     }
 
-    /// Parses a URL. An error contains the example, or the one with an encoded password. It does
-    /// not repeat the text, which may contain a password.
+    /// Parses a URL. The error contains one of the examples, the second if a password seems not to
+    /// be encoded. It does not repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
         let (first, further_hosts) = split_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
@@ -134,8 +134,7 @@ impl SecretUrl {
         self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
     }
 
-    /// Returns whether the connection is not encrypted and leads to a host for which `is_local` is
-    /// false.
+    /// Returns whether the connection is unencrypted and to a host for which `is_local` is false.
     pub fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
             "redis" => self.hosts().any(|host| !is_local(host)),
@@ -170,12 +169,12 @@ impl SecretUrl {
     }
 }
 
-/// Returns the text of a URL with further hosts after its first.
+/// Returns a URL with further hosts after the first.
 fn with_hosts(url: &Url, further_hosts: &str) -> String {
     format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
 }
 
-/// Each host with its port, and the URL with this host alone.
+/// Returns each host with its port, and the URL with this host alone.
 fn split_by_host<'a>(
     url: &'a Url,
     further_hosts: &'a str,
@@ -211,8 +210,8 @@ fn is_cut_off(text: &str) -> bool {
     rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
 }
 
-/// Returns whether a password was parsed only up to one of its characters, so its rest and the real
-/// host are part of the path, the query or the fragment.
+/// Returns whether a password was parsed only up to one of its characters, so that its rest and the
+/// real host became part of the path, the query or the fragment.
 fn has_rest_of_password(url: &Url) -> bool {
     let has_at = |part: &str| part.contains('@');
     let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
@@ -231,7 +230,7 @@ impl FromStr for SecretUrl {
     }
 }
 
-/// Displays the URL without the password.
+/// Serialises the URL without the password.
 impl Serialize for SecretUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.redacted())
@@ -313,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_that_is_not_encoded_is_rejected_with_the_way_to_encode_it() {
+    fn an_unencoded_password_is_rejected_with_instructions_to_encode_it() {
         for url in [
             "postgres://me:hunter/2@db/belfry",
             "postgres://me:hunter#2@db/belfry",

@@ -4,7 +4,6 @@ use belfry_core::audit::{AuditKind, Events, deleted_name};
 use jiff::Timestamp;
 
 use super::admins::{is_not_last_admin, lock_admins, select_id};
-use super::apps::app_event;
 use super::authorized_apps::lock_account;
 use super::engine::{Rows, Statement, sql};
 use super::event_source::event_source;
@@ -33,7 +32,7 @@ pub enum AccountDeletionOutcome {
     LastAdmin,
 }
 
-/// An account that was deleted, as far as the audit trail has its event.
+/// A deleted account, as recorded in the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedAccount {
     /// The id that it had.
@@ -42,7 +41,7 @@ pub struct DeletedAccount {
     pub name: String,
 }
 
-/// The statement that deletes the rows of an account or app in a table, once it is deleted.
+/// The statement that deletes a table's rows of an account or app that no longer exists.
 macro_rules! delete_rows {
     ($table:literal, $column:literal, $owners:literal, $key:literal) => {
         concat!(
@@ -58,8 +57,8 @@ macro_rules! delete_rows {
     };
 }
 
-/// The tables with rows of accounts, and the statements that delete those of one. Grants are locked
-/// before codes and tokens, as by sweeps.
+/// The tables with rows of accounts, and the statements that delete one account's rows. Grants are
+/// locked before codes and tokens, in the same order as by sweeps.
 pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 6] = [
     ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
@@ -69,7 +68,7 @@ pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 6] = [
     ("requests", delete_rows!("requests", "account_id", "accounts", "lookup")),
 ];
 
-/// The tables with rows of apps, and the statements that delete those of one.
+/// The tables with rows of apps, and the statements that delete one app's rows.
 pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
     ("grants", delete_rows!("grants", "app_id", "apps", "id")),
     ("codes", delete_rows!("codes", "app_id", "apps", "lookup")),
@@ -77,8 +76,8 @@ pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
 ];
 
-/// The condition that an account may be deleted: it is due, if it has to be, and not the last
-/// admin.
+/// The condition that an account may be deleted: it is due, if a time is given, and it is not the
+/// last admin.
 macro_rules! is_deletable {
     () => {
         concat!(
@@ -88,12 +87,12 @@ macro_rules! is_deletable {
     };
 }
 
-/// Leaves the id of a deleted account to the next sweeps.
+/// Records the id of a deleted account for the next sweeps.
 const INSERT_DELETED_ACCOUNT: &str = "insert into deleted_owners (kind, id) \
     select 'account', cast($1 as bigint) where not exists (select 1 from accounts where id = $1) \
     on conflict do nothing";
 
-/// Leaves the id of a deleted app to the next sweeps.
+/// Records the id of a deleted app for the next sweeps.
 pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, id) \
     select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
     on conflict do nothing";
@@ -105,11 +104,12 @@ fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64)
 }
 
 impl Store {
-    /// Deletes an account and everything that belongs to it. Its name is reserved: another
-    /// person who gets it would be mistaken for its owner. The audit event of the deletion has the
-    /// name in its detail, because it can no longer be looked up.
+    /// Deletes an account and everything that belongs to it. Its name is reserved, because a
+    /// different person with this name would be mistaken for its owner. The audit event contains
+    /// the name in its detail, because it can no longer be looked up.
     ///
-    /// The account is deleted first. Its row serialises this with transactions that grant access.
+    /// The account's row is locked first, which serialises this with transactions that grant
+    /// access.
     pub async fn delete_account(
         &self,
         events: &Events,
@@ -119,8 +119,8 @@ impl Store {
         self.delete_account_if_due(events, id, None, now).await
     }
 
-    /// Deletes an account like [`Store::delete_account`]. With a time `due`, only if its owner
-    /// requested that it be deleted before that, and has not cancelled it.
+    /// Deletes an account like [`Store::delete_account`]. If `due` is given, only if the owner
+    /// requested a deletion that is due before that time, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
         &self,
         events: &Events,
@@ -137,7 +137,7 @@ impl Store {
             ),
             [id, due]
         );
-        // The account is locked, so all statements see the same time of deletion.
+        // The account is locked, so all statements see the same `delete_at`.
         let deletion = Change::new(events, [lock_admins(), lock_account(id)], event)
             .and(sql!(
                 concat!(
@@ -167,13 +167,20 @@ impl Store {
         })
     }
 
-    /// Deletes an app and everything that it was granted; `None` if there is none with this id.
+    /// Deletes an app and everything that belongs to it; `None` if there is no such app. The audit
+    /// event has the app's name in its detail.
     pub async fn delete_app(
         &self,
         events: &Events,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let deletion = Change::new(events, [], app_event(id))
+        let event = event_source!(
+            detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
+            "cast(null as bigint) as account_id, name, id as app_id, 1 as number from apps \
+             where id = $id",
+            [id]
+        );
+        let deletion = Change::new(events, [], event)
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
@@ -184,8 +191,8 @@ impl Store {
         Ok((!app.is_empty()).then_some(deleted))
     }
 
-    /// Returns the accounts that were deleted since a time, in order of deletion. Their events are
-    /// deleted by retention.
+    /// Returns the accounts that were deleted since a time, in order of deletion, as far as
+    /// retention has not deleted their audit events.
     pub async fn deleted_accounts(
         &self,
         since: Timestamp,

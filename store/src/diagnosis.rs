@@ -1,4 +1,4 @@
-//! Findings of `belfry doctor` about a database, which create and change nothing.
+//! Database checks of `belfry doctor`, which create and change nothing.
 
 mod postgres;
 mod sqlite;
@@ -10,7 +10,7 @@ use super::{Database, Options, StoreError};
 /// The state of a database that can be opened.
 #[derive(Debug, Default)]
 pub struct Diagnosis {
-    /// Its schema version; `None` if the database does not exist or is empty.
+    /// The database's schema version; `None` if the database does not exist or is empty.
     pub schema: Option<i64>,
     /// The schema version of this binary.
     pub known_schema: i64,
@@ -18,20 +18,20 @@ pub struct Diagnosis {
     pub write: Option<Result<(), String>>,
     /// The outcome of a notification like those between nodes; `None` with SQLite.
     pub notifications: Option<Result<(), String>>,
-    /// Ways in which acknowledged writes can be lost; `None` with SQLite, or if the server does not
-    /// report it.
+    /// The settings that allow acknowledged writes to be lost; `None` with SQLite, or if the server
+    /// does not report them.
     pub durability: Option<Durability>,
     /// Time by which the database server's clock is ahead of ours; `None` with SQLite.
     pub clock_difference: Option<SignedDuration>,
 }
 
-/// The settings of PostgreSQL by which acknowledged writes can be lost.
+/// PostgreSQL settings that allow acknowledged writes to be lost.
 #[derive(Debug)]
 pub struct Durability {
-    /// Those of `fsync`, `full_page_writes` and `synchronous_commit` that are off.
+    /// The names of those among `fsync`, `full_page_writes` and `synchronous_commit` that are off.
     pub disabled: Vec<&'static str>,
-    /// True if there are several servers, but commits do not wait for a standby: a failover loses
-    /// writes.
+    /// True if there are several servers, but commits do not wait for a standby, so a failover can
+    /// lose writes.
     pub is_standby_asynchronous: bool,
 }
 

@@ -34,7 +34,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Dropping the future does not cancel the write.
     fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
 
-    /// Returns why no connection could be opened at the last attempt, if the engine has
+    /// Returns the error of the last attempt to open a connection, if it failed and the engine has
     /// connections.
     fn connection_error(&self) -> Option<String> {
         None
@@ -52,7 +52,7 @@ pub(crate) trait Engine: Send + Sync {
     fn write_metrics(&self, out: &mut Exposition);
 }
 
-/// Time for which a successful write shows that the database can write.
+/// Maximum age of a successful write that proves that the database can write.
 const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count
@@ -75,7 +75,7 @@ impl CheckedEngine {
         }
     }
 
-    /// Writes the metrics of the engine.
+    /// Writes the engine's metrics.
     pub(crate) fn write_metrics(&self, out: &mut Exposition) {
         self.metrics.write(out, self.engine.name());
         self.engine.write_metrics(out);

@@ -1,10 +1,10 @@
-//! Per-key invalidation counters. A value read before its counter moved is not cached.
+//! Per-key invalidation counters. A value that was read before its counter advanced is not cached.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A step of a write. A write of another process is known when it has ended: both steps follow
-/// each other then.
+/// A step of a write. A write of another process becomes known after it has ended, so both steps
+/// happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The write is about to be sent.
@@ -21,14 +21,14 @@ pub struct ReadEpoch {
     /// The number of the last invalidation of an account or app.
     pub(super) number: u64,
     /// True if the cache was enabled. Otherwise changes cannot be detected. It is read after the
-    /// epoch, which advances when the cache is disabled: an epoch from before a partition is never
-    /// current after it.
+    /// epoch, which advances when the cache is disabled: an epoch from before a network partition
+    /// is never current after it.
     pub(super) is_enabled: bool,
 }
 
 impl ReadEpoch {
-    /// Returns the state after one more write of the key, which invalidates when it begins and when
-    /// it ends.
+    /// Returns the state after one more write of the key, which invalidates it at the beginning and
+    /// at the end.
     pub(crate) fn after_write(self) -> Self {
         Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
     }
@@ -53,7 +53,7 @@ impl Epoch {
         Self { invalidations: self.invalidations + 1, ..self }
     }
 
-    /// Returns the epoch after a step of a write. Both steps invalidate.
+    /// Returns the epoch after a step of a write. Both steps invalidate the key.
     pub(super) fn advance(self, phase: Phase) -> Self {
         let writes = match phase {
             Phase::Begin => self.writes + 1,

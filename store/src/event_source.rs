@@ -1,4 +1,4 @@
-//! The source of a change's audit events, in the statement that inserts them.
+//! Statements that insert the audit events of a change, for the rows that it affects.
 
 use belfry_core::audit::{AuditClient, AuditEntry};
 use belfry_runtime::random;
@@ -13,10 +13,12 @@ pub(super) struct EventSource {
     pub(super) values: Vec<Value>,
 }
 
-/// An [`EventSource`] from the rest of a `select`, and the values of its parameters. The detail is
-/// that of the entry, or an expression.
+/// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters. The
+/// detail is the entry's, or an expression. A source with several rows, one for each app, adds the
+/// app to the event id.
 macro_rules! event_source {
     (
+        id = $id:literal,
         detail = $detail:literal,
         $source:expr,
         [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?
@@ -26,18 +28,36 @@ macro_rules! event_source {
                 concat!(
                     "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                      request_id, detail, account_id, app_id, count) \
-                     select cast($event_id as text), cast($event_at as bigint), cast($event_at as \
+                     select ",
+                    $id,
+                    ", cast($event_at as bigint), cast($event_at as \
                      bigint), cast($kind as text), cast($outcome as text), cast($origin as text), \
                      cast($address as text), cast($request_id as text), ",
                     $detail,
                     ", account_id, app_id, number from (select ",
                     $source,
-                    ") as source returning account_id, app_id, count"
+                    ") as source returning account_id, app_id, count, detail"
                 ),
                 event_id, event_at, kind, outcome, origin, address, request_id, detail $(, $name)*
             ),
             values: $crate::engine::values![$($name $(= $value)?),*],
         }
+    };
+    (detail = $detail:literal, $source:expr, $values:tt $(,)?) => {
+        $crate::event_source::event_source!(
+            id = "cast($event_id as text)",
+            detail = $detail,
+            $source,
+            $values
+        )
+    };
+    (each app, $source:expr, $values:tt $(,)?) => {
+        $crate::event_source::event_source!(
+            id = "cast($event_id as text) || app_id",
+            detail = "cast($detail as text)",
+            $source,
+            $values
+        )
     };
     ($source:expr, $values:tt $(,)?) => {
         $crate::event_source::event_source!(
@@ -48,7 +68,7 @@ macro_rules! event_source {
     };
 }
 
-/// The [`EventSource`] for the rows of a table that meet a condition.
+/// Creates the [`EventSource`] for a table's rows that meet a condition.
 macro_rules! events_of {
     ($table:ident, $condition:expr, $values:tt $(,)?) => {
         $crate::event_source::event_source!(
@@ -82,7 +102,7 @@ macro_rules! event_columns {
 pub(super) use {event_columns, event_source, events_of};
 
 impl EventSource {
-    /// No account and no app.
+    /// Returns a source with one row, without an account or app.
     pub(super) fn none() -> Self {
         event_source!(
             "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number",
@@ -108,16 +128,15 @@ impl EventSource {
     }
 }
 
-/// Logs the events that a change has inserted: those of its first source in order, then those of
-/// the next one.
+/// Logs the events that a change has inserted, in the order of their statements.
 pub(super) fn log_events(
-    entries: &[AuditEntry],
+    entries: &[&AuditEntry],
     inserted: impl Iterator<Item = Rows>,
 ) -> Result<(), StoreError> {
-    for (entry, rows) in entries.iter().cycle().zip(inserted) {
+    for (entry, rows) in entries.iter().zip(inserted) {
         for mut row in rows {
             let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
-            let count: i64 = row.take()?;
+            let (count, detail): (i64, Option<String>) = (row.take()?, row.take()?);
             let (address, request_id) = client_columns(entry.client.as_ref());
             tracing::info!(
                 target: "belfry::audit",
@@ -128,7 +147,7 @@ pub(super) fn log_events(
                 origin = entry.origin.as_str(),
                 address,
                 request_id,
-                detail = entry.detail.as_deref(),
+                detail,
                 count,
                 "audit event"
             );
@@ -137,7 +156,7 @@ pub(super) fn log_events(
     Ok(())
 }
 
-/// Returns the address and the request id of a client.
+/// Returns a client's address and request id.
 fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
     let address = client.and_then(|client| client.address.as_deref());
     (address, client.map(|client| client.request_id.as_str()))

@@ -1,10 +1,10 @@
-//! Grants: an account allowed an app these scopes.
+//! Grants: records that an account allowed an app some scopes.
 //!
 //! A grant begins with a code or with a token that is issued without one, in the transaction that
-//! inserts it and locks the account. It is identified by the account, the app, the scopes, the
-//! redirect URI unless it is `https`, and the device. It is active while it has a valid token, which
-//! needs no write when a token expires. Its row is deleted when the access is revoked, or by the
-//! sweep that deletes the last code or token of it.
+//! inserts the code or token and locks the account. It is identified by the account, the app, the
+//! scopes, the redirect URI unless it is `https`, and the device. It is active while it has a valid
+//! token, so no write is needed when a token expires. Its row is deleted when the access is
+//! revoked, or by the sweep that deletes its last code or token.
 
 use belfry_core::matrix::Device;
 use belfry_core::oauth::grant::ActiveGrant;
@@ -29,7 +29,7 @@ pub(super) struct NewGrant<'a> {
     pub(super) pending_until: Timestamp,
 }
 
-/// The id of the existing grant that a new code or token belongs to, or a new id.
+/// The id of the existing grant for a new code or token, or a new id.
 macro_rules! grant_id {
     () => {
         "coalesce((select min(id) from grants where account_id = $account_id \
@@ -55,7 +55,7 @@ macro_rules! is_active {
 pub(super) use is_active;
 
 /// The statements that begin the grant of a new code or token, if it was inserted: its app is
-/// marked as authorized, so that retention never deletes it, and the grant is inserted.
+/// marked as authorised, so that retention never deletes it, and the grant is inserted.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer
 /// active, it begins again. The app is locked first, as when it is deleted.
@@ -122,12 +122,12 @@ impl NewGrant<'_> {
         self.device.map(Device::id).unwrap_or_default()
     }
 
-    /// Statements that follow the insertion of the code.
+    /// Returns the statements that follow the insertion of the code.
     pub(super) fn begin_with_code(&self) -> [Statement; 2] {
         begin!(self, "codes")
     }
 
-    /// Statements that follow the insertion of the token.
+    /// Returns the statements that follow the insertion of the token.
     pub(super) fn begin_with_token(&self) -> [Statement; 2] {
         begin!(self, "tokens")
     }
@@ -141,7 +141,7 @@ impl FromRow for ActiveGrant {
 }
 
 impl Store {
-    /// Returns the active grants of an account to an app.
+    /// Returns an account's active grants to an app.
     pub async fn active_grants(
         &self,
         account_id: i64,
@@ -159,7 +159,7 @@ impl Store {
         self.read_all(select).await
     }
 
-    /// Returns the id of the device that a token was issued to, if any.
+    /// Returns the id of the device to which a token was issued, if any.
     pub async fn device_id_of(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
         let select = sql!(
             "select g.device_id from tokens t join grants g on g.account_id = t.account_id \

@@ -20,7 +20,7 @@ pub(crate) enum Invalidation {
 }
 
 impl Invalidation {
-    /// The kinds, as they are named in metrics.
+    /// The names of the kinds, in metrics and messages.
     pub(crate) const NAMES: [&str; 6] =
         ["token", "rules", "account", "app", "app_secret", "everything"];
 
@@ -36,7 +36,7 @@ impl Invalidation {
         }
     }
 
-    /// Returns the text sent to other nodes: the kind and the subject.
+    /// Returns the message to other nodes: the kind and the subject.
     pub(crate) fn to_text(self) -> String {
         let kind = Self::NAMES[self.index()];
         match self {
@@ -48,7 +48,7 @@ impl Invalidation {
         }
     }
 
-    /// Parses the text from another node. Unknown text, as a newer release may send it,
+    /// Parses a message from another node. An unknown message, which a newer release may send,
     /// invalidates everything.
     pub(crate) fn from_text(text: &str) -> Self {
         let (kind, subject) = text.split_once(' ').unwrap_or((text, ""));
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invalidation_is_read_back_from_its_text() {
+    fn an_invalidation_is_parsed_from_its_message() {
         let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed().lookup;
         for invalidation in [
             Invalidation::Token(lookup),

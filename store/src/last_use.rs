@@ -13,12 +13,12 @@ use jiff::Timestamp;
 use super::engine::{Statement, sql};
 use super::{Change, Store, StoreError};
 
-/// Age in seconds at which a stored last use is stored again.
+/// Age in seconds at which a stored last use is replaced by a later one.
 const PRECISION: i64 = 3600;
 
 /// The latest possible last use of a row in `tokens` or `apps`, because uses within [`PRECISION`]
-/// are not stored. Never used rows count from when they were added. The same expression is in the
-/// indexes.
+/// are not stored. For rows that were never used, it is the creation time. The indexes have the
+/// same expression.
 macro_rules! last_use {
     () => {
         "coalesce(last_used_at + 3600, created_at)"
@@ -26,8 +26,8 @@ macro_rules! last_use {
 }
 pub(super) use last_use;
 
-/// Maximum number of tokens whose use is collected between two flushes. The use of further ones is
-/// recorded by a later request, which bounds memory and writes.
+/// Maximum number of tokens whose use is collected between two flushes. Uses of further tokens are
+/// recorded by later requests. This bounds memory and writes.
 const MAX_TOKENS: usize = 1000;
 
 /// Maximum number of apps whose use without a token is collected.
@@ -36,7 +36,7 @@ const MAX_APPS: usize = 100_000;
 /// Statements per transaction of a flush.
 const FLUSH_BATCH: usize = 100;
 
-/// The last use of a token that this node knows, in seconds since the Unix epoch.
+/// The last use of a token known to this node, in seconds since the Unix epoch.
 #[derive(Debug)]
 pub(super) struct LastUse(AtomicI64);
 
@@ -49,8 +49,8 @@ impl LastUse {
         Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
     }
 
-    /// Returns whether a use at this time is to be stored: it is an hour later, or the clock was
-    /// set back.
+    /// Returns whether a use at this time must be stored: it is an hour later, or the clock was set
+    /// back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
     }
@@ -60,7 +60,7 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// True if there are [`MAX_TOKENS`], so that requests do not lock for nothing.
+    /// True if there are [`MAX_TOKENS`], so that requests do not take the lock needlessly.
     is_full: AtomicBool,
 }
 
@@ -73,7 +73,7 @@ struct PendingUses {
 }
 
 impl UseRecorder {
-    /// Collects a use of a token, which is also one of its app.
+    /// Collects a use of a token, which is also a use of its app.
     #[cold]
     pub(super) fn record(
         &self,
@@ -106,7 +106,7 @@ impl UseRecorder {
         std::mem::take(&mut *pending)
     }
 
-    /// Collects uses again that could not be stored. Later ones take precedence.
+    /// Puts back uses that could not be stored. Later uses take precedence.
     fn restore(&self, mut uses: PendingUses) {
         let mut pending = self.lock();
         uses.tokens.append(&mut pending.tokens);
@@ -124,7 +124,7 @@ impl PendingUses {
     /// Returns the statements that store the uses. A use that another node has stored in the same
     /// hour changes nothing.
     fn statements(&self) -> Vec<Statement> {
-        // The time until which a stored use is replaced.
+        // A stored use is replaced if it is not later than this time.
         let old = |at: &Timestamp| at.as_second() - PRECISION;
         let tokens = self.tokens.iter().map(|(lookup, at)| {
             sql!(

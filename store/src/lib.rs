@@ -113,7 +113,7 @@ impl EnabledState {
     /// Both states.
     pub const ALL: [Self; 2] = [Self::Active, Self::Disabled];
 
-    /// Returns the state of an account or app that was disabled at this time.
+    /// Returns the state of an account or app with this `disabled_at`.
     pub fn from_disabled_at(disabled_at: Option<Timestamp>) -> Self {
         if disabled_at.is_some() { Self::Disabled } else { Self::Active }
     }
@@ -178,7 +178,7 @@ pub enum StoreError {
         env!("CARGO_PKG_VERSION")
     )]
     Newer { database: String, found: i64, compatible_from: i64, known: i64 },
-    /// The database was created by a pre-release, which had other tables.
+    /// The database was created by a pre-release, which had different tables.
     #[error(
         "the database {database} was created by a pre-release of belfry (schema version {found}) \
          and cannot be upgraded: export what you need with the belfry that created it, move the \
@@ -188,7 +188,7 @@ pub enum StoreError {
     /// The database is temporarily unavailable; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
-    /// Text with a NUL character, which PostgreSQL cannot store.
+    /// A string contains a NUL character, which PostgreSQL cannot store.
     #[error("text with a NUL character cannot be stored")]
     Nul,
     /// A statement failed because of a programming error.
@@ -202,7 +202,7 @@ pub enum StoreError {
     NoFreeId,
 }
 
-/// Options of a store: the section `[store]` of `belfry.toml`.
+/// Store options: the section `[store]` of `belfry.toml`.
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
@@ -220,30 +220,30 @@ pub struct Options {
     #[default(Duration::from_mins(1))]
     #[serde(with = "duration::or_zero")]
     pub start_timeout: Duration,
-    /// Treatment of a missing or older schema.
+    /// Policy for a missing or older schema.
     #[serde(skip)]
     pub schema: SchemaPolicy,
-    /// The migrations that create and upgrade it.
+    /// The migrations that create and upgrade the schema.
     #[serde(skip)]
     pub migrations: Migrations,
-    /// Permission to write.
+    /// The store's access to the database.
     #[serde(skip)]
     pub access: Access,
 }
 
-/// Permission of a store to write to its database.
+/// The access of a store to its database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Access {
-    /// It reads and writes.
+    /// It may read and write.
     #[default]
     ReadWrite,
-    /// It only reads. It opens a database that it may not write to, without waiting for a process
-    /// that has locked it, and does not use notifications. Writes fail.
+    /// It may only read; writes fail. The files need not be writable, opening does not wait for a
+    /// process that has locked them, and notifications are not used.
     Read,
 }
 
 impl Store {
-    /// Time after which a running server has noticed the writes of another process. PostgreSQL
+    /// Time within which a running server notices the writes of another process. PostgreSQL
     /// notifies it within milliseconds; a SQLite file is polled.
     pub const VISIBILITY_DELAY: Duration = sqlite::VISIBILITY_DELAY;
 
@@ -303,7 +303,7 @@ impl Store {
         self.engine.check().await
     }
 
-    /// Returns why no connection to PostgreSQL could be opened at the last attempt.
+    /// Returns the error of the last attempt to open a connection to PostgreSQL, if it failed.
     pub fn connection_error(&self) -> Option<String> {
         self.engine.engine.connection_error()
     }
@@ -319,8 +319,8 @@ impl Store {
         self.cache.is_enabled()
     }
 
-    /// Reads the row of a secret by its lookup key. The first column is the digest, which is
-    /// compared in constant time.
+    /// Reads a secret's row by its lookup key. The first column is the digest, which is compared in
+    /// constant time.
     async fn read_secret<T: FromRow>(
         &self,
         secret: HashedSecret,

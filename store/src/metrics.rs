@@ -20,7 +20,7 @@ pub(crate) struct StoreMetrics {
 /// Metrics of reads or writes.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct OperationMetrics {
-    /// Durations with waiting time, including those of failures.
+    /// Durations including waiting time, of failed operations too.
     #[default(Histogram::durations())]
     pub(crate) durations: Histogram,
     /// Failures that may be temporary.
@@ -75,7 +75,7 @@ pub(crate) struct PostgresMetrics {
     pub(crate) commits: Histogram,
     #[default(Histogram::numbers())]
     pub(crate) commit_writes: Histogram,
-    /// Time until a notification to this node itself arrived.
+    /// Time until a notification that the node sent to itself arrived.
     #[default(Histogram::durations())]
     pub(crate) probes: Histogram,
     pub(crate) probe_failures: Counter,
@@ -94,9 +94,9 @@ impl PostgresMetrics {
 /// Lookups in one cache, by outcome.
 #[derive(Debug, Default)]
 pub struct CacheCounters {
-    /// The entry was found.
+    /// Lookups that found an entry.
     pub hits: Counter,
-    /// It was not, or the cache is disabled.
+    /// Lookups that found no entry, or while the cache was disabled.
     pub misses: Counter,
 }
 

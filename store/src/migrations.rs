@@ -2,7 +2,7 @@
 //!
 //! To add one, put `NNNN_name.sql` into both directories under `migrations/` and a line into
 //! `migrations!`. Released migrations are never edited. The numbers below the first one belong to
-//! pre-releases, whose databases and backups are rejected because they have other tables.
+//! pre-releases, whose databases and backups are rejected because they have different tables.
 //!
 //! A release must run alongside its predecessor on one database, and it must be possible to roll
 //! back to the predecessor. So a migration only adds tables, indexes and columns, and names the
@@ -14,7 +14,7 @@ use super::StoreError;
 /// One migration, in the dialect of each engine.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
-    /// The schema version that it leads to.
+    /// The schema version after this migration.
     pub number: i64,
     /// The oldest schema version whose statements work after this migration.
     pub compatible_from: i64,
@@ -46,7 +46,7 @@ migrations![
     13 "0013_session_address.sql" compatible from 12,
 ];
 
-/// The migrations that a binary knows, in order. The default are those of this one; tests add
+/// The migrations that a binary knows, in order. The default is those of this binary; tests add
 /// invented ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Migrations(pub &'static [Migration]);
@@ -110,11 +110,11 @@ pub(crate) const TABLE: &str = "
 pub(crate) const INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
-/// Writes a row, to check that the database can be written. It is deleted or rolled back.
+/// Inserts a row that is then deleted or rolled back, to check that the database can be written.
 pub(crate) const TEST_INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values (0, 0, 0)";
 
-/// Selects the newest migration. A database of a pre-release does not have the third column.
+/// Selects the newest migration. A pre-release database does not have the third column.
 pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
 /// Returns the statements of a migration, without comments and line breaks.
@@ -143,27 +143,27 @@ impl SchemaVersion {
     /// A database without a schema.
     pub(crate) const NONE: Self = Self::exact(0);
 
-    /// Creates a version for a use that needs to know all tables, such as a backup: only a binary
-    /// of this version or a later one will do.
+    /// Creates a version that only binaries of this or a later version can use, for operations that
+    /// must know all tables, such as a backup.
     pub(crate) const fn exact(number: i64) -> Self {
         Self { number, compatible_from: number }
     }
 }
 
-/// Treatment of a database that has no schema, or that of an older version.
+/// Policy for a database without a schema, or with an older one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SchemaPolicy {
-    /// Create or upgrade it.
+    /// Create or upgrade the schema.
     #[default]
     Migrate,
     /// Create a missing schema, reject an older one.
     Create,
-    /// Reject both.
+    /// Reject a missing or older schema.
     Require,
 }
 
 impl SchemaPolicy {
-    /// Rejects a version, with the reason, that is missing or older than `known`.
+    /// Rejects a version that is missing or older than `known`, with the reason.
     fn check(self, found: i64, known: i64) -> Result<(), String> {
         match self {
             Self::Require if found == 0 => Err("it does not exist or is empty; create it with \
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_a_pre_release_is_rejected_by_every_policy() {
+    fn a_pre_release_database_is_rejected_by_every_policy() {
         use SchemaPolicy::{Create, Migrate, Require};
         for policy in [Migrate, Create, Require] {
             for found in [1, 11] {
@@ -286,7 +286,7 @@ mod tests {
         }
     }
 
-    /// Returns why statements of an older version may fail after this one.
+    /// Returns why statements of older versions may fail after this one.
     fn objection(statement: &str) -> Option<&'static str> {
         let column = statement.strip_prefix("alter table ").and_then(|rest| {
             let (_table, rest) = rest.split_once(' ')?;

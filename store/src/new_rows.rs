@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of owners that are collected. Further ones are collected when they get their next
+/// Maximum number of owners that are collected. Any others are collected when they get their next
 /// row.
 const MAX_OWNERS: usize = 100_000;
 
 /// The owner of rows whose number is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RowOwner {
-    /// An app with tokens without a user.
+    /// An app with app tokens.
     App(i64),
-    /// An account with tokens of an app.
+    /// An account and an app with tokens for it.
     Access { account: i64, app: i64 },
     /// An account with sessions.
     Account(i64),
@@ -35,7 +35,7 @@ impl NewRows {
         std::mem::take(&mut self.lock())
     }
 
-    /// Collects owners again whose rows could not be counted.
+    /// Puts back owners whose rows could not be counted.
     pub(super) fn restore(&self, mut owners: BTreeSet<RowOwner>) {
         self.lock().append(&mut owners);
     }

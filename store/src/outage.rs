@@ -9,7 +9,7 @@ use super::StoreError;
 /// The operations that were unavailable at their last attempt.
 #[derive(Default)]
 pub(super) struct Outage {
-    /// The bits of [`Operation`].
+    /// One bit for each [`Operation`].
     unavailable: AtomicU8,
 }
 
@@ -21,8 +21,8 @@ pub(super) enum Operation {
 }
 
 impl Outage {
-    /// Records the outcome of an operation. Logs the end of an outage, when no operation is
-    /// unavailable.
+    /// Records the outcome of an operation. Logs the end of an outage when all operations are
+    /// available again.
     pub(super) fn record(&self, operation: Operation, error: Option<&StoreError>) {
         if self.ends_with(operation, error) {
             log_throttled!(info, "database available again");
@@ -35,7 +35,7 @@ impl Outage {
             self.unavailable.fetch_or(bit, Ordering::Relaxed);
             return false;
         }
-        // The usual case costs a load.
+        // The usual case costs only a load.
         self.unavailable.load(Ordering::Relaxed) & bit != 0
             && self.unavailable.fetch_and(!bit, Ordering::Relaxed) == bit
     }

@@ -1,4 +1,4 @@
-//! Accounts that are deleted at the request of their owner, after a waiting period.
+//! Accounts that are deleted at their owner's request, after a waiting period.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use jiff::Timestamp;
@@ -12,8 +12,8 @@ use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOu
 const BATCH: i64 = 100;
 
 impl Store {
-    /// Requests the deletion of an account at a time. A second request does not change the time.
-    /// `NotFound` if its password was changed since it was verified.
+    /// Schedules the deletion of an account. A second request does not change the time. `NotFound`
+    /// if the password was changed since it was verified.
     pub async fn request_account_deletion(
         &self,
         events: &Events,
@@ -47,7 +47,7 @@ impl Store {
         Ok(AccountUpdateOutcome::from_rows(&updated, &found))
     }
 
-    /// Cancels the deletion of an account. `NotFound` if none was requested.
+    /// Cancels an account's deletion. `NotFound` if none was requested.
     pub async fn cancel_account_deletion(
         &self,
         events: &Events,

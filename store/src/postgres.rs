@@ -39,8 +39,8 @@ use super::database;
 use super::engine::{Batch, Engine, Grouping, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 
-/// Minimum timeout of statements if the database is only read: the filter of a list may have to
-/// read a large table.
+/// Minimum statement timeout if the database is only read: filtering a list may require reading a
+/// large table.
 const LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A PostgreSQL database.
@@ -96,7 +96,7 @@ impl Postgres {
     }
 }
 
-/// Opens a connection that is not part of the pool, without timeouts of statements.
+/// Opens a connection that is not part of the pool, without statement timeouts.
 pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
     let failed =
         |error| StoreError::Open { database: url.without_password(), reason: reason(error) };
@@ -153,9 +153,9 @@ impl From<tokio_postgres::Error> for StoreError {
     }
 }
 
-/// Operator intervention (a cancelled statement), insufficient resources, connection exceptions,
-/// system errors, deadlocks and conflicts; a read-only server, a lock or a transaction that timed
-/// out.
+/// Returns whether a retry may succeed: after operator intervention (a cancelled statement),
+/// insufficient resources, connection exceptions, system errors, deadlocks and conflicts; or if the
+/// server is read-only, or a lock or a transaction timed out.
 fn is_temporary(code: &SqlState) -> bool {
     let class = &code.code()[..2];
     matches!(class, "57" | "53" | "08" | "58" | "40")
@@ -170,7 +170,7 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
         return format!("{state}: {described}");
     }
     if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
-        return format!("{described}; make the user of the URL the owner of the database");
+        return format!("{described}; make the user in the URL the owner of the database");
     }
     described
 }

@@ -25,8 +25,8 @@ pub struct StoredRequest {
     pub expires_at: Timestamp,
 }
 
-/// The stored form of the parameters. They are stored as they were received and parsed again, so
-/// that the format does not depend on the types of the parsed request.
+/// The stored form of the parameters. They are stored as they were received and parsed again when
+/// they are read, so the format does not depend on the types of the parsed request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ParametersJson<P> {
@@ -101,8 +101,8 @@ impl Store {
         self.write(Change::unaudited(delete)).await.map(drop)
     }
 
-    /// Finds the request with this handle in this browser, unless it expired. The cookie that the
-    /// browser had before its last sign-in or sign-out is accepted too.
+    /// Finds the request with this handle in this browser, unless it has expired. The cookie that
+    /// the browser had before its last sign-in or sign-out is accepted too.
     pub async fn request(
         &self,
         handle: HashedSecret,
@@ -125,7 +125,8 @@ impl Store {
 
     /// Binds a request to the browser's new cookie after sign-in (`Some` account) or sign-out
     /// (`None`). Also succeeds if it was already rebound from the same cookie, because the form was
-    /// submitted twice. It is also `NotFound` for an account that does not exist or is disabled.
+    /// submitted twice. `NotFound` if the request is not found, or the account does not exist or is
+    /// disabled.
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
@@ -148,7 +149,7 @@ impl Store {
     }
 
     /// Removes a request to complete it, with the browser's current cookie. Only one of several
-    /// concurrent calls gets it. A denial has events of its own; an approval has those of the code.
+    /// concurrent calls gets it. Only a denial has audit events; an approval has those of the code.
     pub async fn consume_request(
         &self,
         denial: Option<&Events>,

@@ -33,11 +33,11 @@ pub struct RetentionSettings {
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub tokens: Duration,
-    /// Apps that no user authorized, after their last use.
+    /// Apps that no user authorised, after their last use.
     #[default(Duration::from_hours(30 * 24))]
     #[serde(with = "duration")]
     pub unused_apps: Duration,
-    /// Maximum number of apps that no user authorized. Beyond it, the least recently used are
+    /// Maximum number of apps that no user authorised. Beyond it, the least recently used are
     /// deleted earlier.
     #[default(20_000)]
     pub max_unauthorized_apps: u32,
@@ -58,10 +58,11 @@ pub enum SweepOutcome {
     NotDue,
 }
 
-/// Rows deleted in one transaction. The statements contain it as a literal.
+/// Maximum number of rows deleted in one transaction. The statements contain it as a literal.
 const BATCH: usize = 1000;
 
-/// Transactions per table and sweep, so that a sweep ends before the next one is due.
+/// Maximum number of transactions per table and sweep, so that a sweep ends before the next one is
+/// due.
 const MAX_BATCHES: usize = 500;
 
 /// Minimum time between sweeps of different nodes.
@@ -111,7 +112,7 @@ struct Cutoffs {
 
 type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 
-/// Deletes the rows of one batch whose time in this column is before a time, the oldest first.
+/// Deletes one batch of the rows with a time in this column before the given one, the oldest first.
 macro_rules! delete_oldest {
     ($table:literal, $column:literal, $before:expr) => {
         sql!(
@@ -131,10 +132,11 @@ macro_rules! delete_oldest {
     };
 }
 
-/// Deletes the rows of one batch like [`delete_oldest`]. Before that, those of their grants are
-/// deleted that have no pending code, and no token that meets this condition.
+/// Deletes one batch of rows like [`delete_oldest`]. Before that, their grants are deleted, except
+/// those with a pending code or with a token that meets this condition.
 ///
-/// A grant whose code is issued concurrently is updated before, or inserted again, so it remains.
+/// If a code is issued concurrently, its grant is updated before this or inserted again, so it
+/// remains.
 macro_rules! delete_with_grants {
     ($table:literal, $column:literal, $is_kept:expr, $before:expr, $expired:expr) => {
         Change::unaudited(sql!(
@@ -158,7 +160,7 @@ macro_rules! delete_with_grants {
     };
 }
 
-/// Deletes tokens of one batch with their grants, unless a grant has a token that remains.
+/// Deletes one batch of tokens with their grants, except grants with a token that remains.
 macro_rules! delete_tokens {
     ($column:literal, $cutoffs:ident) => {
         delete_with_grants!(
@@ -189,7 +191,7 @@ const TABLES: [(&str, DeleteOldest); 6] = [
 ];
 
 impl Store {
-    /// The tables that sweeps delete from.
+    /// The tables from which sweeps delete rows.
     pub const SWEPT_TABLES: [&str; 9] = [
         "requests",
         "sessions",
@@ -251,7 +253,8 @@ impl Store {
         self.read_one(select).await
     }
 
-    /// Records a sweep. Returns when the clock is trusted, or `None` if no sweep is due.
+    /// Records a sweep. Returns the time from which the clock is trusted, or `None` if no sweep is
+    /// due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let stored = self.sweep_state().await?;
         let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
@@ -274,7 +277,7 @@ impl Store {
     }
 }
 
-/// Returns a time plus a duration, within the range of times.
+/// Adds a duration to a time, within the range of timestamps.
 fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
     time.checked_add(duration).unwrap_or(end)
@@ -303,7 +306,7 @@ mod tests {
             ("the first sweep", None, 0, Some(state(0, 60))),
             ("a minute later", Some(state(0, 60)), 1, Some(state(1, 60))),
             ("a second node at the same time", Some(state(0, 60)), 0, None),
-            ("a second node with a late clock", Some(state(5, 60)), 0, None),
+            ("a second node whose clock is behind", Some(state(5, 60)), 0, None),
             ("a jump ahead", Some(state(0, 0)), 2 * DAY, Some(state(2 * DAY, 2 * DAY + 60))),
             ("a jump while settling", Some(state(0, 60)), 61, Some(state(61, 121))),
             ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_retention_beyond_the_first_timestamp_deletes_nothing() {
+    fn a_retention_time_that_reaches_before_the_first_timestamp_deletes_nothing() {
         assert_eq!(before(at(0), Duration::MAX), Timestamp::MIN);
         assert_eq!(before(at(0), Duration::from_mins(1)), at(-1));
     }

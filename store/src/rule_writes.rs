@@ -1,9 +1,9 @@
 //! Per-account write queue for rulesets.
 //!
-//! While one save of an account is in progress, further changes of that account are queued and then
+//! While one save for an account is in progress, further changes to its rules are queued and then
 //! saved together in order of arrival, in one transaction for all scopes. Clients of one account
 //! never conflict, and each waits for at most two saves. Only other nodes can cause conflicts; then
-//! the changes are applied again to the rules of the other node.
+//! the changes are applied again to the rules that the other node saved.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use super::{
     RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoreError, StoredRulesets,
 };
 
-/// A change of an account's documents. It may be applied more than once.
+/// A change to an account's documents. It may be applied more than once.
 type Change = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
 
 /// The documents that a change reads and writes.
@@ -26,14 +26,14 @@ type Change = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + S
 enum Extent {
     /// One document. If the change is rejected, it has left the document unchanged.
     OneDocument,
-    /// Any of them. If the change is rejected, it is undone.
+    /// Any of the documents. If the change is rejected, it is undone.
     AllDocuments,
 }
 
 /// The number of conflicts with other nodes after which a write fails.
 const MAX_CONFLICTS: u32 = 50;
 
-/// Why a change of rules was not saved.
+/// A failed attempt to change rules.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum RuleWriteError {
     /// The change is not valid for these rules.
@@ -75,7 +75,7 @@ impl RuleWriter {
         Self { store, limits, queues: Arc::default() }
     }
 
-    /// Applies a change of one document, and returns when it is durable or rejected. If it is
+    /// Applies a change to one document, and returns when it is durable or rejected. If it is
     /// rejected, it must leave the document unchanged. Rules that have ended are deleted with it.
     /// Dropping the future does not cancel it, because others may wait for the same save.
     pub async fn change(
@@ -89,8 +89,8 @@ impl RuleWriter {
         self.queue(account, Extent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Like [`RuleWriter::change`], for a change to any of the account's documents: all of it is
-    /// saved, or nothing.
+    /// Like [`RuleWriter::change`], for a change to any of the account's documents, which is saved
+    /// completely or not at all.
     pub async fn change_all(
         &self,
         account: i64,
@@ -119,7 +119,8 @@ impl RuleWriter {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a change. Returns whether no save of the account is in progress.
+    /// Queues a change. Returns true if no save for the account is in progress, so the caller must
+    /// start one.
     fn enqueue(&self, account: i64, change: QueuedChange) -> bool {
         let mut queues = self.queues();
         let is_first = !queues.contains_key(&account);
@@ -138,7 +139,7 @@ impl RuleWriter {
     }
 }
 
-/// The task that saves the changes of one account.
+/// The task that saves one account's changes.
 struct Saver {
     writer: RuleWriter,
     account: i64,
@@ -182,7 +183,8 @@ impl Saver {
         }
     }
 
-    /// Saves changes together. Returns the outcome of each, or the error that they all fail with.
+    /// Saves changes together. Returns the outcome of each, or the error with which all of them
+    /// fail.
     async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<Outcome>, RuleWriteError> {
         for conflicts in 1..=MAX_CONFLICTS {
             if let Some(outcomes) = self.try_save(changes).await? {
@@ -196,7 +198,7 @@ impl Saver {
         Err(RuleWriteError::TooManyConflicts)
     }
 
-    /// Returns `None` after a conflict with another node.
+    /// Saves changes together once. Returns `None` after a conflict with another node.
     async fn try_save(
         &self,
         changes: &[QueuedChange],
@@ -230,9 +232,9 @@ impl Saver {
         }
     }
 
-    /// Reads the rulesets that the changes apply to. For a change to all documents they are read
-    /// from the database: another node may have added a document that the cache does not have
-    /// yet.
+    /// Reads the rulesets to which the changes apply. For a change to all documents they are read
+    /// from the database, because another node may have added a document that the cache does not
+    /// have yet.
     async fn read(
         &self,
         changes: &[QueuedChange],

@@ -1,4 +1,4 @@
-//! Push rulesets: one versioned document per scope of an account.
+//! Push rulesets: one versioned document for each of an account's rule scopes.
 
 mod bulk;
 mod expiry;
@@ -28,15 +28,15 @@ pub struct StoredRulesets(Option<Arc<Documents>>);
 
 #[derive(Debug)]
 struct Documents {
-    all: Vec<Versioned>,
+    all: Vec<VersionedDocument>,
     /// The next time at which a rule ends.
     next_expiry: Option<RuleExpiry>,
     response: OnceLock<Bytes>,
 }
 
-/// The document of one scope.
+/// A stored document and its version.
 #[derive(Debug, Clone)]
-struct Versioned {
+struct VersionedDocument {
     document: Document,
     /// A write succeeds only if the stored document still has this version.
     version: i64,
@@ -55,7 +55,7 @@ pub struct RulesetsForUpdate {
     pub(super) is_cached: bool,
 }
 
-impl FromRow for Versioned {
+impl FromRow for VersionedDocument {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         const UNREADABLE: StoreError = StoreError::Unreadable("ruleset");
         let scope = row.take::<String>()?.parse().map_err(|_| UNREADABLE)?;
@@ -67,7 +67,7 @@ impl FromRow for Versioned {
 }
 
 impl StoredRulesets {
-    fn new(all: Vec<Versioned>) -> Self {
+    fn new(all: Vec<VersionedDocument>) -> Self {
         if all.is_empty() {
             return Self(None);
         }
@@ -75,7 +75,7 @@ impl StoredRulesets {
         Self(Some(Arc::new(Documents { all, next_expiry, response: OnceLock::new() })))
     }
 
-    fn all(&self) -> &[Versioned] {
+    fn all(&self) -> &[VersionedDocument] {
         self.0.as_deref().map_or(&[], |documents| &documents.all)
     }
 
@@ -84,7 +84,7 @@ impl StoredRulesets {
         self.all().iter().map(|versioned| &versioned.document)
     }
 
-    /// Returns the document of a scope.
+    /// Returns the document for a scope.
     pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
@@ -103,7 +103,7 @@ impl StoredRulesets {
         tags
     }
 
-    fn versioned(&self, scope: &RuleScope) -> Option<&Versioned> {
+    fn versioned(&self, scope: &RuleScope) -> Option<&VersionedDocument> {
         self.all().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
@@ -122,7 +122,7 @@ impl StoredRulesets {
         self.all().iter().map(|versioned| versioned.bytes).sum()
     }
 
-    /// Returns the size of the stored text of one scope.
+    /// Returns the size of the stored text for one scope.
     pub fn bytes_of(&self, scope: &RuleScope) -> usize {
         self.versioned(scope).map_or(0, |versioned| versioned.bytes)
     }
@@ -164,8 +164,8 @@ impl Store {
         Ok(rulesets)
     }
 
-    /// Returns the rulesets of an account without the rules that have ended, to be changed. The
-    /// next save also deletes those rules.
+    /// Returns an account's rulesets for a change, without the rules that have ended. The next save
+    /// also deletes those rules.
     pub async fn rulesets_for_update(
         &self,
         account: i64,

@@ -30,7 +30,7 @@ pub struct Session {
     pub address: Option<String>,
 }
 
-/// An account's sessions.
+/// A summary of an account's sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionUse {
     /// The number of sessions that have not expired.
@@ -50,7 +50,7 @@ from_row!(Session, session_columns {
 /// A session of an account, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountSession {
-    /// The lookup key, which identifies it.
+    /// The lookup key, which identifies the session.
     pub lookup: LookupKey,
     /// When the account signed in.
     pub created_at: Timestamp,
@@ -116,7 +116,7 @@ impl Store {
         Ok(SignInOutcome::from_rows(&added))
     }
 
-    /// Finds the session of a cookie, unless it expired or the account has new credentials.
+    /// Finds the session of a cookie, unless it has expired or the account has new credentials.
     pub async fn session(
         &self,
         secret: HashedSecret,
@@ -135,7 +135,7 @@ impl Store {
         self.read_secret(secret, select).await
     }
 
-    /// Returns the number of sessions of an account and their last use.
+    /// Returns the number of an account's sessions and their last use.
     pub async fn session_use(
         &self,
         account: i64,
@@ -152,7 +152,7 @@ impl Store {
         self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
     }
 
-    /// Updates the last use and the expiry of a session.
+    /// Updates a session's last use and expiry.
     pub async fn record_session_use(
         &self,
         lookup: LookupKey,
@@ -167,8 +167,8 @@ impl Store {
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
-    /// Returns the sessions of an account that have not expired, `at_most` this many, the last used
-    /// first.
+    /// Returns an account's sessions that have not expired, at most `at_most` of them, the most
+    /// recently used first.
     pub async fn sessions_of(
         &self,
         account: i64,
@@ -187,7 +187,7 @@ impl Store {
         .await
     }
 
-    /// Ends a session of this account.
+    /// Ends one of the account's sessions.
     pub async fn end_session(
         &self,
         events: &Events,
@@ -205,7 +205,8 @@ impl Store {
         self.update(change).await
     }
 
-    /// Ends the sessions of an account except one. Returns the number that had not expired.
+    /// Ends all sessions of an account except one. Returns the number of those that had not
+    /// expired.
     pub async fn end_other_sessions(
         &self,
         events: &Events,

@@ -1,7 +1,7 @@
 //! The SQLite engine: one database file, one writer thread, a few reader threads.
 //!
-//! The writer commits all queued batches as one transaction (group commit), which share the cost of
-//! one sync.
+//! The writer commits all queued batches as one transaction (group commit), so they share the cost
+//! of one sync.
 
 mod access;
 mod backup;
@@ -24,11 +24,11 @@ use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, types};
 use tokio::sync::oneshot;
 
+use self::access::{access_error, open_error, sqlite_open_error};
 pub(super) use self::access::{describe, exists};
-use self::access::{inaccessible, open_error, open_failed};
 pub(super) use self::backup::open_for_restore;
 pub use self::open::create_private_directory;
-pub(super) use self::open::{Existing, FileState, open_existing};
+pub(super) use self::open::{ExistingDatabase, FileState, open_existing};
 use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_ignoring_wal;
@@ -38,8 +38,8 @@ use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
 
-/// Time after which another process that has the file open has noticed a write, even when its
-/// writer was checkpointing the WAL.
+/// Time within which another process that has the file open notices a write, even if its writer is
+/// checkpointing the WAL.
 pub(super) const VISIBILITY_DELAY: Duration = Duration::from_millis(250);
 
 /// A SQLite database.
@@ -74,10 +74,10 @@ impl Sqlite {
         }
         if let Some(directory) = path.parent() {
             create_private_directory(directory)
-                .map_err(|error| inaccessible(path, directory, &error))?;
+                .map_err(|error| access_error(path, directory, &error))?;
         }
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
-        let failed = |error: rusqlite::Error| open_failed(path, &error);
+        let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
         let mut connection = open_writer(path).map_err(failed)?;
         migrate(&mut connection, path, options, now)?;
         let mut wal = wal::Wal::new(path);
@@ -107,7 +107,7 @@ impl Sqlite {
         if !exists(path)? {
             migrations.pending(schema, &name, SchemaVersion::NONE)?;
         }
-        let Existing { connection, version, .. } = open_existing(path)?;
+        let ExistingDatabase { connection, version, .. } = open_existing(path)?;
         migrations.pending(schema, &name, version)?;
         let metrics = Arc::default();
         let (reads, readers) =

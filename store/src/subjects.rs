@@ -3,7 +3,7 @@
 //! The account and the app of a token are unknown before it is read, so the read cannot begin with
 //! their epochs. It begins with the number of the last invalidation instead, which is stored with
 //! the value. The value is current if neither its account nor its app was invalidated under a
-//! higher number or is being written. No cached value is visited for an invalidation.
+//! higher number or is being written. An invalidation does not have to visit cached values.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU64;
@@ -11,14 +11,14 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::epochs::Phase;
 
-/// A subject that cached values depend on, besides their key.
+/// A subject on which cached values depend, in addition to their key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
     /// An account, by its id.
     Account(i64),
-    /// An app with its tokens and grants.
+    /// An app, by its id.
     App(i64),
-    /// An app's client secret.
+    /// An app's client secret, by the app's id.
     AppSecret(i64),
 }
 
@@ -57,7 +57,7 @@ impl SubjectSlots {
         })
     }
 
-    /// Returns whether a value is current whose read began at this number.
+    /// Returns whether a value with these slots is current, if its read began at this number.
     pub(super) fn are_current(&self, slots: Slots, number: u64) -> bool {
         slots.iter().all(|&slot| self.slots[usize::from(slot)].load(SeqCst) <= number)
     }

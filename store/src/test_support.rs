@@ -1,4 +1,5 @@
-//! For tests: a fresh database for each, on either engine, and a PostgreSQL with faults.
+//! Test support: a new database for each test, on either engine, and a PostgreSQL server with
+//! faults.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -32,7 +33,7 @@ use crate::{Database, Options, Store};
 /// The database of one test. A SQLite directory is removed on drop; a PostgreSQL database exists
 /// until the server of the test run stops.
 pub struct TestDatabase {
-    /// The address, as a store opens it.
+    /// The location, for [`Store::open`].
     pub database: Database,
     _folder: Option<TempDir>,
 }
@@ -45,8 +46,8 @@ impl TestDatabase {
         Self { database, _folder: Some(folder) }
     }
 
-    /// Creates an empty database on the PostgreSQL server of `BELFRY_TEST_POSTGRES`; `None` if it
-    /// is unset.
+    /// Creates an empty database on the PostgreSQL server that `BELFRY_TEST_POSTGRES` names; `None`
+    /// if it is unset.
     pub async fn postgres() -> Option<Self> {
         let server = postgres_url()?;
         let url = new_database(&server, "").await;
@@ -59,7 +60,7 @@ impl TestDatabase {
         Self { database: self.database.clone(), _folder: None }
     }
 
-    /// Opens a store on this database. Each store is like a node of its own.
+    /// Opens a store on this database. Each store acts as a separate node.
     pub async fn open(&self) -> Store {
         self.open_with(options().cache_bytes).await
     }
@@ -92,7 +93,7 @@ fn recording_file(folder: &Path) -> File {
     File::create(folder.join(test)).unwrap()
 }
 
-/// Options with few connections, because many tests share one server.
+/// Returns options with few connections, because many tests share one server.
 pub fn options() -> Options {
     Options { connections: NonZeroUsize::new(4).unwrap(), ..Options::default() }
 }

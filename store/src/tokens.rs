@@ -25,9 +25,9 @@ use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 pub struct NewToken {
     /// The stored form of the token.
     pub secret: HashedSecret,
-    /// The app that it is issued to.
+    /// The app to which it is issued.
     pub app_id: i64,
-    /// The account that it is issued for; `None` for a token of the app itself.
+    /// The account for which it is issued; `None` for an app token.
     pub account_id: Option<i64>,
     /// The granted scopes.
     pub scopes: Scopes,
@@ -35,12 +35,12 @@ pub struct NewToken {
     pub created_at: Timestamp,
     /// When it expires.
     pub expires_at: Option<Timestamp>,
-    /// The device of a Matrix client that it is issued to.
+    /// The device of a Matrix client to which it is issued.
     pub device: Option<Device>,
 }
 
 impl NewToken {
-    /// Returns the grant that begins with it, unless there is one.
+    /// Returns the grant that begins with this token, unless it exists.
     fn grant(&self) -> NewGrant<'_> {
         NewGrant {
             lookup: self.secret.lookup,
@@ -67,7 +67,8 @@ impl StoredToken {
         Self { token, last_use: LastUse::new(last_used_at) }
     }
 
-    /// Returns when it was last used, to the hour. Uses on this node count before they are stored.
+    /// Returns when it was last used, to the hour, including uses on this node that are not stored
+    /// yet.
     pub fn last_used_at(&self) -> Option<Timestamp> {
         self.last_use.get()
     }
@@ -88,7 +89,7 @@ impl Deref for StoredToken {
 }
 
 /// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
-/// so without `limit` it reads the whole table of accounts until it has statistics.
+/// so without `limit` it would read the whole accounts table until it has statistics.
 pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
                                        a.disabled_at, t.scopes, t.created_at, t.expires_at, \
                                        t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
@@ -120,8 +121,8 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token for a user, with which the grant begins unless it exists. `NotFound` if the
-    /// app or the account does not exist or is disabled.
+    /// Issues a token for a user, and creates the grant unless it exists. `NotFound` if the app or
+    /// the account does not exist or is disabled.
     pub async fn add_token(
         &self,
         events: &Events,
@@ -138,8 +139,8 @@ impl Store {
         Ok(if added.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
     }
 
-    /// Issues a token to an app itself, without an event: such tokens are counted instead.
-    /// `NotFound` if the app does not exist or is disabled.
+    /// Issues an app token, without an audit event: app tokens are counted instead. `NotFound` if
+    /// the app does not exist or is disabled.
     pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let change = Change::unaudited(insert(token, None));
         let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
@@ -150,9 +151,9 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Issues a token, with which the grant begins unless it exists, and records the sign-in, if
-    /// the account still has the credential version that was verified, and the app and the account
-    /// exist and are not disabled. Earlier tokens of the same device are revoked.
+    /// Issues a token, creates the grant unless it exists, and records the sign-in, if the account
+    /// still has the credential version that was verified, and the app and the account exist and
+    /// are not disabled. Earlier tokens of the same device are revoked.
     pub async fn add_token_for_password(
         &self,
         events: &Events,
@@ -223,7 +224,7 @@ impl Store {
         (digest == secret.digest).then_some(token)
     }
 
-    /// Records the use of a valid token. [`Store::flush_uses`] stores it, once an hour.
+    /// Records the use of a valid token. [`Store::flush_uses`] stores it, at most once an hour.
     pub fn record_use(&self, lookup: LookupKey, token: &StoredToken, now: Timestamp) {
         if token.last_use.is_outdated(now) {
             self.uses.record(lookup, token.app_id, &token.last_use, now);
@@ -280,13 +281,12 @@ macro_rules! insert_if {
     };
 }
 
-/// Inserts a token, if its app and account exist and are not disabled: a token of disabled ones
-/// would become valid when they are enabled. A given credential version must still be that of the
-/// account.
+/// Inserts a token, if its app and account exist and are not disabled: otherwise it would become
+/// valid when they are enabled. If a credential version is given, it must still be the account's.
 ///
-/// Each case has a statement of its own. PostgreSQL would plan a common one again for each
-/// execution, because it estimates that a plan for known values saves more than planning costs. In
-/// fact planning takes longer than the insert.
+/// Each case has a separate statement. PostgreSQL would plan a common one again for each execution,
+/// because it estimates that a plan for known values saves more than planning costs. In fact
+/// planning takes longer than the insert.
 fn insert(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
@@ -314,7 +314,8 @@ fn insert(token: &NewToken, credential_version: Option<i64>) -> Statement {
     insert.counting_changes()
 }
 
-/// Inserts an event of a token that was issued for a user, if it exists.
+/// Returns the event source of a token, which is empty if there is none with this key or it is an
+/// app token.
 pub(super) fn token_event(lookup: LookupKey) -> EventSource {
     events_of!(tokens, "lookup = $lookup and account_id is not null", [lookup])
 }

@@ -1,4 +1,4 @@
-//! Errors of starting and stopping an engine.
+//! Errors when starting or stopping an engine.
 
 use std::{error, fmt, io};
 
@@ -11,9 +11,9 @@ pub enum EngineError {
     Failed {
         /// The program name.
         name: String,
-        /// The exit status, or that the start timed out.
+        /// The exit status, or a note that the start timed out.
         reason: String,
-        /// The output of the engine.
+        /// The engine's output.
         log: String,
     },
     /// A system call failed.

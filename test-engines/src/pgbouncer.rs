@@ -11,7 +11,7 @@ use crate::postgres::{first_byte, unprivileged_user};
 use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::{EngineError, free_port};
 
-/// A private PgBouncer before a PostgreSQL without passwords, with its default settings.
+/// A private PgBouncer in front of a PostgreSQL without passwords, with its default settings.
 #[derive(Debug)]
 pub struct PgBouncer {
     _group: ProcessGroup,
@@ -21,7 +21,7 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// Starts PgBouncer before the PostgreSQL on this port of 127.0.0.1, with this `pool_mode`.
+    /// Starts PgBouncer in front of the PostgreSQL on this port of 127.0.0.1, with this `pool_mode`.
     ///
     /// # Errors
     /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
@@ -35,7 +35,7 @@ impl PgBouncer {
         );
         let file = dir.path().join("pgbouncer.ini");
         fs::write(&file, settings)?;
-        // Like PostgreSQL, it does not run as root.
+        // Like PostgreSQL, PgBouncer does not run as root.
         let user = unprivileged_user()?;
         if let Some(user) = user {
             for path in [dir.path(), &file] {

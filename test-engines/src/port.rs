@@ -7,9 +7,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::ops::Range;
 use std::time::Duration;
 
-/// Below the ephemeral ports of outgoing connections. With an ephemeral port, a client that keeps
-/// reconnecting to a stopped engine could be assigned the engine's own port and connect to itself,
-/// or block the port when the engine restarts.
+/// The ports for engines, below the ephemeral ports of outgoing connections. If an engine had an
+/// ephemeral port, a client that keeps reconnecting while it is stopped could be assigned the same
+/// port and connect to itself, or block the port when the engine restarts.
 const PORTS: Range<u16> = 15_000..32_000;
 
 /// Returns a port of 127.0.0.1 that has no listener and stays free while an engine is stopped.

@@ -31,11 +31,11 @@ pub struct Postgres {
     user: Option<UserIds>,
 }
 
-/// Faster, because commits do not wait for the disk.
+/// Settings with which commits do not wait for the disk, for speed.
 const NOT_DURABLE: [&str; 2] = ["fsync=off", "full_page_writes=off"];
 
 impl Postgres {
-    /// Starts PostgreSQL for tests: faster, because commits do not wait for the disk.
+    /// Starts PostgreSQL for tests: for speed, commits do not wait for the disk.
     ///
     /// # Errors
     /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
@@ -49,7 +49,7 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::start`].
     pub fn start_with(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
-        Self::start_as(files, &[&NOT_DURABLE, settings].concat())
+        Self::create(files, &[&NOT_DURABLE, settings].concat())
     }
 
     /// Starts PostgreSQL for measurements: commits wait for the disk.
@@ -65,14 +65,14 @@ impl Postgres {
     /// # Errors
     /// As [`Postgres::start`].
     pub fn start_durable_with(settings: &[&str]) -> Result<Self, EngineError> {
-        Self::start_as(&[], settings)
+        Self::create(&[], settings)
     }
 
-    fn start_as(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
+    fn create(files: &[(&str, &str)], settings: &[&str]) -> Result<Self, EngineError> {
         // The entry in PATH may be a symbolic link; `initdb` is next to its target.
         let program = find_program(&["postgres"])?.canonicalize()?;
         let user = unprivileged_user()?;
-        let dir = temp_dir_of(user)?;
+        let dir = temp_dir_for(user)?;
         let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
         let mut postgres = Self { group: None, dir, program, port: free_port()?, settings, user };
         postgres.initialise()?;
@@ -111,7 +111,7 @@ impl Postgres {
         }
     }
 
-    /// Returns the URL of the superuser: `postgres://…`.
+    /// Returns the superuser's URL: `postgres://…`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)
@@ -164,8 +164,8 @@ impl Postgres {
     /// # Errors
     /// When it is not running.
     pub fn kill(&mut self) -> Result<(), EngineError> {
-        // Backends are in sessions of their own. Those that outlive the server would prevent a
-        // restart until they notice.
+        // Backends run in separate sessions. Backends that outlive the server would prevent a
+        // restart until they notice its end.
         self.signal_all(Signal::SIGKILL)?;
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGKILL)?;
@@ -221,8 +221,8 @@ impl Postgres {
     }
 }
 
-/// Returns a directory for the data of a server that runs as this user.
-fn temp_dir_of(user: Option<UserIds>) -> io::Result<TempDir> {
+/// Creates a directory for a server that runs as this user.
+fn temp_dir_for(user: Option<UserIds>) -> io::Result<TempDir> {
     let dir = temp_dir("postgres")?;
     if let Some(user) = user {
         chown(dir.path(), Some(user.uid), Some(user.gid))?;

@@ -42,7 +42,7 @@ impl Proxy {
         })
     }
 
-    /// Starts another proxy: this program with these arguments.
+    /// Starts a different proxy, given by its program and arguments.
     ///
     /// # Errors
     /// The reason, with its log.

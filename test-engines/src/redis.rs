@@ -46,25 +46,25 @@ impl Redis {
         Ok(redis)
     }
 
-    /// Returns its URL: `redis://…`.
+    /// Returns the server's URL: `redis://…`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// Returns its port.
+    /// Returns the server's port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Returns its host and port.
+    /// Returns the server's host and port.
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Returns whether it is running and not paused.
+    /// Returns whether the server is running and not paused.
     #[must_use]
     pub fn is_responsive(&self) -> bool {
         self.group.is_some() && !self.is_paused

@@ -24,7 +24,7 @@ const FAILOVER_TIMEOUT: Duration = Duration::from_secs(6);
 pub struct RedisCluster {
     nodes: Vec<Redis>,
     cli: PathBuf,
-    /// The ports with TLS; empty without.
+    /// The TLS ports; empty in a cluster without TLS.
     tls_ports: Vec<u16>,
 }
 
@@ -38,7 +38,7 @@ pub struct SlotMove {
 
 impl RedisCluster {
     /// Starts a cluster. A primary that does not respond for `node_timeout` is replaced by its
-    /// replica. Until then, other shards respond.
+    /// replica. Until then, the other shards still respond.
     ///
     /// # Errors
     /// [`EngineError::Missing`] if Redis is not installed; otherwise the reason, with its log.
@@ -177,10 +177,10 @@ impl RedisCluster {
         output.trim().parse().map_err(|_| failed(output))
     }
 
-    /// Makes the replica of a primary the primary, without loss. Returns its number.
+    /// Fails over from a primary to its replica, without losing keys. Returns the replica's number.
     ///
     /// # Errors
-    /// When it does not become the primary.
+    /// When the replica does not become the primary.
     pub fn fail_over(&self, primary: usize) -> Result<usize, EngineError> {
         let replica = self.replica_of(primary)?;
         let mut requested: Option<Instant> = None;
@@ -196,10 +196,10 @@ impl RedisCluster {
         Ok(replica)
     }
 
-    /// Makes the replica of a killed primary the new primary, without a vote. Returns its number.
+    /// Promotes the replica of a killed primary, without a vote. Returns the replica's number.
     ///
     /// # Errors
-    /// When it does not become the primary.
+    /// When the replica does not become the primary.
     pub fn take_over(&self, killed: usize) -> Result<usize, EngineError> {
         let replica = self.replica_of(killed)?;
         self.command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
@@ -231,7 +231,7 @@ impl RedisCluster {
         self.run(&reshard).map(drop)
     }
 
-    /// Begins to move the slot of a key, without moving any key.
+    /// Begins to move a key's slot, without moving any keys yet.
     ///
     /// # Errors
     /// When a node does not respond.
@@ -268,7 +268,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// Returns a node's id, which need not respond.
+    /// Returns a node's id, even if the node does not respond.
     fn id(&self, number: usize) -> Result<String, EngineError> {
         let mut lines = self.lines()?.into_iter();
         let line = lines.find(|line| self.number(line) == Some(number));
@@ -317,7 +317,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// Returns the nodes, as reported by the first that responds.
+    /// Returns the nodes, as the first one that responds reports them.
     fn lines(&self) -> Result<Vec<NodeLine>, EngineError> {
         let mut last = failed("no node responds".to_owned());
         for node in self.nodes.iter().filter(|node| node.is_responsive()) {

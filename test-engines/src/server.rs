@@ -78,7 +78,7 @@ impl Server {
             match self.group.try_wait()? {
                 Some(status) => return Ok(status),
                 None if start.elapsed() > STOP_TIMEOUT => {
-                    return Err(io::Error::other("it does not exit after SIGTERM"));
+                    return Err(io::Error::other("the server did not exit after SIGTERM"));
                 }
                 None => thread::sleep(Duration::from_millis(5)),
             }

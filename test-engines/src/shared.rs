@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::RedisCluster;
 
-/// Longer than any pause of a busy machine, so that no node of a cluster is replaced unless a test
-/// does it.
+/// Longer than any pause of a busy machine, so that no cluster node is replaced unless a test
+/// replaces it.
 const NODE_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Reports on stderr that tests are skipped, once for each subject. Panics in CI.
@@ -49,15 +49,15 @@ pub fn redis_url() -> Option<String> {
     engine_url("Redis", "BELFRY_TEST_REDIS")
 }
 
-/// Returns a cluster that all tests of a program share, which must not stop any of its nodes.
-/// `None` where tests of Redis are not run.
+/// Returns a cluster that all tests of a binary share and whose nodes they must not stop; `None`
+/// where Redis tests are skipped.
 pub fn shared_cluster() -> Option<&'static RedisCluster> {
     static CLUSTER: LazyLock<RedisCluster> = LazyLock::new(start_cluster);
     redis_url().map(|_| &*CLUSTER)
 }
 
-/// Returns a cluster whose nodes the test may stop. `None` where tests of Redis are not run.
-pub fn own_cluster() -> Option<RedisCluster> {
+/// Starts a cluster whose nodes the test may stop; `None` where Redis tests are skipped.
+pub fn private_cluster() -> Option<RedisCluster> {
     redis_url().map(|_| start_cluster())
 }
 

@@ -134,11 +134,11 @@ fn chromedriver_responds() {
 
 #[test]
 fn engines_stop_when_their_owner_is_killed() {
-    // The owner is this test program again, in a process that the test can kill.
+    // The owner is a second process of this test binary, which the test can kill.
     if env::var_os("OWN_ENGINES").is_some() {
         return own_engines();
     }
-    // Writable by every user, like /tmp, because PostgreSQL may run as another user.
+    // Writable by every user, like /tmp, because PostgreSQL may run as a different user.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o1777)).unwrap();
     let mut owner = Command::new(env::current_exe().unwrap())

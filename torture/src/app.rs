@@ -59,7 +59,7 @@ impl App {
         Ok(User { token, cookie })
     }
 
-    /// Returns a request for a token of the app itself.
+    /// Returns a request for an app token.
     pub(crate) fn issue_token(&self, scope: &str) -> Request {
         self.post("/oauth/token", &[("grant_type", "client_credentials"), ("scope", scope)])
     }
@@ -80,7 +80,7 @@ impl App {
         Request::form(path, &all)
     }
 
-    /// Requests a code for this user, who approves it, and returns the last response.
+    /// Requests a code and approves the request as this user. Returns the last response.
     pub(crate) fn authorize(&self, client: &Client, user: &User) -> Result<Response> {
         let query = encode(&[
             ("response_type", "code"),
@@ -99,8 +99,8 @@ impl App {
         client.send(&decision.with_header("cookie", &user.cookie))
     }
 
-    /// Returns the code of an authorization response.
-    pub(crate) fn code_of(response: &Response) -> Option<String> {
+    /// Returns the code in an authorization response.
+    pub(crate) fn extract_code(response: &Response) -> Option<String> {
         let query = response.location.strip_prefix(CALLBACK)?.strip_prefix('?')?;
         form_urlencoded::parse(query.as_bytes())
             .find_map(|(name, value)| (name == "code").then(|| value.into_owned()))

@@ -59,7 +59,7 @@ impl Request {
         request.with_header("content-type", "application/json")
     }
 
-    /// Creates a form, as a browser or an app submits it.
+    /// Creates a form submission, as browsers and apps send it.
     pub(crate) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Self {
         let request = Self { body: Some(encode(fields)), ..Self::new(Method::POST, path) };
         request
@@ -78,7 +78,7 @@ impl Request {
 }
 
 impl Response {
-    /// Returns a string of the JSON object in the body.
+    /// Returns a string field of the JSON object in the body.
     pub(crate) fn json_text(&self, key: &str) -> Result<String> {
         let body: Value = serde_json::from_str(&self.body)?;
         let text = body[key].as_str().ok_or_else(|| format!("no {key} in {}", self.body))?;

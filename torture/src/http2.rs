@@ -22,8 +22,8 @@ const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 /// The default limit of a frame's payload.
 const MAX_PAYLOAD: usize = 16 * 1024;
 
-/// `GET /.well-known/oauth-authorization-server` in HPACK, from the static table and without
-/// Huffman coding.
+/// Returns the HPACK header block of `GET /.well-known/oauth-authorization-server`, with names from
+/// the static table and without Huffman coding.
 fn request() -> Vec<u8> {
     let path = b"/.well-known/oauth-authorization-server";
     let mut block = vec![0x82, 0x86, 0x04];
@@ -33,7 +33,7 @@ fn request() -> Vec<u8> {
     block
 }
 
-/// Returns a string of up to 126 bytes in HPACK.
+/// Encodes a string of up to 126 bytes for HPACK.
 fn string(bytes: &[u8]) -> Vec<u8> {
     let length = u8::try_from(bytes.len()).unwrap_or(0x7e);
     [&[length], bytes].concat()
@@ -213,8 +213,8 @@ pub(crate) fn wait_without_reading(stream: &mut TcpStream) {
     }
 }
 
-/// Returns whether the server closes the connection within this time. Everything it sent before is
-/// read and ignored.
+/// Returns whether the server closes the connection within this time. Everything that it sends
+/// before is read and ignored.
 pub(crate) fn is_closed_within(mut stream: TcpStream, time: Duration) -> io::Result<bool> {
     let start = Instant::now();
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
@@ -227,7 +227,7 @@ pub(crate) fn is_closed_within(mut stream: TcpStream, time: Duration) -> io::Res
             Err(_) => return Ok(true),
         }
     }
-    // Tells the server that no more data follows.
+    // Ends the connection from this side.
     let _ = stream.shutdown(Shutdown::Both);
     Ok(false)
 }

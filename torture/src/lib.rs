@@ -2,7 +2,7 @@
 //! then check that no acknowledged write was lost: written rules and issued tokens exist, revoked
 //! tokens are rejected, and redeemed codes cannot be redeemed again.
 //!
-//! `cargo xtask torture` runs many rounds of each scenario, the tests of the server run a few.
+//! `cargo xtask torture` runs many rounds of each scenario, and the server tests run a few.
 
 mod app;
 mod client;
@@ -52,13 +52,13 @@ pub fn scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
-/// Returns whether libfaketime is installed, which the scenario with clock jumps needs.
+/// Returns whether libfaketime is installed, which the scenario `clock-jumps` needs.
 #[must_use]
 pub fn has_faketime() -> bool {
     faketime_library().is_some()
 }
 
-/// Returns the library of libfaketime, if it is installed.
+/// Returns the path of libfaketime, if it is installed.
 #[must_use]
 pub fn faketime_library() -> Option<std::path::PathBuf> {
     scenarios::clock::find_library()
@@ -110,7 +110,7 @@ pub const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "full-disk",
-        description: "the disk of SQLite becomes full during concurrent writes",
+        description: "SQLite's disk becomes full during concurrent writes",
         rounds: 10,
         run: scenarios::disk::full_disk,
     },

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A client's action after a failed write. Such a write is not acknowledged, but may have been
-/// made.
+/// A client's action after a failed write. Such a write is not acknowledged, but may have taken
+/// effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnFailure {
     Stop,

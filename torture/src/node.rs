@@ -13,7 +13,7 @@ use crate::Result;
 use crate::client::{Client, Request};
 use crate::outcome::Run;
 
-/// Settings of all nodes: tokens of the app are not deleted, however many the clients request.
+/// Settings for all nodes: app tokens are not deleted, however many the clients request.
 const SETTINGS: &str = "oauth.max_app_tokens = 1000000\n";
 
 /// A node, which may be stopped.
@@ -22,7 +22,7 @@ pub(crate) struct Node {
     pub(crate) belfry: PathBuf,
     dir: TempDir,
     pub(crate) address: SocketAddr,
-    /// A program and its arguments, which run `belfry`; empty to run it directly.
+    /// The beginning of a command line that runs `belfry`; empty to run it directly.
     pub(crate) prefix: Vec<OsString>,
     pub(crate) environment: Vec<(&'static str, OsString)>,
     arguments: Vec<OsString>,
@@ -30,7 +30,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Prepares a node with these arguments of `belfry serve` and this `belfry.toml`.
+    /// Prepares a node with these arguments for `belfry serve` and this `belfry.toml`.
     pub(crate) fn new(run: &Run, arguments: &[&str], settings: &str) -> Result<Self> {
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
         fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{settings}"))?;
@@ -97,7 +97,7 @@ impl Node {
         fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
-    /// Returns the status of `/healthz` or `/readyz`; 0 without a response.
+    /// Returns the status of the response for `/healthz` or `/readyz`; 0 without a response.
     pub(crate) fn status(&self, path: &str) -> u16 {
         let response = Client::new(self.address).send(&Request::get(path));
         response.map_or(0, |response| response.status)

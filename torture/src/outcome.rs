@@ -8,7 +8,7 @@ use fastrand::Rng;
 /// The maximum number of losses that are described. Further losses are only counted.
 const DESCRIBED: usize = 20;
 
-/// The time from the end of an outage after which every node should write again.
+/// The time after an outage within which every node should write again.
 pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
 
 /// A scenario's counts.
@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-/// The length of a scenario and its input.
+/// The binaries, length and seed of a scenario.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The binary under test.

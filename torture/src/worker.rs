@@ -22,7 +22,7 @@ pub(crate) struct Worker {
     rng: Rng,
     /// True if codes may expire at any time.
     pub(crate) codes_expire: bool,
-    /// True if requests go to several nodes, which learn of each other's changes by notifications.
+    /// True if requests go to several nodes, which notify each other of changes.
     pub(crate) has_several_nodes: bool,
     /// The number of the next rule or pattern.
     next: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Worker {
     /// Tokens and codes since the last check.
     tokens: Vec<Token>,
     codes: Vec<Code>,
-    /// Tokens of earlier checks.
+    /// Tokens that were checked earlier.
     earlier: Vec<Token>,
     pub(crate) outcome: Outcome,
 }
@@ -102,7 +102,7 @@ impl Worker {
     }
 }
 
-/// Returns the index of a random item for which this holds.
+/// Returns the index of a random item for which `holds` returns true.
 fn choose<T>(rng: &mut Rng, items: &[T], holds: impl Fn(&T) -> bool) -> Option<usize> {
     let indices: Vec<usize> = (0..items.len()).filter(|&index| holds(&items[index])).collect();
     rng.choice(indices)

@@ -15,7 +15,7 @@ use crate::worker::Worker;
 /// The number of concurrent clients.
 pub(crate) const WORKERS: usize = 64;
 
-/// Users of the clients. Several clients share one, so that they write the same ruleset.
+/// The number of users. Several clients share each of them, so that they write the same ruleset.
 const USERS: usize = 8;
 
 /// All clients of one service.
@@ -53,7 +53,7 @@ impl Workers {
         self
     }
 
-    /// Lets all clients write while `control` runs.
+    /// Runs `control` while all clients write.
     pub(crate) fn load<T>(
         &mut self,
         run: &mut Run,
@@ -75,18 +75,18 @@ impl Workers {
 
     /// Checks everything that was acknowledged since the last check, and a sample of the rest.
     pub(crate) fn verify(&mut self, run: &mut Run) -> Result<()> {
-        self.in_parallel(run, Worker::verify)
+        self.run_in_parallel(run, Worker::verify)
     }
 
     /// Checks everything that was acknowledged since the beginning.
     pub(crate) fn verify_all(&mut self, run: &mut Run) -> Result<()> {
-        self.in_parallel(run, |worker| {
+        self.run_in_parallel(run, |worker| {
             worker.verify()?;
             worker.verify_all_earlier()
         })
     }
 
-    fn in_parallel(
+    fn run_in_parallel(
         &mut self,
         run: &mut Run,
         work: impl Fn(&mut Worker) -> Result<()> + Sync,

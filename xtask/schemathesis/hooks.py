@@ -12,8 +12,8 @@ CONTROL = re.compile("[\\x01-\\x1f\\x7f]")
 def map_body(context, body):
     """Writes whole numbers without a fraction, and field names without control characters.
 
-    In JSON Schema 5.0 is an integer. In the JSON of Matrix it is not, because it has no floating-point
-    numbers. A multipart form cannot have control characters in the names of its fields.
+    In JSON Schema, 5.0 is an integer. In Matrix's JSON, which has no floating-point numbers, it is not.
+    The field names of a multipart form cannot contain control characters.
     """
     return adjust(body)
 
@@ -30,7 +30,7 @@ def adjust(value):
 
 @schemathesis.hook
 def filter_path_parameters(context, path_parameters):
-    """Omits names of more than 255 bytes: a schema counts characters."""
+    """Omits names of more than 255 bytes, which a schema cannot exclude because it counts characters."""
     return not path_parameters or all(
         len(value.encode()) <= 255 for value in path_parameters.values() if isinstance(value, str)
     )

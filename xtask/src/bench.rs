@@ -35,7 +35,7 @@ use crate::{cargo, packages};
 /// configuration. Other work on the machine affects all figures except the CPU time per request:
 /// measure again before you rely on a small difference.
 ///
-/// With the row `cost`, the most expensive legal requests are sent one after the other: their
+/// The row `cost` sends the most expensive valid requests one after the other, and measures their
 /// processor time, the bytes that they write, and the size of the response.
 ///
 /// The exit code is 0 if every row was measured and met its target.
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     /// Rounds for each row; a round loads both sides once
     #[arg(long, default_value_t = 9, value_parser = value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Seconds of each load
+    /// Seconds of load per side in a round
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
     seconds: u32,
     /// Do not install missing packages, only list them
@@ -60,7 +60,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// The name of the row whose table has other columns.
+/// The name of the row that has a table of its own.
 const COST: &str = "cost";
 
 /// A build of Belfry, and of the tool that fills its database and measures its parts.
@@ -69,7 +69,7 @@ struct Build {
     bench: PathBuf,
 }
 
-/// The programs to measure, and the length of the measurements.
+/// The binaries to measure, and the length of the measurements.
 struct Bench {
     current: Build,
     /// The other build of `--against`.
@@ -130,8 +130,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     Ok(passed)
 }
 
-/// Returns the build that contains this `belfry`. Its own `belfry-bench` fills the database of rows
-/// with accounts, because the stored formats may differ between the builds.
+/// Returns the build that contains this `belfry`. Accounts are created by the `belfry-bench` next to
+/// it, because the stored formats may differ between the builds.
 fn other_build(belfry: &Path) -> Result<Build, Box<dyn Error>> {
     let belfry = belfry.canonicalize().map_err(|error| format!("{}: {error}", belfry.display()))?;
     Ok(Build { bench: belfry.with_file_name("belfry-bench"), belfry })

@@ -13,13 +13,13 @@ pub(crate) fn root() -> &'static Path {
     package.parent().unwrap_or(package)
 }
 
-/// Returns the target directory that this program was built into.
+/// Returns the target directory that xtask was built into.
 pub(crate) fn target_dir() -> io::Result<PathBuf> {
     let program = env::current_exe()?;
-    // target/PROFILE/xtask, or target/PROFILE/deps/xtask-HASH for its unit tests.
+    // target/PROFILE/xtask, or target/PROFILE/deps/xtask-HASH for the unit tests.
     let profile = program.ancestors().skip(1).find(|dir| !dir.ends_with("deps"));
     let target = profile.and_then(Path::parent).map(Path::to_owned);
-    target.ok_or_else(|| io::Error::other("this program is not in a target directory"))
+    target.ok_or_else(|| io::Error::other("xtask is not in a target directory"))
 }
 
 /// Creates a cargo command in the repository root.
@@ -30,8 +30,8 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command
 }
 
-/// Removes the variables that cargo set for this package, and the settings of Belfry, which would
-/// change its tests.
+/// Removes the variables that cargo set for this package, and Belfry's settings, which would
+/// influence the tests.
 pub(crate) fn remove_inherited_variables(command: &mut Command) {
     for (name, _) in env::vars_os().filter(|(name, _)| must_be_removed(name)) {
         command.env_remove(name);
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_cargo_are_inherited_and_those_of_packages_are_not() {
+    fn cargo_settings_are_inherited_but_package_variables_and_belfry_settings_are_not() {
         assert!(!must_be_removed("CARGO_TARGET_DIR".as_ref()));
         assert!(!must_be_removed("CARGO_HOME".as_ref()));
         assert!(must_be_removed("CARGO_PKG_NAME".as_ref()));

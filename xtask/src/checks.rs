@@ -23,7 +23,7 @@ use crate::packages;
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
 ///   documents       files, headings and tests that the documents name exist; 500 lines at most
-///   API reference   docs/api.md is what the OpenAPI document yields; --fix writes it
+///   API reference   docs/api.md matches the OpenAPI document; --fix writes it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {

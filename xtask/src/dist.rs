@@ -17,7 +17,7 @@ use crate::cargo;
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask dist\n  cargo xtask dist --profile dev")]
 pub(crate) struct Options {
-    /// Profile of cargo to build the binary with; dev is faster to build
+    /// Cargo profile of the binary; dev builds faster
     #[arg(long, default_value = "release")]
     profile: String,
 }

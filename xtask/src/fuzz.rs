@@ -10,7 +10,7 @@ use crate::{cargo, packages};
 /// Search for inputs that violate an invariant
 ///
 /// The targets are functions of the package `fuzz`. libFuzzer mutates inputs and keeps those that
-/// reach new code, beginning with the seeds and dictionaries in `fuzz/` and the inputs that earlier
+/// reach new code. It begins with the seeds and dictionaries in `fuzz/` and the inputs that earlier
 /// runs kept in `target/fuzz`. It needs a C++ compiler, but not nightly Rust.
 ///
 /// A failing input is stored, and its path is printed with the command that runs it again. When the
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// The programs of the package `fuzz`.
+/// The binaries of the package `fuzz`.
 const TARGETS: [&str; 5] = ["evaluation", "rule", "pattern", "oauth", "import"];
 
 /// Runs the targets; returns whether no failing input was found.
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_target_has_a_program_a_dictionary_and_seeds() {
+    fn each_target_has_a_binary_a_dictionary_and_seeds() {
         let package = cargo::root().join("fuzz");
         for target in TARGETS {
             assert!(package.join(format!("src/bin/{target}.rs")).is_file(), "{target}");

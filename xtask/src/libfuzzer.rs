@@ -1,4 +1,4 @@
-//! Building and running a target, and reading the output of libFuzzer.
+//! Building and running a target, and reading libFuzzer's output.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,19 +12,19 @@ use crate::cargo;
 /// The result of a search.
 pub(crate) enum Outcome {
     Passed {
-        /// The number of inputs.
+        /// The number of inputs that were tried.
         inputs: String,
     },
     Failed {
-        /// The panic message, or the error of libFuzzer.
+        /// The panic message, or libFuzzer's error.
         message: String,
         /// The path of the failing input.
         input: String,
     },
 }
 
-/// The coverage instrumentation for libFuzzer: the flags of `cargo fuzz --sanitizer none`, which
-/// are all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
+/// Compiler flags for libFuzzer's coverage instrumentation: those of `cargo fuzz --sanitizer none`,
+/// which are all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
 const COVERAGE: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -49,7 +49,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// The directory of programs and inputs. It is separate so that fuzzing does not invalidate other
+/// The directory for binaries and inputs. It is separate so that fuzzing does not invalidate other
 /// builds.
 const DIR: &str = "target/fuzz";
 
@@ -102,7 +102,7 @@ fn parse_count(output: &str) -> Option<&str> {
         .map(str::trim)
 }
 
-/// Returns the panic message, or else the error of libFuzzer, or else the whole output.
+/// Returns a failure with the panic message, or else libFuzzer's error, or else the whole output.
 fn parse_failure(output: &str, log: &Path) -> Outcome {
     let input = output
         .lines()
@@ -144,7 +144,7 @@ stat::number_of_executed_units: 1234
 ";
 
     #[test]
-    fn a_failure_has_the_panic_message_and_the_path_of_the_input() {
+    fn a_failure_has_the_panic_message_and_the_input_path() {
         let Outcome::Failed { message, input } = parse_failure(OUTPUT, Path::new("log")) else {
             panic!("expected a failure");
         };
@@ -154,7 +154,7 @@ stat::number_of_executed_units: 1234
     }
 
     #[test]
-    fn a_failure_without_a_panic_has_the_error_of_libfuzzer() {
+    fn a_failure_without_a_panic_has_the_libfuzzer_error() {
         let output =
             "ALARM: 61\n==9== ERROR: libFuzzer: timeout after 61 seconds\nSUMMARY: timeout\n";
         let Outcome::Failed { message, .. } = parse_failure(output, Path::new("log")) else {

@@ -1,4 +1,4 @@
-//! Installing the packages of the distribution that the tasks need.
+//! Installing the distribution packages that the tasks need.
 
 use std::error::Error;
 use std::process::{Command, Stdio};
@@ -8,13 +8,13 @@ use test_engines::programs;
 /// A package that a task needs.
 #[derive(Debug)]
 pub(crate) struct Package {
-    /// Its name in Debian and Ubuntu.
+    /// The name in Debian and Ubuntu.
     apt: &'static str,
-    /// Its names for dnf, pacman and brew; empty where another package contains it.
+    /// The names for dnf, pacman and brew; empty where another package contains it.
     other_names: [&'static str; 3],
-    /// A shell command that succeeds if it is installed.
+    /// A shell command that succeeds if the package is installed.
     probe: &'static str,
-    /// Its purpose, printed when it is missing.
+    /// The purpose, printed if the package is missing.
     purpose: &'static str,
 }
 
@@ -112,7 +112,7 @@ const CURL: Package = Package {
     apt: "curl",
     other_names: ["curl", "curl", "curl"],
     probe: "command -v curl",
-    purpose: "the commands of the documents",
+    purpose: "tests of the commands in the documents",
 };
 const SYSTEMD: Package = Package {
     apt: "systemd",
@@ -189,9 +189,9 @@ if [ -d /run/systemd/system ]; then
 fi
 "#;
 
-/// Installs the packages that are missing; the error lists those that are still missing.
+/// Installs missing packages; the error lists those that are still missing.
 pub(crate) fn ensure(packages: &[Package], may_install: bool) -> Result<(), Box<dyn Error>> {
-    let wanted = missing(packages, succeeds);
+    let wanted = find_missing(packages, succeeds);
     if wanted.is_empty() {
         return Ok(());
     }
@@ -203,7 +203,7 @@ pub(crate) fn ensure(packages: &[Package], may_install: bool) -> Result<(), Box<
     println!("installing {} (without starting services)", names.join(", "));
     let words = [root, &["sh", "-c", INSTALL, "install"], &names].concat();
     let status = Command::new(words[0]).args(&words[1..]).status()?;
-    let still_missing = missing(packages, succeeds);
+    let still_missing = find_missing(packages, succeeds);
     if status.success() && still_missing.is_empty() {
         return Ok(());
     }
@@ -211,7 +211,7 @@ pub(crate) fn ensure(packages: &[Package], may_install: bool) -> Result<(), Box<
     Err(format!("apt-get: {status}\n{}", advice(&still_missing)).into())
 }
 
-fn missing(packages: &[Package], is_installed: impl Fn(&str) -> bool) -> Vec<&Package> {
+fn find_missing(packages: &[Package], is_installed: impl Fn(&str) -> bool) -> Vec<&Package> {
     packages.iter().filter(|package| !is_installed(package.probe)).collect()
 }
 
@@ -246,7 +246,7 @@ fn advice(wanted: &[&Package]) -> String {
     let mut lines = vec!["missing packages:".to_owned()];
     lines.extend(wanted.iter().map(|package| format!("  {:<16} {}", package.apt, package.purpose)));
     lines.extend([
-        "install them, or run this as root or with sudo that asks for no password:".to_owned(),
+        "install them, or run this as root or with passwordless sudo:".to_owned(),
         format!("  apt-get install --no-install-recommends {}", names(&|package| package.apt)),
         "on other systems:".to_owned(),
         format!("  dnf install {}", names(&|package| package.other_names[0])),
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn packages_whose_probe_fails_are_missing() {
         let without = |gone: &'static str| {
-            let missing = missing(FOR_TESTS, move |probe| !probe.contains(gone));
+            let missing = find_missing(FOR_TESTS, move |probe| !probe.contains(gone));
             missing.iter().map(|package| package.apt).collect::<Vec<_>>()
         };
         assert_eq!(without("no such program"), [""; 0]);

@@ -1,4 +1,4 @@
-//! `cargo xtask schemathesis`: requests that are generated from the OpenAPI document.
+//! `cargo xtask schemathesis`: requests generated from the OpenAPI document.
 
 use std::error::Error;
 use std::io::{self, BufRead, BufReader};
@@ -16,9 +16,10 @@ use crate::{cargo, packages, python};
 /// Compare the responses to generated requests with the OpenAPI document
 ///
 /// Starts a server on SQLite and sends requests that schemathesis generates from `/openapi.json`:
-/// the limits of each parameter, random valid and invalid ones, and sequences. All its checks run:
-/// no response has a status of 500 or above, every response conforms to the document, valid data is
-/// accepted, invalid data, missing tokens and other methods are rejected.
+/// with the limits of each parameter, with random valid and invalid data, and in sequences. All
+/// checks of schemathesis run: no response has a status of 500 or above, every response conforms to
+/// the document, valid data is accepted, and invalid data, missing tokens and other methods are
+/// rejected.
 ///
 /// The exceptions, with their reasons, are in `xtask/schemathesis/schemathesis.toml`.
 #[derive(Args)]
@@ -28,7 +29,7 @@ pub(crate) struct Options {
     /// Random requests for each operation, besides those for its limits
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
-    /// Seed of the random requests; otherwise each run has a different one, which is printed
+    /// Seed of the random requests; by default each run prints and uses a new one
     #[arg(long)]
     seed: Option<u64>,
     /// Do not install missing packages, only list them
@@ -36,7 +37,7 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
-/// Random requests for each operation, unless chosen.
+/// The default number of random requests for each operation.
 const DEFAULT_EXAMPLES: u32 = 60;
 
 /// The package in the Python index.
@@ -50,20 +51,20 @@ struct Plan {
     /// Random requests for each operation.
     examples: u32,
     seed: Option<u64>,
-    /// True if the endpoints of Matrix are called below all prefixes, which have the same handlers.
+    /// True if Matrix endpoints are called below all prefixes, which have the same handlers.
     all_prefixes: bool,
 }
 
-/// A part of the operations that have the same token.
+/// Operations that are called with the same token.
 struct Part {
     name: &'static str,
     token: fn(&TestServer) -> &str,
     filters: &'static [&'static str],
 }
 
-/// The operations with tokens of their own: the first one revokes it.
+/// The operations that need a separate token: `logout` revokes it, and `signUp` needs an app token.
 const SEPARATE: &str = "^(logout|signUp)";
-/// The ids of operations below further prefixes end in the prefix.
+/// [`SEPARATE`], and the operations below further prefixes, whose ids end in the prefix.
 const SEPARATE_AND_PREFIXES: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
 
 const PARTS: [Part; 4] = [
@@ -96,8 +97,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     send(&Plan { examples, seed, all_prefixes: true })
 }
 
-/// Sends requests to the binary that the tests have built: a bounded number with a fixed seed, or
-/// as many as [`run`] by default.
+/// Sends requests to the binary that the tests have built: a small number with a fixed seed, or
+/// with `long` as many as [`run`] by default.
 pub(crate) fn test(long: bool) -> Result<bool, Box<dyn Error>> {
     if long {
         return send(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
@@ -127,7 +128,7 @@ fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
 }
 
 impl Part {
-    /// Returns the number of requests, and whether all responses conform. Prints the output if not.
+    /// Returns the number of requests, and whether all responses conform. If not, prints the output.
     fn run(&self, plan: &Plan, program: &Path, server: &TestServer) -> io::Result<(u32, bool)> {
         let mut command = Command::new(program);
         command.args(["--config-file", "schemathesis.toml", "run", &server.url("/openapi.json")]);
@@ -152,12 +153,12 @@ impl Part {
         if !passed {
             println!("{}", lines.join("\n"));
         }
-        Ok((generated(&lines), passed))
+        Ok((parse_count(&lines), passed))
     }
 }
 
 /// Returns the number of requests in the summary: `  1246 generated, 1246 passed`.
-fn generated(lines: &[String]) -> u32 {
+fn parse_count(lines: &[String]) -> u32 {
     let counts = lines.iter().filter_map(|line| line.trim().split_once(" generated"));
     counts.filter_map(|(count, _)| count.parse::<u32>().ok()).sum()
 }
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn the_number_of_requests_is_read_from_the_summary() {
         let lines = ["Test cases:", "  1246 generated, 1246 passed, 195 skipped", "Seed: 1"];
-        assert_eq!(generated(&lines.map(str::to_owned)), 1246);
-        assert_eq!(generated(&[]), 0);
+        assert_eq!(parse_count(&lines.map(str::to_owned)), 1246);
+        assert_eq!(parse_count(&[]), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! A server with an account, an admin, an app and an application service.
+//! The server that schemathesis tests, with an account, an admin, an app and an application service.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,8 +10,8 @@ use test_engines::Server;
 
 use crate::cargo;
 
-/// Everyone may register, so that the endpoints can be called. An account may have more rules than
-/// by default, because most generated rules are never deleted.
+/// Registration is open, so that its endpoints can be called. An account may have more rules than by
+/// default, because most generated rules are never deleted.
 const SETTINGS: &str = "\
 registration = \"open\"
 
@@ -34,11 +34,11 @@ pub(crate) struct TestServer {
     dir: TempDir,
     /// A user's token.
     pub user: String,
-    /// A second token of the user, which the log-out revokes.
+    /// A second token of the user, which the log-out endpoint revokes.
     pub log_out: String,
     /// An admin's token.
     pub admin: String,
-    /// An app's token.
+    /// An app token.
     pub app: String,
     client_id: String,
     client_secret: String,
@@ -70,7 +70,7 @@ impl TestServer {
             client_id: text("client_id"),
             client_secret: text("client_secret"),
         };
-        this.app = this.app_token()?;
+        this.app = this.request_app_token()?;
         Ok(this)
     }
 
@@ -91,7 +91,7 @@ impl TestServer {
             .env("BELFRY_CLIENT_SECRET", &self.client_secret);
     }
 
-    fn app_token(&self) -> io::Result<String> {
+    fn request_app_token(&self) -> io::Result<String> {
         let (id, secret) = (&self.client_id, &self.client_secret);
         let body = format!(
             "grant_type=client_credentials&scope=read+write&client_id={id}&client_secret={secret}"

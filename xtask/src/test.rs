@@ -18,20 +18,20 @@ use crate::{cargo, checks, packages, schemathesis, torture};
 
 /// Run all checks and tests as CI does
 ///
-/// Runs the checks of the source (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the
-/// tests on all engines, and some requests of `cargo xtask schemathesis`. This is the whole
-/// contract, in at most 15 minutes on two cores.
+/// Runs the source checks (see `cargo xtask check --help`), rustfmt, clippy, rustdoc, the tests on
+/// all engines, and some requests of `cargo xtask schemathesis`. This covers the whole contract, in
+/// at most 15 minutes on two cores.
 ///
-/// With `--long` it takes hours: also the tests that are ignored as `long` (soak, packages,
+/// `--long` takes hours. It also runs the tests that are ignored as `long` (soak, packages,
 /// screenshots), all requests of `cargo xtask schemathesis`, and five minutes of each scenario of
 /// `cargo xtask torture`.
 ///
-/// Missing packages are installed from the distribution if this runs as root or sudo asks for no
-/// password. No service is started or changed: the tests use a private PostgreSQL and Redis on free
-/// ports with temporary data, which stop with the tests, even when these fail or are interrupted.
+/// Missing packages are installed from the distribution if this runs as root or with passwordless
+/// sudo. No service is started or changed: the tests use a private PostgreSQL and Redis on free
+/// ports with temporary data, which stop with the tests, even if these fail or are interrupted.
 ///
 /// The last line is `N passed, M failed`. A failed check counts as one failure, and so does a test
-/// program that crashes.
+/// binary that crashes.
 #[derive(Args)]
 #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test --long\n  \
     cargo xtask test store::\n  cargo xtask test packages:: --long\n  \
@@ -45,12 +45,12 @@ pub(crate) struct Options {
     /// Do not install missing packages, only list them
     #[arg(long)]
     no_install: bool,
-    /// Arguments of the test programs, such as --nocapture or --test-threads=1
+    /// Arguments for the test binaries, such as --nocapture or --test-threads=1
     #[arg(last = true)]
     arguments: Vec<String>,
 }
 
-/// The variable with the number of tests that run at the same time.
+/// The environment variable that sets how many tests run at the same time.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs the checks and tests; returns whether all of them passed.
@@ -118,7 +118,7 @@ fn run_tests(options: &Options, report: &mut Report) {
         // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
         tests.env("CI", "true");
         if env::var_os(TEST_THREADS).is_none() {
-            // Two tests more than cores, because many tests wait for processes and timeouts.
+            // Two more than there are cores, because many tests wait for processes and timeouts.
             let cores = thread::available_parallelism().map_or(1, usize::from);
             tests.env(TEST_THREADS, (cores + 2).to_string());
         }
@@ -154,7 +154,8 @@ fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
-    // In a thread, because a process left by a test may hold the pipe open until its group stops.
+    // In a thread, because a process that a test left behind may keep the pipe open until the group
+    // is stopped.
     let reader = thread::spawn(move || -> io::Result<Tally> {
         let (mut output, mut tally, mut line) = (BufReader::new(output), Tally::default(), vec![]);
         while output.read_until(b'\n', &mut line)? > 0 {
@@ -181,8 +182,8 @@ mod tests {
         options: Options,
     }
 
-    /// Returns the arguments of cargo for a command line.
-    fn arguments_of_cargo(command_line: &str) -> String {
+    /// Returns the arguments that cargo gets for a command line.
+    fn cargo_arguments(command_line: &str) -> String {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();
         let command = test_command(&options);
@@ -200,7 +201,7 @@ mod tests {
             ("test store:: --long", "store:: -- --include-ignored"),
             ("test --long -- --nocapture", "-- --include-ignored --nocapture"),
         ] {
-            assert_eq!(arguments_of_cargo(command_line), format!("{cargo_test} {expected}"));
+            assert_eq!(cargo_arguments(command_line), format!("{cargo_test} {expected}"));
         }
     }
 }

@@ -17,8 +17,8 @@ use crate::{cargo, packages};
 /// and token exists, every revoked token is rejected, and no redeemed code can be redeemed again.
 /// `--list` shows the scenarios.
 ///
-/// The seed makes the choices of the clients and the delays repeatable, but not the order in which
-/// the operating system runs the processes.
+/// The seed makes the clients' choices and the delays repeatable, but not the order in which the
+/// operating system runs the processes.
 ///
 /// The exit code is 1 if anything was lost, or if a node took longer than 10 s to recover.
 #[derive(Args, Default)]
@@ -32,13 +32,13 @@ pub(crate) struct Options {
     /// Rounds of each scenario, instead of its default
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Start no round of a scenario after this many seconds
+    /// Start no further round of a scenario after this many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
-    /// Seed of the random choices; a random one is printed
+    /// Seed of the random choices; by default a random one, which is printed
     #[arg(long)]
     seed: Option<u64>,
-    /// Use this binary instead of building one for release
+    /// Use this binary instead of a release build
     #[arg(long, value_name = "BELFRY")]
     belfry: Option<PathBuf>,
     /// Use this binary of the previous release as well, in the scenario `rolling`: nodes are
@@ -59,7 +59,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 const HEADER: &[&str] =
     &["scenario", "rounds", "acknowledged", "failed", "checks", "losses", "seconds"];
 
-/// Runs all scenarios for this time each, or for their default rounds if these take less.
+/// Runs all scenarios, each for this time or for its default number of rounds, whichever is shorter.
 pub(crate) fn run_all(seconds: u64) -> Result<bool, Box<dyn Error>> {
     run(&Options { seconds: Some(seconds), ..Options::default() })
 }

@@ -1,4 +1,4 @@
-//! A bare axum server that returns the same response to every request: the reference of
+//! A bare axum server that returns the same response to every request: the reference for
 //! `cargo xtask bench`.
 
 use std::error::Error;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::{AuditKind, AuditOutcome};
+use super::{AuditKind, AuditOrigin, AuditOutcome};
 
 /// Maximum number of subjects per kind and hour; any more are counted together.
 const MAX_SUBJECTS: usize = 100;
@@ -20,6 +20,7 @@ const OTHERS: &str = "others";
 pub struct Subject {
     pub kind: AuditKind,
     pub outcome: AuditOutcome,
+    pub origin: AuditOrigin,
     pub account: Option<i64>,
     pub app: Option<i64>,
     /// The client's address, as far as the settings allow.
@@ -29,9 +30,10 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Creates a subject with only a kind and an outcome.
+    /// Creates a subject with only a kind and an outcome, caused by an API client.
     pub fn new(kind: AuditKind, outcome: AuditOutcome) -> Self {
-        Self { kind, outcome, account: None, app: None, address: None, detail: None }
+        let origin = AuditOrigin::Client;
+        Self { kind, outcome, origin, account: None, app: None, address: None, detail: None }
     }
 
     fn max_subjects(&self) -> usize {
@@ -60,8 +62,9 @@ pub struct AggregatedEvent {
 impl AggregatedEvent {
     /// Returns a digest of the subject, which identifies it within its hour.
     pub fn subject_digest(&self) -> u64 {
-        let Subject { kind, outcome, account, app, address, detail } = &self.subject;
-        let text = format!("{kind}\n{outcome}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
+        let Subject { kind, outcome, origin, account, app, address, detail } = &self.subject;
+        let text =
+            format!("{kind}\n{outcome}\n{origin}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
         let digest: [u8; 32] = Sha256::digest(text).into();
         digest.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
     }
@@ -113,9 +116,9 @@ impl Aggregator {
         if !self.counts.contains_key(&event.subject) {
             let subjects = self.subjects.entry(event.subject.kind).or_default();
             if *subjects >= event.subject.max_subjects() {
-                let Subject { kind, outcome, .. } = event.subject;
+                let Subject { kind, outcome, origin, .. } = event.subject;
                 let others = Some(OTHERS.to_owned());
-                event.subject = Subject { detail: others, ..Subject::new(kind, outcome) };
+                event.subject = Subject { origin, detail: others, ..Subject::new(kind, outcome) };
             } else {
                 *subjects += 1;
             }

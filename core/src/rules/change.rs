@@ -89,7 +89,9 @@ impl RuleChange {
         body: &[u8],
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let actions = require_actions(&mut Fields::read(body)?)?;
+        let mut fields = Fields::read(body)?;
+        fields.check_spelling(&["actions"])?;
+        let actions = require_actions(&mut fields)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
     }
 

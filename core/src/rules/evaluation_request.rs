@@ -56,6 +56,7 @@ impl ExplainRoom {
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
+        fields.check_spelling(&[&ROOM_FIELDS[..], &["display_name"]].concat())?;
         let room = read_room(&mut fields)?;
         Ok(Self { room, display_name: fields.take_string("display_name")? })
     }
@@ -95,7 +96,9 @@ impl EvaluateRequest {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
-        let room = read_room(&mut take_room(&mut fields)?)?;
+        let mut room = take_room(&mut fields)?;
+        room.check_spelling(&ROOM_FIELDS)?;
+        let room = read_room(&mut room)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
         Ok(Self { event, room, members, all })
     }
@@ -127,6 +130,8 @@ fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
 }
 
 const ROOM: Location = Location::Field("room");
+/// The fields of `room` that describe its state.
+const ROOM_FIELDS: [&str; 3] = ["member_count", "power_levels", "creators"];
 
 /// Returns the fields of `room`; none if it is absent.
 fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
@@ -136,7 +141,6 @@ fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
-    fields.check_spelling(&["member_count", "power_levels", "creators", "display_name"])?;
     let member_count = fields.take_as("member_count", "a whole number")?;
     let power_levels = fields
         .take("power_levels")

@@ -46,6 +46,8 @@ pub enum PreferenceError {
     WordBlank,
     #[error("The keyword is longer than {MAX_WORD_BYTES} bytes")]
     WordTooLong,
+    #[error("The word is the id of a person or room")]
+    WordIsId,
     #[error("The id is blank")]
     IdBlank,
     #[error("The id is too long")]
@@ -165,7 +167,7 @@ impl<'d> Preferences<'d> {
             + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
         let without_count = |(preference, _)| preference;
         Self {
-            pause: switch::find_pause(document),
+            pause: Pause::read(document),
             keywords,
             muted_words,
             people: people.into_iter().map(without_count).collect(),

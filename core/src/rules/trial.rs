@@ -122,6 +122,18 @@ impl UserRules<'_> {
 }
 
 impl TrialResult {
+    /// Returns whether the message mentions the whole room, but the sender is not known to have the
+    /// permission for it.
+    pub fn lacks_room_permission(&self) -> bool {
+        self.trace.iter().any(|step| {
+            let is_room_mention =
+                Switch::from_rule(step.rule.kind, &step.rule.id) == Some(Switch::RoomMention);
+            let failed = step.condition.as_ref().map(|condition| &condition.kind);
+            is_room_mention
+                && matches!(failed, Some(ConditionKind::SenderNotificationPermission { .. }))
+        })
+    }
+
     /// Returns whether rules failed because they take too much work.
     pub fn exceeds_work_limit(&self) -> bool {
         self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))

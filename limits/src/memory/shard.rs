@@ -92,7 +92,7 @@ impl Shard {
             self.evict_one(hash, now);
         } else if self.entries.len() == self.entries.capacity() {
             self.entries.retain(|entry| !entry.has_ended(now));
-            // Space for half as many again bounds how often all entries are visited.
+            // Growing by half bounds how often all entries are visited.
             self.entries.reserve(self.entries.len() / 2 + 1, |entry| entry.hash);
         }
     }

@@ -20,7 +20,7 @@ const PIPELINE_SIZE: usize = 4096;
 pub(super) struct Connection(MultiplexedConnection);
 
 impl Connection {
-    /// Connects. The caller limits the time.
+    /// Connects, without a timeout of its own: the caller sets one.
     pub(super) async fn open(info: &ConnectionInfo) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
@@ -30,15 +30,16 @@ impl Connection {
         client.get_multiplexed_async_connection_with_config(&config).await.map(Self)
     }
 
-    /// Writes once, so that a server that cannot write, such as one without free memory, is not
-    /// used. A node of a cluster without slots can only run the script without keys.
+    /// Runs the script with one write, to detect a server that cannot write, such as one that is out
+    /// of memory. Without a hash tag the script runs without keys, which is all that a cluster node
+    /// without slots allows.
     pub(super) async fn probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
         let counters = tag.map(|tag| Counter::probe(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
-    /// Returns the time of the server, since 1970.
+    /// Returns the server's time, since 1970.
     pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
@@ -53,7 +54,8 @@ impl Connection {
         Ok(value == "yes")
     }
 
-    /// Returns the nodes of the slots. An error response if the server is not in a cluster.
+    /// Returns the nodes that own each slot. A server that is not in a cluster responds with an
+    /// error.
     pub(super) async fn cluster_slots(&mut self) -> RedisResult<Value> {
         redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut self.0).await
     }
@@ -84,7 +86,7 @@ impl Connection {
     }
 }
 
-/// Returns a copy with a different address; `None` for a server without a host.
+/// Returns a copy with a different address; `None` if the server is not reached over TCP.
 pub(super) fn with_address(
     info: &ConnectionInfo,
     (host, port): &Address,
@@ -100,7 +102,7 @@ pub(super) fn with_address(
     Some(info.clone().set_addr(address))
 }
 
-/// Returns a server's host.
+/// Returns a server's host, which is empty if it is not reached over TCP.
 pub(super) fn host(info: &ConnectionInfo) -> &str {
     match info.addr() {
         ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,

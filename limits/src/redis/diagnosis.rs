@@ -16,25 +16,26 @@ use super::slots::{ALL_SLOTS, SlotRange, tag_in};
 pub struct RedisDiagnosis {
     /// Host and port.
     pub address: String,
-    /// The measurement, or why the server cannot count.
+    /// The measurement, or the reason why the server cannot count.
     pub result: Result<RedisMeasurement, RedisError>,
 }
 
 /// Measured properties of a server that counts.
 #[derive(Debug)]
 pub struct RedisMeasurement {
-    /// The time that the script takes.
+    /// The response time of one run of the script.
     pub response_time: Duration,
-    /// By how much its clock is ahead of ours; `None` if its user may not read it.
+    /// By how much the server's clock is ahead of this machine's; `None` if the Redis user may not
+    /// read it.
     pub ahead: Option<SignedDuration>,
-    /// True if it rejects commands while another shard of its cluster has no primary; false if
-    /// its user may not read the setting.
+    /// True if the server rejects commands while another shard of its cluster has no primary; false
+    /// if the Redis user may not read the setting.
     pub requires_full_coverage: bool,
 }
 
 /// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
-/// with a key that expires after a second. `limit` is the time limit for each server. If none
-/// responds, or the addresses are not those of a cluster, these are the errors of all addresses.
+/// with a key that expires after a second. `limit` is the time limit for each server. If no server
+/// responds, or several addresses are not nodes of a cluster, returns the error of each address.
 pub async fn diagnose(
     servers: &[ConnectionInfo],
     prefix: &str,
@@ -43,7 +44,7 @@ pub async fn diagnose(
     let mut diagnoses = Vec::new();
     let mut nodes = Vec::new();
     for server in servers {
-        match within(limit, ask(server, servers.len())).await {
+        match with_timeout(limit, read_view(server, servers.len())).await {
             Err(error) => {
                 let address = server.addr().to_string();
                 diagnoses.push(RedisDiagnosis { address, result: Err(error) });
@@ -63,13 +64,13 @@ pub async fn diagnose(
         break;
     }
     for (info, tag) in nodes {
-        let result = within(limit, measure(&info, prefix, &tag)).await;
+        let result = with_timeout(limit, measure(&info, prefix, &tag)).await;
         diagnoses.push(RedisDiagnosis { address: info.addr().to_string(), result });
     }
     diagnoses
 }
 
-async fn ask(server: &ConnectionInfo, addresses: usize) -> RedisResult<View> {
+async fn read_view(server: &ConnectionInfo, addresses: usize) -> RedisResult<View> {
     let mut connection = Connection::open(server).await?;
     interpret(server, addresses, connection.cluster_slots().await)
 }
@@ -90,7 +91,7 @@ async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<
     Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
 }
 
-async fn within<T>(
+async fn with_timeout<T>(
     limit: Duration,
     attempt: impl Future<Output = RedisResult<T>>,
 ) -> RedisResult<T> {

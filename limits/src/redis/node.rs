@@ -37,7 +37,7 @@ pub(super) struct NodeSettings {
     pub(super) failed: Arc<Notify>,
 }
 
-/// A node and the task that keeps it connected.
+/// A node and the task that reconnects it.
 #[derive(Debug)]
 pub(super) struct Node {
     managed: Arc<ManagedConnection>,
@@ -46,7 +46,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Starts to connect. `slots` are slots of the node; `None` if it is not known to have any.
+    /// Starts connecting. `slots` is a range that the node owns; `None` if none is known.
     pub(super) fn start(
         info: ConnectionInfo,
         slots: Option<RangeInclusive<u16>>,
@@ -73,7 +73,7 @@ impl Deref for Node {
 pub(super) struct ManagedConnection {
     pub(super) info: ConnectionInfo,
     settings: NodeSettings,
-    /// Slots that the node is known to own, one of which is used to test whether it can write.
+    /// A range of slots that the node is known to own, for the probe of whether it can write.
     slots: Mutex<Option<RangeInclusive<u16>>>,
     state: watch::Sender<State>,
 }
@@ -86,7 +86,7 @@ enum State {
     Unavailable,
 }
 
-/// A connection, and its timeouts since its last response.
+/// A connection, and the number of timeouts since its last response.
 #[derive(Debug)]
 pub(super) struct LiveConnection {
     pub(super) connection: Connection,
@@ -110,7 +110,7 @@ impl ManagedConnection {
         Self { info, settings, slots: Mutex::new(slots), state }
     }
 
-    /// Host and port.
+    /// Returns the host and port.
     pub(super) fn address(&self) -> String {
         self.info.addr().to_string()
     }
@@ -133,7 +133,8 @@ impl ManagedConnection {
         matches!(*self.state.borrow(), State::Unavailable)
     }
 
-    /// Returns the current connection. Waits for the first attempt to connect, but for no other.
+    /// Returns the current connection. Waits for the first attempt to connect, but not for later
+    /// ones.
     pub(super) async fn get_first(&self, deadline: Instant) -> Option<Arc<LiveConnection>> {
         let is_connecting = matches!(*self.state.borrow(), State::Connecting);
         if is_connecting {
@@ -225,9 +226,9 @@ impl ManagedConnection {
     }
 }
 
-/// Accepts the probe of a node that redirects it. Such a node redirects requests too: it has lost
-/// its slots, or will own them in a moment. A server that should own all slots is not accepted: it
-/// is probably a node of a cluster whose slots its user may not read, and cannot be used.
+/// Treats a redirected probe as successful. The node redirects requests too: it has lost its slots,
+/// or will own them in a moment. From a server that should own all slots, a redirect is an error: it
+/// is probably a cluster node whose slots the Redis user may not read, and cannot be used.
 fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) -> RedisResult<()> {
     match probe {
         Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
@@ -328,7 +329,7 @@ mod tests {
         });
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         for message in ["Redis unavailable", "connected to Redis"] {
-            // Other tests of this process may have logged some.
+            // Other tests of this process may have used up some of the ten lines.
             assert!((1..=10).contains(&log.matches(message).count()), "{log}");
         }
     }

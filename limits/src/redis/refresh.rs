@@ -27,16 +27,16 @@ const MIN_DELAY: Duration = Duration::from_millis(10);
 /// The servers that count, as one of them reports them.
 #[derive(Debug)]
 pub(super) enum View {
-    /// It is not in a cluster.
+    /// The reporting server is not in a cluster.
     Single(ConnectionInfo),
-    /// It is in a cluster with these slots.
+    /// The reporting server is in a cluster with these slots.
     Cluster(ConnectionInfo, Vec<SlotRange>),
 }
 
 /// The state of discovery between two reads.
 #[derive(Debug, Default)]
 struct Discovery {
-    /// All nodes of the cluster, which are asked if no connected node responds.
+    /// All nodes of the cluster, which are queried if no connected node responds.
     known: Vec<ConnectionInfo>,
     reads: usize,
 }
@@ -49,9 +49,9 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
         let (unavailable, nodes) = servers.unavailable();
         if unavailable.is_empty() && nodes > 0 {
             delay = RETRY_DELAYS.0;
-            let _or_interval = timeout(INTERVAL, servers.refresh.notified()).await;
+            let _notified_or_elapsed = timeout(INTERVAL, servers.refresh.notified()).await;
         } else {
-            let _or_delay = timeout(delay, servers.refresh.notified()).await;
+            let _notified_or_elapsed = timeout(delay, servers.refresh.notified()).await;
             delay = RETRY_DELAYS.1.min(delay * 2);
         }
         if let Err(reason) = servers.update(&mut discovery).await {
@@ -62,7 +62,7 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
 }
 
 impl Servers {
-    /// Searches for the servers that count, for the first time.
+    /// Finds the servers that count, at startup.
     pub(super) async fn update_first(&self) {
         if let Err(reason) = self.update(&mut Discovery::default()).await {
             let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
@@ -70,12 +70,13 @@ impl Servers {
         }
     }
 
-    /// Replaces the topology by that of the first server that responds.
+    /// Replaces the topology with the one that the first responding server reports.
     async fn update(&self, discovery: &mut Discovery) -> Result<(), String> {
         let topology = match self.discover(discovery).await? {
             View::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
             View::Cluster(info, mut ranges) => {
-                // A hash tag is found quickly in a large range, and the last one of a node is used.
+                // A node's last range is the one that is probed. The largest comes last, because a
+                // hash tag in it is found quickly.
                 ranges.sort_by_key(|range| range.slots.len());
                 let to_info = |address: &Address| with_address(&info, address);
                 discovery.known = ranges
@@ -119,7 +120,7 @@ impl Servers {
             }
         }
         for info in discovery.known.iter().chain(&self.seeds) {
-            match self.ask(info).await {
+            match self.read_view(info).await {
                 Ok(view) => return Ok(view),
                 Err(error) => reason = error,
             }
@@ -127,13 +128,13 @@ impl Servers {
         Err(reason)
     }
 
-    /// Connects to a server for its view.
-    async fn ask(&self, info: &ConnectionInfo) -> Result<View, String> {
-        let ask = async {
+    /// Connects to a server and reads its view.
+    async fn read_view(&self, info: &ConnectionInfo) -> Result<View, String> {
+        let read = async {
             let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;
             self.interpret(info, connection.cluster_slots().await)
         };
-        let response = timeout(CONNECT_TIMEOUT, ask).await;
+        let response = timeout(CONNECT_TIMEOUT, read).await;
         response.unwrap_or_else(|_| Err(format!("no connection within {CONNECT_TIMEOUT:?}")))
     }
 
@@ -146,7 +147,7 @@ impl Servers {
     }
 }
 
-/// Returns the view of a server by its response to `CLUSTER SLOTS`.
+/// Returns a server's view from its response to `CLUSTER SLOTS`.
 pub(super) fn interpret(
     info: &ConnectionInfo,
     addresses: usize,
@@ -162,12 +163,12 @@ pub(super) fn interpret(
             }
             Ok(View::Cluster(info.clone(), ranges))
         }
-        // Even if the user may not read the slots: outside of a cluster this is not needed.
+        // Includes a user who may not read the slots, which is not needed outside a cluster.
         Err(error) if is_response(&error) && addresses == 1 => Ok(View::Single(info.clone())),
         Err(error) if is_response(&error) => {
             let detail = format!(
-                "several addresses are those of one cluster, but {} reports: {error}; write one \
-                 address",
+                "several addresses must be nodes of one cluster, but {} reports: {error}; \
+                 configure a single address",
                 info.addr()
             );
             Err(invalid("not a cluster", detail))

@@ -1,9 +1,9 @@
-//! Counting a request in several slots of a cluster, each by its own run of the script.
+//! Counting a request in several slots of a cluster, with one run of the script per slot.
 //!
 //! A request is reserved in all its slots concurrently. If one of them rejects it, it is released in
 //! the others, in the windows in which it was reserved. So no slot admits more than its limits, and
-//! a rejected request consumes nothing. A request that is released may have caused the rejection of
-//! another one that arrived in between.
+//! a rejected request consumes nothing. Before a request is released, it may cause the rejection of
+//! another one.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::routing::LATE_RESPONSE;
 use super::script::{RunResult, ScriptMode, ScriptRun};
 use super::topology::{Group, Servers};
 
-/// A request that is reserved in several slots. It is released if it is dropped before it is kept,
-/// as when the client disconnects.
+/// A request that is reserved in several slots. Dropping the reservation without confirming it
+/// releases the request, for example when the client disconnects.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     servers: Arc<Servers>,
@@ -24,7 +24,7 @@ pub(crate) struct Reservation {
     runs: Vec<Run>,
 }
 
-/// A run of the script for one slot, in a task that a client which disconnects does not cancel.
+/// A run of the script for one slot, in a task, which continues when the client disconnects.
 #[derive(Debug)]
 struct Run {
     slot: u16,
@@ -59,7 +59,7 @@ impl Run {
         }
     }
 
-    /// Releases the requests that the run has reserved or will reserve.
+    /// Releases the request if the run has reserved it, or waits for the response and then does.
     async fn release(mut self, servers: Arc<Servers>) {
         let late = Instant::now() + LATE_RESPONSE * 2;
         let script = self.script.clone();
@@ -72,8 +72,8 @@ impl Run {
     }
 }
 
-/// Counts groups of buckets, concurrently. Returns the result of each; `None` where the node of its
-/// slot is unavailable. With [`ScriptMode::Reserve`] the request is reserved.
+/// Counts groups of buckets concurrently. Returns the result of each, which is `None` if the node of
+/// its slot is unavailable. With [`ScriptMode::Reserve`] the request is reserved.
 pub(super) async fn count(
     servers: &Arc<Servers>,
     groups: SmallVec<[Group; 2]>,
@@ -90,21 +90,22 @@ pub(super) async fn count(
     if mode == ScriptMode::Reserve {
         return (results, Some(reservation));
     }
-    reservation.keep();
+    reservation.confirm();
     (results, None)
 }
 
 impl Reservation {
-    /// Counts the request for good.
-    pub(crate) fn keep(mut self) {
+    /// Leaves the request counted.
+    pub(crate) fn confirm(mut self) {
         self.runs.clear();
     }
 
-    /// Releases the request, and waits for it as long as for any response.
+    /// Releases the request. Waits at most as long as for any response; after that, the release
+    /// continues in the background.
     pub(crate) async fn release(mut self) {
-        let timeout_ = self.servers.settings.timeout;
+        let max_wait = self.servers.settings.timeout;
         if let Some(task) = self.start_release() {
-            let _continues_later = timeout(timeout_, task).await;
+            let _or_elapsed = timeout(max_wait, task).await;
         }
     }
 
@@ -126,7 +127,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // Without a runtime, the process is ending.
+        // There is no runtime while the process is ending.
         if tokio::runtime::Handle::try_current().is_ok() {
             drop(self.start_release());
         }

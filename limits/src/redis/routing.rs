@@ -24,7 +24,7 @@ const QUICK_REDIRECTS: u32 = 3;
 /// The delay of each further redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
-/// Why a run was not counted.
+/// The reason why a run was not counted.
 enum Failure {
     /// The node did not respond in time, or with an error.
     Unavailable,
@@ -35,22 +35,22 @@ enum Failure {
 impl Servers {
     /// Runs the script for counters in one slot. `None` when its node is unavailable.
     ///
-    /// For a reservation, the late response is awaited after the deadline.
+    /// A reservation waits for a late response even after the deadline.
     pub(super) async fn run(
         self: &Arc<Self>,
         slot: u16,
         run: &ScriptRun,
         deadline: Instant,
     ) -> Option<RunResult> {
-        match self.run_together(slot, run, deadline).await {
+        match self.run_all(slot, run, deadline).await {
             Ok(result) => Some(result),
             Err(Failure::Unavailable) => None,
             Err(Failure::Divided) => {
-                // In a task, so that a client that disconnects does not interrupt it.
+                // In a task, so that a disconnecting client does not interrupt it.
                 let (servers, run) = (Arc::clone(self), run.clone());
                 let is_reservation = run.mode == ScriptMode::Reserve;
-                let apart = async move { servers.run_apart(slot, &run, deadline).await };
-                let task = tokio::spawn(apart);
+                let one_by_one = async move { servers.run_one_by_one(slot, &run, deadline).await };
+                let task = tokio::spawn(one_by_one);
                 if is_reservation {
                     return task.await.ok().flatten();
                 }
@@ -59,7 +59,8 @@ impl Servers {
         }
     }
 
-    async fn run_together(
+    /// Runs the script for all counters together, and follows redirects.
+    async fn run_all(
         &self,
         slot: u16,
         run: &ScriptRun,
@@ -117,7 +118,7 @@ impl Servers {
         Err(Failure::Unavailable)
     }
 
-    /// Runs the script once on a node. The error is `None` without a response.
+    /// Runs the script once on a node. The error is `None` if there was no response in time.
     async fn run_on(
         &self,
         node: &Node,
@@ -145,9 +146,9 @@ impl Servers {
         result.map_err(Some)
     }
 
-    /// Runs the script for one counter after the other, while a slot is being moved to another
-    /// node: a run for several keys needs all of them on one node.
-    async fn run_apart(
+    /// Runs the script for one counter after the other while the slot is being moved to another
+    /// node, because a run for several keys needs all of them on one node.
+    async fn run_one_by_one(
         self: &Arc<Self>,
         slot: u16,
         run: &ScriptRun,
@@ -166,7 +167,7 @@ impl Servers {
                 (false, _) => run.mode,
             };
             let single = run.single(index, mode);
-            let Ok(result) = self.run_together(slot, &single, deadline).await else {
+            let Ok(result) = self.run_all(slot, &single, deadline).await else {
                 self.release_all(slot, &reserved).await;
                 return None;
             };
@@ -183,7 +184,7 @@ impl Servers {
             states.extend(result.states);
         }
         if run.mode != ScriptMode::Reserve && Instant::now() > deadline {
-            // Counted locally by now.
+            // The request has been counted locally by now.
             self.release_all(slot, &reserved).await;
             return None;
         }
@@ -193,7 +194,7 @@ impl Servers {
     async fn release_all(self: &Arc<Self>, slot: u16, releases: &[ScriptRun]) {
         for release in releases {
             let deadline = Instant::now() + self.settings.timeout;
-            let _counted = self.run_together(slot, release, deadline).await;
+            let _result = self.run_all(slot, release, deadline).await;
         }
     }
 }

@@ -19,13 +19,13 @@ pub(super) static SCRIPT: LazyLock<Script> =
 /// The count before a request, and the time left in the window.
 pub(crate) type WindowState = (u32, Duration);
 
-/// The operation of the script on counters.
+/// The operation that the script performs on counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptMode {
     Count(CountMode),
-    /// Counts like a check. The request may be released again.
+    /// Counts like a check. The request may be released later.
     Reserve,
-    /// Takes back reserved requests in the windows in which they were reserved.
+    /// Undoes a reservation, only in the windows in which it was made.
     Release,
 }
 
@@ -37,12 +37,13 @@ pub(super) struct Counter {
     pub(super) requests: u32,
     /// The length of the window in milliseconds.
     window: u64,
-    /// The end of the window in which a request is released, by the server's clock.
+    /// The end of the window in which a request is released, by the server's clock, in milliseconds
+    /// since 1970.
     end: u64,
 }
 
 impl Counter {
-    /// Returns the counter of a bucket.
+    /// Creates the counter of a bucket.
     pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let (name, subject) = (bucket.limit.name(), bucket.key.subject());
         let key = if bucket.key == subject {
@@ -54,13 +55,13 @@ impl Counter {
         Self { key, requests: bucket.limit.requests(), window, end: 0 }
     }
 
-    /// Returns its slot in a cluster.
+    /// Returns the counter's slot in a cluster.
     pub(super) fn slot(&self) -> u16 {
         slot_of(self.key.split(['{', '}']).nth(1).unwrap_or_default())
     }
 
-    /// Creates a counter of a second for testing whether a server can count, in the slot of this
-    /// hash tag.
+    /// Creates a counter with a window of one second in the slot of this hash tag, to test whether a
+    /// server can count.
     pub(super) fn probe(prefix: &str, tag: &str) -> Self {
         Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window: 1000, end: 0 }
     }
@@ -78,7 +79,7 @@ pub(super) struct ScriptRun {
 pub(super) struct RunResult {
     /// The window of each counter, before the run.
     pub(super) states: Vec<WindowState>,
-    /// The time of the server in milliseconds since 1970, of a reservation.
+    /// The server's time in milliseconds since 1970; 0 unless the run is a reservation.
     pub(super) time: u64,
 }
 
@@ -128,7 +129,7 @@ impl ScriptRun {
         pairs.all(|(counter, (count, _))| *count < counter.requests)
     }
 
-    /// Returns the run that takes back this reservation.
+    /// Returns the run that undoes this reservation.
     pub(super) fn release(&self, result: &RunResult) -> Self {
         let pairs = self.counters.iter().zip(&result.states);
         let counters = pairs.map(|(counter, (_, left))| {
@@ -138,7 +139,7 @@ impl ScriptRun {
         Self { mode: ScriptMode::Release, counters: counters.collect() }
     }
 
-    /// Creates a run for a single one of the counters.
+    /// Creates a run for one of the counters.
     pub(super) fn single(&self, index: usize, mode: ScriptMode) -> Self {
         Self { mode, counters: self.counters[index..=index].to_vec() }
     }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_of_a_different_length_is_an_error() {
+    fn a_response_of_the_wrong_length_is_an_error() {
         let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();

@@ -6,7 +6,7 @@ use redis::Value;
 
 /// The number of the last slot.
 const LAST_SLOT: u16 = 16_383;
-/// All slots, as of a server that is not in a cluster.
+/// All slots: those of a server that is not in a cluster.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
 
 /// Returns the slot of a hash tag, which is the part of a key between braces: its CRC-16 (XMODEM).
@@ -21,7 +21,7 @@ pub(super) fn slot_of(tag: &str) -> u16 {
 
 /// Returns a hash tag whose slot is in this range.
 pub(super) fn tag_in(slots: &RangeInclusive<u16>) -> String {
-    // Every slot occurs before this number.
+    // Every slot has a tag below this number.
     let mut tags = (0..163_976).map(|number| format!("probe-{number}"));
     tags.find(|tag| slots.contains(&slot_of(tag))).unwrap_or_default()
 }
@@ -66,8 +66,8 @@ fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
     Some((host, u16::try_from(*port).ok()?))
 }
 
-/// Parses the address of a MOVED or ASK error. Without a host it is that of the node that
-/// responded.
+/// Parses the address in a MOVED or ASK error. If it has no host, the responding node's host is
+/// used.
 pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<Address> {
     let (host, port) = address.rsplit_once(':')?;
     let named = host.trim_start_matches('[').trim_end_matches(']');
@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slots_are_those_of_the_specification() {
-        assert_eq!(slot_of("123456789"), 0x31c3, "the example of the specification");
+    fn slots_are_computed_as_in_the_cluster_specification() {
+        assert_eq!(slot_of("123456789"), 0x31c3, "the example in the specification");
         assert_eq!(slot_of(""), 0);
         assert_eq!(slot_of("foo"), 12_182);
         assert_eq!(slot_of("bar"), 5061);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_hosts_of_a_slot_map_are_those_of_the_node_that_responded() {
+    fn a_missing_host_in_a_slot_map_is_that_of_the_responding_node() {
         let range = |start, end, nodes: Vec<Value>| {
             let slots = [Value::Int(start), Value::Int(end)];
             Value::Array(slots.into_iter().chain(nodes).collect())
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_is_an_address_or_a_port_of_the_same_host() {
+    fn a_redirect_is_an_address_or_a_port_on_the_same_host() {
         for (text, host, port) in [
             ("192.0.2.1:7001", "192.0.2.1", 7001),
             ("redis-2.example:7001", "redis-2.example", 7001),

@@ -16,7 +16,7 @@ use super::node::{Node, NodeSettings};
 use super::script::Counter;
 use crate::metrics::RedisMetrics;
 
-/// Time for which a node stays connected that owns no slot yet, but was the target of a redirect.
+/// The time for which the target of a redirect stays connected although it owns no slot yet.
 const REDIRECT_LIFETIME: Duration = Duration::from_mins(1);
 
 /// The servers that count.
@@ -102,9 +102,9 @@ pub(super) struct Servers {
     pub(super) seeds: Vec<ConnectionInfo>,
     pub(super) settings: NodeSettings,
     topology: ArcSwap<Topology>,
-    /// All nodes that are connected, by their address.
+    /// All nodes with a connection, or with attempts to connect, by address.
     nodes: Mutex<HashMap<String, Arc<Node>>>,
-    /// Wakes the task that looks for changes of the topology.
+    /// Wakes the task that refreshes the topology.
     pub(super) refresh: Arc<Notify>,
     pub(super) metrics: RedisMetrics,
 }
@@ -128,7 +128,7 @@ impl Servers {
         self.topology.load_full()
     }
 
-    /// Returns the node at an address, to which a connection is started if there is none.
+    /// Returns the node at an address, and starts connecting to it if it is new.
     pub(super) fn node_at(
         &self,
         info: ConnectionInfo,
@@ -159,8 +159,8 @@ impl Servers {
         nodes.retain(|_, node| is_needed(node));
     }
 
-    /// Returns the addresses of the nodes that do not count at the moment, and the number of all
-    /// nodes. No nodes if none has responded yet.
+    /// Returns the addresses of the nodes that cannot count at the moment, and the number of all
+    /// nodes, which is 0 until one has responded.
     pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
         let topology = self.topology();
         let nodes = topology.nodes();
@@ -169,7 +169,7 @@ impl Servers {
     }
 
     /// Waits until the first attempt to connect to each node has ended.
-    pub(super) async fn settle(&self, deadline: Instant) {
+    pub(super) async fn wait_for_connections(&self, deadline: Instant) {
         for node in self.topology().nodes() {
             node.get_first(deadline).await;
         }
@@ -194,8 +194,8 @@ mod tests {
     }
 
     proptest! {
-        /// Every bucket is in one group, buckets of one subject are in the same, and each group is
-        /// in one slot.
+        /// Every bucket is in one group, the buckets of one subject are in the same group, and each
+        /// group is in one slot.
         #[test]
         fn groups_divide_the_buckets_by_their_slots(keys in prop::collection::vec(keys(), 0..8)) {
             let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_mins(1)).unwrap().into();

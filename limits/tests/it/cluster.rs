@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use test_engines::{RedisCluster, SHARDS};
 use tokio::task::{JoinSet, block_in_place};
 
-use test_engines::shared::{own_cluster, redis_url, shared_cluster};
+use test_engines::shared::{private_cluster, redis_url, shared_cluster};
 
 use super::engine::{account, address, connect, fresh_prefix, limit, open, remaining};
 
-/// The number of attempts to find a state, 20 ms apart.
+/// The maximum number of attempts, 20 ms apart, to observe a state.
 const ATTEMPTS: usize = 3000;
 
 fn now() -> Timestamp {
@@ -76,7 +76,7 @@ async fn the_counters_of_1000_accounts_are_spread_evenly_over_all_shards() {
     assert!(counts.iter().all(|count| count.abs_diff(even) * 5 <= even), "{counts:?}");
 }
 
-/// Both for a rejection by the first and by the second bucket, in every mode.
+/// Covers rejections by the first and by the second bucket, in every mode.
 #[tokio::test]
 async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
     let Some(cluster) = shared_cluster() else { return };
@@ -191,7 +191,7 @@ async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
 /// A node of the cluster does not respond, and is not replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every_request() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let (stopped, running) = (primaries[0], primaries[1]);
@@ -232,11 +232,11 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
 /// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
 /// is used immediately: no request is counted locally.
 ///
-/// If the machine is paused for a second, every node looks like one that failed. So it is enough
-/// that one of the shards shows this.
+/// If the machine is paused for a second, every node looks as if it had failed, so it is enough if
+/// this works for one of the shards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_primary_that_was_killed_and_takes_over_again_is_used_immediately() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {
         let local = kill_and_fail_back(&mut cluster, primary).await;
@@ -300,7 +300,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
 /// the response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_of_a_rejected_request_is_released() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let there = account_on(&cluster, primaries[0]);

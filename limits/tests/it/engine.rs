@@ -1,4 +1,4 @@
-//! A rate limit engine under test, and the clock it uses.
+//! The rate-limit engine under test, and its clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncTypedCommands, IntoConnectionInfo, RedisError};
 use test_engines::shared::{redis_url, shared_cluster};
 
-/// An engine, further nodes with the same counters, and a clock.
+/// An engine with a clock, which can create further nodes with the same counters.
 pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
     /// `None` for memory.
@@ -35,13 +35,13 @@ impl TestEngine {
         Self::new(Engine::new(MemoryCounters::new(100_000), None), None)
     }
 
-    /// `None` where tests of Redis are not run.
+    /// Returns `None` where Redis tests are skipped.
     pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
         Some(Self::shared(url.clone(), vec![url]).await)
     }
 
-    /// `None` where tests of Redis are not run.
+    /// Returns `None` where Redis tests are skipped.
     pub(super) async fn cluster() -> Option<Self> {
         let cluster = shared_cluster()?;
         let primaries = cluster.primaries().unwrap().into_iter();
@@ -79,7 +79,7 @@ impl TestEngine {
         Timestamp::from_second(1_800_000_000).unwrap() + elapsed + skipped
     }
 
-    /// Lets time pass. Redis has its own clock, so the windows there end earlier instead.
+    /// Advances the clock. Redis has a clock of its own, so its windows are shortened instead.
     pub(super) async fn advance(&self, seconds: i64) {
         let milliseconds = seconds * 1000;
         self.skipped.fetch_add(milliseconds, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl TestEngine {
     }
 }
 
-/// Returns a connection for commands of a test.
+/// Connects to Redis for commands that a test sends itself.
 pub(super) async fn raw_connection(url: &str) -> MultiplexedConnection {
     redis::Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
 }
@@ -127,7 +127,7 @@ pub(super) async fn connect(url: &str, prefix: &str) -> Engine {
     open(url, prefix, Duration::from_secs(5)).await.unwrap()
 }
 
-/// Opens shared counters with these settings.
+/// Creates an engine with shared counters.
 pub(super) async fn open(url: &str, prefix: &str, timeout: Duration) -> Result<Engine, RedisError> {
     let (scheme, hosts) = url.split_once("://").unwrap();
     let urls = hosts.split(',').map(|host| format!("{scheme}://{host}"));

@@ -1,4 +1,5 @@
-//! Rate limit counters: the conformance list of memory, Redis and a cluster, and tests of Redis.
+//! Rate-limit counters: the conformance list for memory, Redis and a Redis cluster, and tests that
+//! only concern Redis.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -18,8 +18,8 @@ fn now() -> Timestamp {
     Timestamp::UNIX_EPOCH
 }
 
-/// Returns an engine that reaches Redis through a gate.
-async fn gated(timeout: Duration) -> Option<(Engine, watch::Sender<Gate>, String)> {
+/// Creates an engine that reaches Redis through a gate. Returns the prefix of its keys as well.
+async fn connect_through_gate(timeout: Duration) -> Option<(Engine, watch::Sender<Gate>, String)> {
     let url = redis_url()?;
     let server = url.strip_prefix("redis://").unwrap().trim_end_matches('/').to_owned();
     let (address, gate) = gate::start_proxy(server).await;
@@ -29,8 +29,8 @@ async fn gated(timeout: Duration) -> Option<(Engine, watch::Sender<Gate>, String
     Some((engine, gate, prefix))
 }
 
-/// Sends requests of one account and counts the admitted ones.
-async fn admitted(engine: &Engine, limit: &Arc<Limit>, id: i64, requests: usize) -> usize {
+/// Sends requests from one account and counts the admitted ones.
+async fn count_admitted(engine: &Engine, limit: &Arc<Limit>, id: i64, requests: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
         let decision = engine.check(CountMode::Check, &[account(limit, id)], now()).await;
@@ -39,7 +39,7 @@ async fn admitted(engine: &Engine, limit: &Arc<Limit>, id: i64, requests: usize)
     admitted
 }
 
-/// Waits until the engine has this status. An outage is noticed by requests, so it sends some of an
+/// Waits until the engine has this status. Requests notice an outage, so some are sent from an
 /// account that no test uses.
 async fn wait_for(engine: &Engine, status: EngineStatus) {
     let limit = limit("probe", 1_000_000, 300);
@@ -54,21 +54,27 @@ async fn wait_for(engine: &Engine, status: EngineStatus) {
 }
 
 async fn counting_continues_and_returns_to_redis(outage: Gate) {
-    let Some((engine, gate, prefix)) = gated(Duration::from_secs(1)).await else { return };
+    let Some((engine, gate, prefix)) = connect_through_gate(Duration::from_secs(1)).await else {
+        return;
+    };
     let limit = limit("account", 30, 300);
-    assert_eq!(admitted(&engine, &limit, 1, 10).await, 10);
+    assert_eq!(count_admitted(&engine, &limit, 1, 10).await, 10);
 
     gate.send(outage).unwrap();
-    assert_eq!(admitted(&engine, &limit, 1, 40).await, 20, "continues from the last known count");
+    assert_eq!(
+        count_admitted(&engine, &limit, 1, 40).await,
+        20,
+        "continues from the last known count"
+    );
     let state = engine.state();
     assert_eq!(state.status, EngineStatus::RedisUnavailable);
     assert!(state.local_decisions >= 20, "{state:?}");
-    assert_eq!(admitted(&engine, &limit, 2, 1).await, 1);
+    assert_eq!(count_admitted(&engine, &limit, 2, 1).await, 1);
 
     gate.send(Gate::Open).unwrap();
     wait_for(&engine, EngineStatus::Redis).await;
-    assert_eq!(admitted(&engine, &limit, 1, 5).await, 0, "exhausted until the window ends");
-    assert_eq!(admitted(&engine, &limit, 3, 1).await, 1);
+    assert_eq!(count_admitted(&engine, &limit, 1, 5).await, 0, "exhausted until the window ends");
+    assert_eq!(count_admitted(&engine, &limit, 3, 1).await, 1);
     let other_node = connect(&redis_url().unwrap(), &prefix).await;
     let peek = other_node.check(CountMode::Peek, &[account(&limit, 3)], now()).await;
     assert_eq!(remaining(&peek), [29], "counted together again");
@@ -88,14 +94,16 @@ async fn while_redis_is_slow_counting_continues_locally() {
 /// outage, which are not written back. A key that is exhausted in either engine stays exhausted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_outage_under_load_admits_the_limit_and_the_requests_counted_locally() {
-    let Some((engine, gate, _)) = gated(Duration::from_secs(30)).await else { return };
+    let Some((engine, gate, _)) = connect_through_gate(Duration::from_secs(30)).await else {
+        return;
+    };
     let engine = Arc::new(engine);
     let send_all = async |requests: usize, expected: usize| {
         let mut clients = JoinSet::new();
         for client in 0..32 {
             let engine = Arc::clone(&engine);
             clients.spawn(async move {
-                admitted(&engine, &limit("account", 20, 300), client, requests).await
+                count_admitted(&engine, &limit("account", 20, 300), client, requests).await
             });
         }
         assert_eq!(clients.join_all().await, [expected; 32]);
@@ -113,10 +121,10 @@ async fn an_outage_under_load_admits_the_limit_and_the_requests_counted_locally(
 }
 
 #[tokio::test]
-async fn a_redis_that_is_unreachable_at_the_start_is_not_used() {
+async fn a_redis_that_is_unreachable_at_startup_is_not_used() {
     let engine = open("redis://127.0.0.1:1", "belfry", Duration::from_millis(25)).await.unwrap();
     assert_eq!(engine.state().status, EngineStatus::RedisUnavailable);
-    assert_eq!(admitted(&engine, &limit("account", 30, 300), 1, 40).await, 30);
+    assert_eq!(count_admitted(&engine, &limit("account", 30, 300), 1, 40).await, 30);
 }
 
 #[tokio::test]
@@ -130,6 +138,6 @@ async fn a_server_that_does_not_speak_the_protocol_is_not_used() {
         }
     });
     let engine = open(&url, "belfry", Duration::from_millis(25)).await.unwrap();
-    assert_eq!(admitted(&engine, &limit("account", 30, 300), 1, 40).await, 30);
+    assert_eq!(count_admitted(&engine, &limit("account", 30, 300), 1, 40).await, 30);
     assert_eq!(engine.state().status, EngineStatus::RedisUnavailable);
 }

@@ -43,9 +43,8 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     }
 }
 
-/// A request that is released takes back a count of its own window only.
 #[tokio::test]
-async fn a_reserved_request_is_released_in_its_own_window() {
+async fn a_reserved_request_is_released_only_in_its_own_window() {
     let Some(url) = redis_url() else { return };
     let mut redis = raw_connection(&url).await;
     let script = redis::Script::new(include_str!("../../src/redis/count.lua"));
@@ -63,7 +62,7 @@ async fn a_reserved_request_is_released_in_its_own_window() {
     assert_eq!(run("release", end).await[0], 2);
     assert_eq!(run("peek", 5).await[0], 1, "released");
     assert_eq!(run("release", end - window).await[0], 1);
-    assert_eq!(run("peek", 5).await[0], 1, "reserved in the window before, so not released");
+    assert_eq!(run("peek", 5).await[0], 1, "reserved in the previous window, so not released");
 }
 
 #[tokio::test]
@@ -104,9 +103,8 @@ async fn a_count_without_an_expiry_gets_one() {
     assert!(redis.ttl(&key).await.unwrap().raw() > 0);
 }
 
-/// An evicted key starts again from 0 and is then counted as before.
 #[tokio::test]
-async fn an_evicted_key_starts_from_0() {
+async fn an_evicted_key_starts_again_from_0() {
     let Some(url) = redis_url() else { return };
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
@@ -190,7 +188,7 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
     }
     // A query would find no key, and admit the request.
     redis.del(format!("{prefix}:{{account:=1}}:l")).await.unwrap();
-    // Later than the delay of any response, by which the end of the window may be overestimated.
+    // A slow response may make the window end too late; this is later than any such delay.
     let later = now() + Duration::from_secs(1);
     for _ in 0..8 {
         assert!(!counters.check(CountMode::Check, &buckets, later).await.is_admitted());
@@ -200,7 +198,7 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
 }
 
 #[tokio::test]
-async fn the_password_of_the_url_is_never_in_debug_output() {
+async fn the_url_password_is_never_in_debug_output() {
     let url = "redis://user:hunter2@127.0.0.1:1";
     let counters = open(url, "belfry", Duration::from_millis(25)).await.unwrap();
     assert!(!format!("{counters:?}").contains("hunter2"));

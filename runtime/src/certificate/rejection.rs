@@ -1,4 +1,4 @@
-//! Why a certificate cannot be used, in plain sentences.
+//! Descriptions of certificate errors for the operator.
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rustls::CertificateError;
 use rustls::pki_types::UnixTime;
 
-/// Describes the problem of a certificate. The sentence has no subject: "expired at …".
+/// Describes why a certificate is rejected, as a sentence without a subject: "expired at …".
 pub fn describe(reason: &CertificateError) -> String {
     match reason {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -17,11 +17,11 @@ pub fn describe(reason: &CertificateError) -> String {
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let (before, now) = (to_timestamp(*not_before), to_timestamp(*time));
-            format!("is not valid before {before}; the clock of this machine says {now}")
+            format!("is not valid before {before}; this machine's clock says {now}")
         }
         reason if is_untrusted(reason) => {
             "was issued by an authority that this machine does not trust, or the server does not \
-             send the certificates between"
+             send the intermediate certificates"
                 .to_owned()
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
@@ -36,8 +36,8 @@ pub fn describe(reason: &CertificateError) -> String {
     }
 }
 
-/// Returns whether the authority of the certificate is not trusted. A wrong signature, or one for a
-/// different kind of key, is that of an authority with the name of a trusted one.
+/// Returns whether the certificate's issuer is not trusted. A wrong signature, or one for a
+/// different kind of key, comes from an issuer with the same name as a trusted authority.
 pub fn is_untrusted(reason: &CertificateError) -> bool {
     matches!(
         reason,
@@ -47,17 +47,17 @@ pub fn is_untrusted(reason: &CertificateError) -> bool {
     )
 }
 
-/// Problems that rustls does not name itself.
+/// Describes an error for which rustls has no variant.
 fn describe_other(reason: &CertificateError) -> String {
     let debug = format!("{reason:?}");
     if debug.contains("UnsupportedCertVersion") {
-        return "has X.509 version 1, which TLS clients reject: make one of version 3, with \
+        return "has X.509 version 1, which TLS clients reject: create one of version 3 with \
                 subjectAltName (openssl: -addext subjectAltName=DNS:ring.example)"
             .to_owned();
     }
     if debug.contains("CaUsedAsEndEntity") {
-        return "is one of an authority (CA:TRUE), which TLS clients reject for a server: make one \
-                with -addext basicConstraints=critical,CA:FALSE"
+        return "is that of an authority (CA:TRUE), which TLS clients reject for a server: create \
+                one with -addext basicConstraints=critical,CA:FALSE"
             .to_owned();
     }
     format!("is rejected: {reason}")
@@ -69,7 +69,7 @@ fn plain_name(presented: &str) -> &str {
     inside.unwrap_or(presented).trim_matches('"')
 }
 
-/// Returns a time of a certificate.
+/// Converts a time in a certificate.
 pub fn to_timestamp(time: UnixTime) -> Timestamp {
     let second = i64::try_from(time.as_secs()).ok();
     second.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MAX)
@@ -78,7 +78,7 @@ pub fn to_timestamp(time: UnixTime) -> Timestamp {
 /// Finds the rustls error among the causes of an error.
 pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
-        // Errors of Redis are shared.
+        // The Redis client wraps its errors in `Arc`.
         let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
         let error = shared.map_or(error, |error| &**error as &(dyn Error + 'static));
         let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
@@ -86,7 +86,7 @@ pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
     })
 }
 
-/// Returns why a certificate was rejected, if that caused an error.
+/// Finds the reason why a certificate was rejected among the causes of an error.
 pub fn find(error: &(dyn Error + 'static)) -> Option<CertificateError> {
     match tls_error(error)? {
         rustls::Error::InvalidCertificate(reason) => Some(reason.clone()),
@@ -117,7 +117,7 @@ mod tests {
                     public_key_algorithm_id: vec![2],
                 },
                 "was issued by an authority that this machine does not trust, or the server does \
-                 not send the certificates between",
+                 not send the intermediate certificates",
             ),
             (
                 CertificateError::ExpiredContext { time: at(86_400), not_after: at(0) },
@@ -125,7 +125,7 @@ mod tests {
             ),
             (
                 CertificateError::NotValidYetContext { time: at(0), not_before: at(86_400) },
-                "is not valid before 1970-01-02T00:00:00Z; the clock of this machine says \
+                "is not valid before 1970-01-02T00:00:00Z; this machine's clock says \
                  1970-01-01T00:00:00Z",
             ),
             (

@@ -3,7 +3,7 @@
 /// A group of series with one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Family {
-    /// The name; that of a counter ends in `_total`.
+    /// The name; a counter's name ends in `_total`.
     pub name: &'static str,
     /// Counter, gauge or histogram.
     pub kind: Kind,
@@ -25,7 +25,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the name in the text formats.
+    /// Returns the name in the text format.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -35,7 +35,7 @@ impl Kind {
     }
 }
 
-/// Declares the metric families of a crate, and the list `ALL` of them.
+/// Declares the metric families of a crate, and a list of them, `ALL`.
 #[macro_export]
 macro_rules! families {
     ($($id:ident = $kind:ident $name:literal [$($label:literal)*] $help:literal;)*) => {

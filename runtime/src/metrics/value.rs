@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Creates a counter of zero.
+    /// Creates a counter with the value 0.
     pub const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -88,7 +88,7 @@ const NUMBER_BOUNDS: [u64; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
-    /// The recorded number that is one unit of the metric.
+    /// The number of recorded units per unit of the metric, such as nanoseconds per second.
     per_unit: f64,
     /// The observations in each bucket; the last one has no upper bound.
     buckets: Box<[AtomicU64]>,

@@ -10,6 +10,7 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
 use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
@@ -44,29 +45,29 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         logo: None,
         style,
         pauses_at_load: false,
-        language_link: None,
+        language_link: "?client_id=a",
     };
-    let anonymous = Layout { language_link: Some("?client_id=a"), ..layout };
     let logo = logo();
-    let code = CodePage { layout, app, code: &Secret::new(CODE), account: "/oauth/account" };
+    let code = CodePage { layout, app, code: &Secret::new(CODE) };
+    let signed_out = SignedOutPage { layout, sign_in_path: "/auth/sign_in" };
     let mut pages = vec![
         ("account", account(layout, None, Some(app), &apps(app))?),
         ("account-one-device", account(layout, None, None, &one_device(app))?),
         ("account-bare", account(layout, None, None, &[])?),
         ("code", code.render()?),
-        ("front", front(anonymous, None)?),
+        ("front", front(layout, None)?),
         ("front-signed-in", front(layout, Some("alice"))?),
         ("form-post", form_post(layout, app)?),
         ("rejected", rejected(layout, app, &[])?),
         ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
-        ("signed-out", SignedOutPage { layout: anonymous, sign_in: "/auth/sign_in" }.render()?),
+        ("signed-out", signed_out.render()?),
     ];
     pages.extend(rules::all(layout, app)?);
     for notice in Notice::VARIANTS {
         pages.push(("account-notice", account(layout, Some(*notice), None, &[])?));
     }
     pages.extend(security_pages(layout)?);
-    pages.extend(sign_up_pages(anonymous, app)?);
+    pages.extend(sign_up_pages(layout, app)?);
     pages.extend(notifications::all(layout, app)?);
     for (name, app, entered, failed) in [
         ("sign-in", None, "", None),
@@ -80,7 +81,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             Some(AuthenticationError::TooMany(Duration::from_mins(5))),
         ),
     ] {
-        let layout = Layout { logo: Some(&logo), ..anonymous };
+        let layout = Layout { logo: Some(&logo), ..layout };
         let form = Form { action: "/auth/sign_in", csrf: "c", request: app.map(|_| "r") };
         let page = SignInPage {
             layout,
@@ -120,7 +121,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("not-found", ErrorCause::NotFound),
         ("registration-closed", ErrorCause::RegistrationClosed),
     ] {
-        pages.push((name, ErrorPage { layout: anonymous, cause }.render()?));
+        pages.push((name, ErrorPage { layout, cause }.render()?));
     }
     Ok(pages)
 }
@@ -177,6 +178,7 @@ fn account(
         },
         account: "alice",
         email: removed_app.map(|_| "alice@social.example"),
+        pause: removed_app.map(|_| Pause { until: Some(time(1_800_003_600)) }),
         sign_out: form("/oauth/sign_out"),
         remove: form("/oauth/account/remove_app"),
         revoke: form("/oauth/account/revoke_token"),

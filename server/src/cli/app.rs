@@ -168,8 +168,8 @@ async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, 
     Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
 }
 
-/// Returns the id of the app that an argument names, or else the name of one or several apps. An
-/// app that was deleted has only the id of its events.
+/// Returns the id of the app that an argument names, or else the name of one or several apps, which
+/// may have been deleted.
 pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,
@@ -177,7 +177,10 @@ pub(super) async fn find_for_audit<'a>(
     if let Some(app) = find_by_id(store, selector).await? {
         return Ok((Some(app.app.id), None));
     }
-    if !store.apps_named(selector, 1).await?.is_empty() {
+    let named = AuditFilter { app_name: Some(selector), ..AuditFilter::default() };
+    if !store.apps_named(selector, 1).await?.is_empty()
+        || !store.audit_events(named, 1).await?.is_empty()
+    {
         return Ok((None, Some(selector)));
     }
     let id = selector.strip_prefix('#').unwrap_or(selector).parse().ok();

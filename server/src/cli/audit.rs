@@ -21,7 +21,8 @@ pub(super) struct Command {
     /// deleted accounts that had it
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
-    /// Only events of this app: its id, client id or name. A name includes all apps with it
+    /// Only events of this app: its id, client id or name. A name includes all apps that have it
+    /// or had it when they were deleted
     #[arg(long, value_name = "APP")]
     app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
@@ -32,7 +33,7 @@ pub(super) struct Command {
     outcome: Option<AuditOutcome>,
     /// Only events of this origin: page is a browser on a page of this server, client any other
     /// program
-    #[arg(long, value_parser = one_of(AuditOrigin::ALL, origin_argument))]
+    #[arg(long, value_parser = one_of(AuditOrigin::ALL, AuditOrigin::as_str))]
     origin: Option<AuditOrigin>,
     /// Only events since a time: today, yesterday, 2h or 3d (ago), 2030-01-31 or
     /// 2030-01-31T12:00:00Z; days begin at midnight UTC
@@ -47,14 +48,6 @@ pub(super) struct Command {
     /// Print each event as a line of JSON
     #[arg(long)]
     json: bool,
-}
-
-/// Returns the name of an origin as an argument, without a space.
-fn origin_argument(origin: AuditOrigin) -> &'static str {
-    match origin {
-        AuditOrigin::CommandLine => "command-line",
-        origin => origin.as_str(),
-    }
 }
 
 /// Number of events that are shown without `--limit`.

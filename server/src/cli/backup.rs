@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_store::{
-    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, create_backup,
+    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, TableSummary,
+    create_backup,
 };
 use clap::Args;
 use jiff::Timestamp;
@@ -57,7 +58,10 @@ async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), 
 
 /// Returns the contents of a backup on one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
-    let tables: Vec<String> =
-        manifest.tables.iter().map(|table| counted(table.rows, &table.name)).collect();
+    let describe = |table: &TableSummary| match &*table.name {
+        "deleted_owners" => counted(table.rows, "recent deletions"),
+        name => counted(table.rows, &name.replace('_', " ")),
+    };
+    let tables: Vec<String> = manifest.tables.iter().map(describe).collect();
     format!("{} ({})", counted(manifest.rows(), "rows"), tables.join(", "))
 }

@@ -93,7 +93,8 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         && let Err(error) = state.diagnostics_key.write(&key_file)
     {
         let file = key_file.display();
-        let message = "the key for belfry doctor cannot be written; it needs the data directory";
+        let message = "the key for belfry doctor cannot be written; create the data directory and \
+                       allow the user of this process to write to it";
         tracing::info!(%file, %error, "{message}");
     }
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));

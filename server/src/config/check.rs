@@ -26,34 +26,64 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
 impl Config {
-    /// Rejects a configuration that cannot be served.
+    /// Rejects a configuration that cannot be served, with all its errors.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        self.check_name_segments()?;
-        self.check_database_url()?;
-        self.check_redis_url()?;
+        let checks = [
+            self.check_name_segments(),
+            self.check_database_url(),
+            self.check_redis_url(),
+            self.check_data(),
+            self.check_tls(),
+            self.check_shutdown_delay(),
+            self.check_server_name(),
+            self.check_security(),
+        ];
+        let errors: Vec<String> =
+            checks.into_iter().filter_map(Result::err).map(|error| error.0).collect();
+        if errors.is_empty() { Ok(()) } else { Err(ConfigError(errors.join("; "))) }
+    }
+
+    fn check_data(&self) -> Result<(), ConfigError> {
         if self.database.is_none() && self.data.is_file() {
             let data = self.data.display();
             return self.reject("data", &format!("data: {data} is a file: name a directory"));
         }
-        if let Some(tls) = &self.tls {
-            for (key, path) in [("tls.certificate", &tls.certificate), ("tls.key", &tls.key)] {
-                if path.as_os_str().is_empty() {
-                    let problem = format!("{key} is missing: TLS needs a certificate and its key");
-                    return self.reject("tls", &problem);
-                }
+        Ok(())
+    }
+
+    fn check_tls(&self) -> Result<(), ConfigError> {
+        let Some(tls) = &self.tls else { return Ok(()) };
+        for (key, path) in [("tls.certificate", &tls.certificate), ("tls.key", &tls.key)] {
+            if path.as_os_str().is_empty() {
+                let problem = format!("{key} is missing: TLS needs a certificate and its key");
+                return self.reject("tls", &problem);
             }
         }
+        Ok(())
+    }
+
+    fn check_shutdown_delay(&self) -> Result<(), ConfigError> {
         if self.http.shutdown_delay > MAX_SHUTDOWN_DELAY {
             let problem = "http.shutdown_delay must be at most 10 minutes: service managers kill a \
                            server that takes long to stop";
             return self.reject("http.shutdown_delay", problem);
         }
-        if let Some(name) = &self.server_name
-            && (name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/'))
-        {
-            let problem = format!("server_name: {name:?} is not a host name");
-            return self.reject("server_name", &problem);
+        Ok(())
+    }
+
+    fn check_server_name(&self) -> Result<(), ConfigError> {
+        match &self.server_name {
+            Some(name)
+                if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/') =>
+            {
+                let problem = format!("server_name: {name:?} is not a host name");
+                self.reject("server_name", &problem)
+            }
+            _ => Ok(()),
         }
+    }
+
+    fn check_security(&self) -> Result<(), ConfigError> {
         let Security { contact, expires, policy, encryption } = &self.security;
         if !contact.is_empty() && expires.is_none() {
             let problem = "security.expires is required with security.contact";
@@ -265,6 +295,16 @@ mod tests {
             assert!(error.starts_with("redis_file: ") && error.contains(problem), "{error}");
             assert!(!error.contains("cache"), "{error}");
         }
+        let error = check("server_name = ''\nname_segments = []\nredis = 'http://cache'");
+        let places = [2, 3, 1].map(|line| format!(" ({name}, line {line})"));
+        let mut rest = &*error;
+        for (problem, place) in
+            ["name_segments is empty", "; redis: unsupported", "; server_name: "].iter().zip(places)
+        {
+            let found = rest.strip_prefix(problem).and_then(|rest| rest.split_once(&place));
+            rest = found.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
+        }
+        assert_eq!(rest, "", "{error}");
         let data = format!("data = {path:?}");
         let error = check(&data);
         assert!(error.contains("is a file: name a directory ("), "{error}");
@@ -293,6 +333,14 @@ mod tests {
         ] {
             assert_eq!(parse(url).unwrap_err(), error);
         }
+    }
+
+    #[test]
+    fn a_security_contact_without_a_scheme_is_rejected_with_the_right_form() {
+        let settings = "security.contact = ['security@ring.example']";
+        let error = toml::from_str::<Config>(settings).unwrap_err();
+        let expected = "\"security@ring.example\" is not a URL: begin it with mailto: or https:";
+        assert_eq!(error.message(), expected);
     }
 
     #[test]

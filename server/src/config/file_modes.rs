@@ -1,5 +1,6 @@
 //! File modes: users who can read or change the data and the files with secrets.
 
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -44,6 +45,8 @@ impl Config {
                 found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
             } else if file.mode() & 0o004 != 0
                 && file.is_file()
+                // This file contains only an index of the WAL.
+                && path.extension() != Some(OsStr::new("db-shm"))
                 && data.iter().any(|(data, _)| data == path)
             {
                 let problem = format!("every user can read {shown}, which has password hashes");

@@ -177,6 +177,7 @@ pub struct Sessions {
 pub struct Security {
     /// `mailto:` or `https:` URLs to report vulnerabilities to, the preferred one first. Without
     /// one there is no `security.txt`.
+    #[serde(deserialize_with = "values::contacts")]
     pub contact: Vec<Url>,
     /// When the other settings must have been reviewed.
     #[serde(with = "values::text")]

@@ -163,6 +163,15 @@ pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
+/// Returns the URLs that vulnerabilities are reported to.
+pub(super) fn contacts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Url>, D::Error> {
+    let parse = |text: String| {
+        let invalid = |_| format!("{text:?} is not a URL: begin it with mailto: or https:");
+        Url::parse(&text).map_err(invalid).map_err(de::Error::custom)
+    };
+    Vec::deserialize(deserializer)?.into_iter().map(parse).collect()
+}
+
 /// A value with a textual form, as a string; a time also as a TOML date-time.
 pub(super) mod text {
     use std::fmt::Display;

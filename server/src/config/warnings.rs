@@ -1,11 +1,13 @@
 //! Warnings about settings and files that are valid but unsafe or probably a mistake.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belfry_core::limits::cidr::Cidr;
+use belfry_core::limits::setting::{LimitOverride, LimitSetting};
 use belfry_store::SecretUrl;
 use jiff::Timestamp;
 
@@ -31,6 +33,19 @@ impl Config {
             warnings.push("security.expires is in the past: security.txt is stale".to_owned());
         }
         warnings.extend(self.ignored_data_flag());
+        let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
+        for (section, limits) in [rows, ("abuse", BTreeMap::from(self.limits.abuse.clone()))] {
+            for (name, setting) in limits {
+                let LimitSetting::Override(LimitOverride { requests: Some(0), .. }) = setting
+                else {
+                    continue;
+                };
+                warnings.push(format!(
+                    "limits.{section}.{name} has requests = 0, which rejects every request that it \
+                     counts; {name} = false removes the limit"
+                ));
+            }
+        }
         for (key, ranges, effect) in [
             (
                 "trusted_proxies",
@@ -210,6 +225,12 @@ mod tests {
             ("redis = 'redis://cache'", "Redis on another host"),
             ("redis = 'redis://[2001:db8::1]:6379'", "Redis on another host"),
             ("[security]\nexpires = '1970-01-01T00:00:01Z'", "security.txt is stale"),
+            (
+                "limits.rows.media.requests = 0",
+                "limits.rows.media has requests = 0, which rejects every request that it counts; \
+                 media = false removes the limit",
+            ),
+            ("limits.abuse.client_secret.requests = 0", "limits.abuse.client_secret has"),
             ("trusted_proxies = ['0.0.0.0/0']", "trusted_proxies contains 0.0.0.0/0, which is"),
             ("trusted_proxies = ['10.0.0.1', '::/0']", "trusted_proxies contains ::/0, which is"),
             ("operator_addresses = ['0.0.0.0/0']", "clients can read /metrics"),
@@ -242,6 +263,7 @@ mod tests {
             "redis = 'rediss://cache'",
             "trusted_proxies = ['10.0.0.0/8', 'fc00::/7']",
             "[security]\nexpires = '1970-01-01T00:00:02Z'",
+            "limits.rows.media.requests = 1\nlimits.abuse.client_secret = false",
         ] {
             assert_eq!(warnings(settings), [""; 0], "{settings}");
         }

@@ -33,6 +33,7 @@ use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::{Json, JsonBytes};
+use crate::paths::{ACCOUNT, OPENAPI};
 
 /// Implements conversions of errors that any endpoint can return.
 macro_rules! from_common {
@@ -53,6 +54,11 @@ static DATABASE_ERROR_LINES: LogThrottle = LogThrottle::new("database error");
 pub(crate) enum CommonError {
     #[error("There is nothing at this path")]
     NotFound,
+    /// A program requests the front page.
+    #[error(
+        "There is nothing at this path; {OPENAPI} describes the API, and {ACCOUNT} is for people"
+    )]
+    FrontPage,
     #[error("This path cannot be called with this method")]
     MethodNotAllowed,
     #[error("The body may have at most {0} bytes")]
@@ -86,7 +92,9 @@ impl CommonError {
         let (status, matrix, oauth) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
             Self::AccountBusy(text) => return account_busy(text, format),
-            Self::NotFound => (StatusCode::NOT_FOUND, "M_UNRECOGNIZED", "invalid_request"),
+            Self::NotFound | Self::FrontPage => {
+                (StatusCode::NOT_FOUND, "M_UNRECOGNIZED", "invalid_request")
+            }
             Self::MethodNotAllowed => {
                 (StatusCode::METHOD_NOT_ALLOWED, "M_UNRECOGNIZED", "invalid_request")
             }

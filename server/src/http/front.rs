@@ -16,14 +16,14 @@ use crate::http::respond::{respond, show_page_without_cookie};
 use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
-/// `GET /`: a page for people. Programs get the same response as at every unknown path.
+/// `GET /`: a page for people. Programs get an error with the path of the API's description.
 pub(super) async fn front_page(
     State(state): State<Arc<AppState>>,
     request: Request,
 ) -> Result<Response, CommonError> {
     let (mut head, _) = request.into_parts();
     if !accepts_html(&head.headers) {
-        return Err(CommonError::NotFound);
+        return Err(CommonError::FrontPage);
     }
     let session = BrowserSession::from_request_parts(&mut head, &state).await?;
     Ok(respond(&session, show_front_page(&session)))

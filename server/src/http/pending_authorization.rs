@@ -26,6 +26,7 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, show_page};
 use crate::language::Language;
+use crate::log::request_context::RequestContext;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 use belfry_store::UpdateOutcome;
@@ -273,6 +274,9 @@ fn parse(
     parameters: Parameters<'_>,
     app: Option<&App>,
 ) -> Result<AuthorizationRequest, OAuthError> {
+    if let Some(app) = app {
+        RequestContext::record_app(app.id);
+    }
     let request = AuthorizationRequest::parse(parameters, app)?;
     let requires_pkce = session.state.config.oauth.require_pkce;
     Ok(if requires_pkce { request.require_pkce() } else { request })

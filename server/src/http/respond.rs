@@ -159,7 +159,7 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
 pub(crate) fn error_page(
     state: &AppState,
     language: Language,
-    language_link: Option<&str>,
+    language_link: &str,
     error: CommonError,
 ) -> Response {
     let plain = error.to_response(ErrorFormat::Page);

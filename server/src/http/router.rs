@@ -200,7 +200,7 @@ fn oauth_areas() -> [AreaRouter; 3] {
         .route(paths::END_OTHER_SESSIONS, post(security::end_other_sessions))
         .route(paths::DOWNLOAD_DATA, post(security::download_data))
         .route(paths::DELETE_ACCOUNT, post(security::request_deletion))
-        .route(paths::KEEP_ACCOUNT, post(security::keep_account))
+        .route(paths::CANCEL_DELETION, post(security::cancel_deletion))
         .not_found_under(paths::AUTHORIZE)
         .not_found_under(paths::SIGN_IN)
         .not_found_under(paths::SIGN_UP)

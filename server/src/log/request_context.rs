@@ -98,7 +98,7 @@ impl RequestContext {
         Self::read(|request| request.account.set(Some(account)));
     }
 
-    /// Records which app sent the current request.
+    /// Records which app sent the current request, or requests a user's access by it.
     pub(crate) fn record_app(app: i64) {
         Self::read(|request| request.app.set(Some(app)));
     }

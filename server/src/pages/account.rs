@@ -3,14 +3,18 @@
 use askama::Template;
 use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::uri::web_host;
+use belfry_core::rules::preferences::Pause;
 use jiff::Timestamp;
 
 use super::last_use::describe_last_use;
+use super::notifications::describe_pause;
 use super::pager::{PageNumber, Pager};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, AccountToken, AuthorizedApp, Form, Layout};
 use crate::language::{Argument, isolate};
-use crate::paths::{ACCOUNT, ACCOUNT_SECURITY, with_language, with_parameters};
+use crate::paths::{
+    ACCOUNT, ACCOUNT_NOTIFICATIONS, ACCOUNT_SECURITY, with_language, with_parameters,
+};
 
 /// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
 /// key of the token to be revoked.
@@ -21,6 +25,8 @@ pub struct AccountPage<'a> {
     pub nav: AccountNav,
     pub account: &'a str,
     pub email: Option<&'a str>,
+    /// The pause of all notifications.
+    pub pause: Option<Pause>,
     pub sign_out: Form<'a>,
     pub remove: Form<'a>,
     pub revoke: Form<'a>,
@@ -88,6 +94,14 @@ impl AccountPage<'_> {
             (Origin::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
             (Origin::Api | Origin::Operator | Origin::CommandLine, _) => isolate(&listed.app.name),
         }
+    }
+
+    fn pause_state(&self) -> Option<TimedText> {
+        self.pause.map(|pause| describe_pause(&self.layout, pause, self.now))
+    }
+
+    fn notifications_path(&self) -> String {
+        with_language(ACCOUNT_NOTIFICATIONS, self.nav.lang)
     }
 
     /// Returns the form that changes the e-mail address.

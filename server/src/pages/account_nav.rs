@@ -44,6 +44,12 @@ impl AccountSection {
         }
     }
 
+    /// Returns the page with the form that is posted to this path.
+    pub fn of_form(path: &str) -> Option<Self> {
+        // The path of the first page is the beginning of all others.
+        Self::VARIANTS.iter().copied().rfind(|section| path.starts_with(section.path()))
+    }
+
     /// Returns its name in the navigation.
     fn title(self, layout: &Layout<'_>) -> Cow<'static, str> {
         layout.text(&format!("nav-{}", self.code()))
@@ -57,8 +63,14 @@ impl AccountSection {
 pub enum Notice {
     /// A change was stored.
     Saved,
+    /// A word was muted that was a keyword.
+    KeywordMuted,
+    /// A word became a keyword that was muted.
+    WordUnmuted,
     /// A form was sent after the session had ended, and changed nothing.
     NotSaved,
+    /// The session of this browser has ended.
+    SignedOut,
     /// A setting was removed.
     Removed,
     /// An app has no access any more.
@@ -74,7 +86,7 @@ pub enum Notice {
     /// All other sessions have ended.
     SessionsEnded,
     /// The deletion of the account is cancelled.
-    AccountKept,
+    DeletionCancelled,
 }
 
 impl Notice {
@@ -120,7 +132,7 @@ impl PendingDeletion {
         TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
     }
 
-    /// Returns the form that keeps the account.
+    /// Returns the form that cancels it.
     pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
         Form { action, csrf: &self.csrf, request: None }
     }
@@ -135,8 +147,8 @@ pub(super) struct NavLink {
 
 impl AccountNav {
     /// Returns the path that cancels the deletion of the account.
-    pub(super) fn keep_account(&self) -> String {
-        paths::with_language(paths::KEEP_ACCOUNT, self.lang)
+    pub(super) fn cancel_deletion_path(&self) -> String {
+        paths::with_language(paths::CANCEL_DELETION, self.lang)
     }
 
     pub(super) fn links(&self, layout: &Layout<'_>) -> Vec<NavLink> {

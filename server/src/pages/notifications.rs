@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::rules::ProfileTag;
-use belfry_core::rules::preferences::{Preferences, SubjectPreference, Switch, SwitchState};
+use belfry_core::rules::preferences::{Pause, Preferences, SubjectPreference, Switch, SwitchState};
 use jiff::Timestamp;
 
 pub(super) use self::rejected::field_error;
@@ -115,18 +115,9 @@ impl NotificationsPage<'_> {
     }
 
     fn pause_state(&self) -> TimedText {
-        let layout = &self.layout;
         match self.preferences.pause {
-            None => TimedText::plain(layout.text("notifications-on")),
-            Some(pause) => match pause.until {
-                None => TimedText::plain(layout.text("notifications-paused")),
-                Some(until) => TimedText::new(
-                    layout,
-                    "notifications-paused-until",
-                    until,
-                    TimeFormat::Short(self.now),
-                ),
-            },
+            None => TimedText::plain(self.layout.text("notifications-on")),
+            Some(pause) => describe_pause(&self.layout, pause, self.now),
         }
     }
 
@@ -302,6 +293,16 @@ pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> V
     let first = &all[..all.len().min(MAX_PROFILES)];
     let missing = chosen.filter(|tag| !first.contains(tag));
     missing.into_iter().chain(first.iter().copied()).collect()
+}
+
+/// Returns the sentence about a pause, with its end.
+pub(super) fn describe_pause(layout: &Layout<'_>, pause: Pause, now: Timestamp) -> TimedText {
+    match pause.until {
+        None => TimedText::plain(layout.text("notifications-paused")),
+        Some(until) => {
+            TimedText::new(layout, "notifications-paused-until", until, TimeFormat::Short(now))
+        }
+    }
 }
 
 /// Returns the sentence about profiles that are not listed, if there are any.

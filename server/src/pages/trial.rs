@@ -61,11 +61,12 @@ pub struct TryFields {
 /// Problems of the fields of the form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TryErrors {
+    pub is_text_blank: bool,
     /// Reason why the sender is not a user id.
     pub sender: Option<PreferenceError>,
     /// Reason why the room is not a room id.
     pub room: Option<PreferenceError>,
-    /// True if the number of members is not a number.
+    /// True if the number of members is not a number above zero.
     pub is_count_invalid: bool,
 }
 
@@ -94,20 +95,18 @@ impl TryPage<'_> {
     /// Returns the error of a field.
     fn error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
-        let error = match field {
-            "sender" => errors.sender?,
-            "room" => errors.room?,
-            _ => {
-                let is_invalid = errors.is_count_invalid;
-                return is_invalid.then(|| self.layout.text("try-members-invalid"));
-            }
-        };
-        Some(field_error(error, self.layout.language))
+        let invalid_id = |error| field_error(error, self.layout.language);
+        match field {
+            "text" => errors.is_text_blank.then(|| self.layout.text("try-text-blank")),
+            "sender" => errors.sender.map(invalid_id),
+            "room" => errors.room.map(invalid_id),
+            _ => errors.is_count_invalid.then(|| self.layout.text("try-members-invalid")),
+        }
     }
 
     /// Returns whether a field is the first one with an error.
     fn has_focus(&self, field: &str) -> bool {
-        let mut fields = ["sender", "room", "members"].into_iter();
+        let mut fields = ["text", "sender", "room", "members"].into_iter();
         fields.find(|field| self.error(field).is_some()) == Some(field)
     }
 

@@ -106,8 +106,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     };
     assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
     let signed_in = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
-    let token = signed_in["access_token"].as_str().unwrap();
-    let signed_in = service.anonymous().with_token(token);
+    let signed_in = service.anonymous().with_token(signed_in["access_token"].as_str().unwrap());
     assert_eq!(signed_in.send("POST /_matrix/client/v3/logout", "").await.status, 200);
     let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     assert_eq!(matrix("register", registration).await.status, 200);
@@ -127,7 +126,9 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     let mut expected = vec![
         sender.to_owned(),
         format!("app_register success - Tusky {here} - 1"),
-        format!("sign_in failure alice - {here} - 2"),
+        // On the page and by the Matrix client.
+        format!("sign_in failure alice - {here} - 1"),
+        format!("sign_in failure alice - {here} - 1"),
         format!("sign_in failure - - {here} - 1"),
         format!("sign_in success alice - {here} - 1"),
         format!("consent denied alice Tusky {here} - 1"),
@@ -157,6 +158,25 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     ];
     expected.sort();
     assert_eq!(lines(&service).await, expected);
+}
+
+#[tokio::test]
+async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
+    let service = Service::with(with_bridge()).await;
+    let client = service.client().await;
+    let guesser = client.http.at([192, 0, 2, 8]);
+    for _ in 0..27 {
+        let credentials = [("client_id", &*client.id), ("client_secret", "wrong")];
+        let body = form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
+        guesser.send("POST /oauth/token", body).await;
+    }
+    let recorded = lines(&service).await;
+    for expected in [
+        "client_authentication failure - Tusky 192.0.2.8 wrong secret 25",
+        "abuse_limit failure - Tusky 192.0.2.8 client_secret 2",
+    ] {
+        assert!(recorded.iter().any(|line| line == expected), "{recorded:?}");
+    }
 }
 
 #[tokio::test]
@@ -333,6 +353,38 @@ async fn the_origin_of_an_event_is_a_page_or_another_client() {
     assert_eq!(origins("app_register"), ["client"]);
 }
 
+/// A password is guessed on the sign-in page and by a Matrix client, until a limit applies.
+#[tokio::test]
+async fn counted_events_have_the_origin_of_their_requests() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
+    let mut browser = service.browser();
+    let page = browser.get("/oauth/sign_in").await;
+    let wrong = [("username", "alice"), ("password", "wrong horse")];
+    let login = json!({
+        "type": "m.login.password",
+        "identifier": { "type": "m.id.user", "user": "alice" },
+        "password": "wrong horse",
+    });
+    let matrix = service.anonymous();
+    let mut statuses = Vec::new();
+    while !statuses.ends_with(&[429, 429]) {
+        let on_page = browser.submit(&page, "/oauth/sign_in", &wrong).await;
+        let by_client = matrix.send("POST /_matrix/client/v3/login", login.to_string()).await;
+        statuses.extend([on_page, by_client].map(|response| response.status));
+    }
+    let mut recorded: Vec<(String, String)> =
+        events(&service).await.into_iter().map(|event| (event.kind, event.origin)).collect();
+    recorded.sort();
+    let expected = [
+        ("abuse_limit", "client"),
+        ("abuse_limit", "page"),
+        ("sign_in", "client"),
+        ("sign_in", "page"),
+    ];
+    assert_eq!(recorded, expected.map(|(kind, origin)| (kind.to_owned(), origin.to_owned())));
+}
+
 /// Events are logged as JSON under a target of their own. Counted events are logged at the latest
 /// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
@@ -360,8 +412,7 @@ async fn events_are_logged_under_their_target_at_every_level() {
         |outcome, origin| json!(["belfry::audit", "sign_in", outcome, origin, "127.0.0.1", 1]);
     assert_eq!(summary.len(), 2, "{log}");
     assert!(
-        summary.contains(&event("success", "page"))
-            && summary.contains(&event("failure", "client")),
+        summary.contains(&event("success", "page")) && summary.contains(&event("failure", "page")),
         "{log}"
     );
     assert!(logged.iter().all(|event| event["account"].is_string()), "{log}");

@@ -28,7 +28,10 @@ async fn a_browser_gets_the_front_page_and_a_program_does_not() {
     browser.get("/?lang=ar").await.assert_page(200, "href=\"/oauth/sign_in?lang=ar\"");
     browser.get("/?lang=%ff").await.assert_page(400, "cannot be answered");
 
-    let error = json!({ "error": "There is nothing at this path" });
+    let error = json!({
+        "error": "There is nothing at this path; /openapi.json describes the API, and \
+                  /oauth/account is for people",
+    });
     for accept in ["*/*", "application/json"] {
         let program = service.anonymous().with("accept", accept);
         assert_eq!(program.get("/").await.expect(StatusCode::NOT_FOUND), error, "{accept}");

@@ -177,7 +177,9 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
     }
     let error = "The access token belongs to an app; this request requires the token of a user";
     let expected = serde_json::json!({ "errcode": "M_FORBIDDEN", "error": error });
-    assert_eq!(check("", "/x").await.json(), expected);
+    let rejected = check("", "/x").await;
+    assert_eq!(rejected.json(), expected);
+    assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
     assert_eq!(prefixed(&app, "GET", "/x?app=allow").await.status, 403);
     let admitted = check("?app=allow", "/x").await;
     assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");

@@ -16,8 +16,8 @@ use crate::Migrations;
 use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
 
-/// Destination and time of a backup.
-pub(super) struct Target<'a> {
+/// Source, destination and time of a backup.
+pub(super) struct Export<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
     pub(super) overwrite: Overwrite,
@@ -25,7 +25,7 @@ pub(super) struct Target<'a> {
     pub(super) now: Timestamp,
 }
 
-impl Target<'_> {
+impl Export<'_> {
     /// Checks that the file may be written, before anything is read.
     pub(super) fn check(&self) -> Result<(), BackupError> {
         if let Database::Sqlite(path) = self.database
@@ -39,32 +39,32 @@ impl Target<'_> {
                 return Err(BackupError::Exists(self.file.to_owned()));
             }
             if !existing.is_file() {
-                return Err(BackupError::NoFile(self.file.to_owned()));
+                return Err(BackupError::NotAFile(self.file.to_owned()));
             }
         }
         Ok(())
     }
 }
 
-/// Copies all tables of a transaction to the file. Rows are counted first if the progress is
-/// reported.
+/// Copies all tables of a transaction to the file. If the progress is reported, rows are counted
+/// first.
 pub(super) async fn write<T: TableTransaction>(
     source: T,
-    target: &Target<'_>,
+    export: &Export<'_>,
     report: Option<Report<'_>>,
 ) -> Result<Manifest, BackupError> {
-    let version = source.integer(SCHEMA_VERSION).await?;
-    // Another process may have migrated it since it was opened. A newer schema may be
+    let version = source.read_integer(SCHEMA_VERSION).await?;
+    // Another process may have migrated the database since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
-    let (found, database) = (SchemaVersion::exact(version), target.database.location());
-    target.migrations.pending(SchemaPolicy::Require, &database, found)?;
-    let schema = Schema::at(version, target.migrations)?;
+    let (found, database) = (SchemaVersion::exact(version), export.database.location());
+    export.migrations.pending(SchemaPolicy::Require, &database, found)?;
+    let schema = Schema::at(version, export.migrations)?;
     let mut ignore = |_| {};
     let mut counter = match report {
         Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),
         None => RowCounter::new("saving", 0, &mut ignore),
     };
-    let new_file = NewFile::create(target.file, &schema)?;
+    let new_file = NewFile::create(export.file, &schema)?;
     let mut tables = Vec::new();
     for table in schema.tables() {
         let failed = |error: rusqlite::Error| new_file.write_error(&error);
@@ -88,10 +88,10 @@ pub(super) async fn write<T: TableTransaction>(
     let manifest = Manifest {
         schema_version: version,
         belfry_version: env!("CARGO_PKG_VERSION").to_owned(),
-        created_at: target.now,
+        created_at: export.now,
         tables,
     };
-    new_file.finish(&manifest, target.overwrite)?;
+    new_file.finish(&manifest, export.overwrite)?;
     Ok(manifest)
 }
 
@@ -99,7 +99,7 @@ pub(super) async fn write<T: TableTransaction>(
 async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
     let mut total = 0;
     for table in schema.tables() {
-        let count = source.integer(&format!("select count(*) from {}", table.name)).await?;
+        let count = source.read_integer(&format!("select count(*) from {}", table.name)).await?;
         total += u64::try_from(count).unwrap_or_default();
     }
     Ok(total)

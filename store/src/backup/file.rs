@@ -1,4 +1,4 @@
-//! Reads the backup file.
+//! Reads backup files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::{BackupError, Report, RowCounter};
 use crate::engine::Value;
 use crate::{Migrations, Options, sqlite};
 
-/// Size in bytes of the rows that are loaded together.
+/// The approximate size of the rows that are loaded together.
 const PAGE_BYTES: usize = 1024 * 1024;
 
 /// A backup that can be restored.
@@ -30,9 +30,9 @@ pub struct Backup {
 
 impl Backup {
     /// Opens the file and reads its manifest. Rejects other files, backups of newer versions and of
-    /// pre-releases, and everything in place of a table that could compute rows.
+    /// pre-releases, and anything that could compute rows in place of a table.
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
-        // Not left to SQLite, whose error does not say why.
+        // SQLite's error would not say why the file cannot be opened.
         let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
             BackupError::Read { file: file.to_owned(), reason: describe_file_error(file, &error) }
         })?;
@@ -70,8 +70,8 @@ impl Backup {
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns the first value of each column that only another version knows, and that has no
-    /// effect in this one.
+    /// Returns, for each column, the first value that this version does not know and therefore
+    /// ignores.
     pub fn verify(&self, report: Report<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
         let mut unknown_names = Vec::new();
@@ -98,7 +98,8 @@ impl Backup {
         Ok(unknown_names)
     }
 
-    /// Rejects more rows than the manifest has: pages that refer to each other have no end.
+    /// Rejects more rows than the manifest lists: in a damaged file, pages that refer to each other
+    /// would return rows forever.
     pub(super) fn check_count(&self, table: &Table, rows: u64) -> Result<(), BackupError> {
         if manifest_row(&self.manifest, table).is_some_and(|expected| rows <= expected.rows) {
             return Ok(());
@@ -114,7 +115,7 @@ impl Backup {
     }
 
     /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the
-    /// position behind them. There are no rows at the end.
+    /// position past them. Returns no rows at the end of the table.
     pub(super) fn page(
         &self,
         table: &Table,
@@ -151,7 +152,7 @@ fn manifest_row<'a>(manifest: &'a Manifest, table: &Table) -> Option<&'a TableSu
     manifest.tables.iter().find(|row| row.name == table.name)
 }
 
-/// Returns the memory that a value needs, roughly.
+/// Returns the approximate memory use of a value.
 fn size(value: &Value) -> usize {
     let text = if let Value::Text(text) = value { text.len() } else { 0 };
     size_of::<Value>() + text
@@ -204,7 +205,7 @@ fn check_format(
 }
 
 /// Checks that the file has the tables that these statements create, and nothing else in their
-/// place: a view, a virtual table or a computed column could return rows without an end.
+/// place: a view, a virtual table or a computed column could return rows forever.
 fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Result<(), BackupError> {
     let failed = |error: rusqlite::Error| read_error(file, &error);
     let select = "select 1 from sqlite_schema where type = 'table' and lower(sql) = ?";
@@ -232,7 +233,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
     BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
 }
 
-/// Returns an error of SQLite while reading a backup.
+/// Converts an error of SQLite while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),

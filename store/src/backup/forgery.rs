@@ -9,7 +9,7 @@ use super::manifest::Manifest;
 use super::sqlite::scan;
 use crate::StoreError;
 
-/// Updates all table checksums and that of the manifest, after rows were changed.
+/// Updates all table checksums and the manifest's, after rows were changed.
 pub fn forge_checksums(backup: &Connection) {
     let (manifest, _) = Manifest::read(backup).unwrap();
     for table in manifest.tables {
@@ -27,7 +27,7 @@ pub fn forge_checksums(backup: &Connection) {
     forge_manifest(backup);
 }
 
-/// Updates the checksum of the manifest, after the manifest was changed.
+/// Updates the manifest's checksum, after the manifest was changed.
 pub fn forge_manifest(backup: &Connection) {
     let (manifest, _) = Manifest::read(backup).unwrap();
     backup.execute("update backup set checksum = ?", [manifest.checksum()]).unwrap();

@@ -14,20 +14,19 @@ use crate::event_source::EventSource;
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{SchemaPolicy, StoreError};
 
-/// Treatment of the tokens, sessions and codes of a backup.
+/// Policy for a backup's tokens, sessions and codes when it is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestoredTokens {
-    /// They are valid as they were at the time of the backup, including those that were revoked
-    /// later.
+    /// All are as valid as at the time of the backup, including those that were revoked later.
     Keep,
     /// Tokens are revoked; sessions and codes are deleted.
     Revoke,
 }
 
-/// A backup and how it is restored.
+/// The parameters of a restore.
 pub(super) struct Restore<'a> {
     pub(super) backup: &'a Backup,
-    /// The database, for messages.
+    /// The database's path or URL, for messages.
     pub(super) database: String,
     pub(super) tokens: RestoredTokens,
     pub(super) event: &'a AuditEntry,
@@ -53,11 +52,11 @@ impl Restore<'_> {
         Ok(target.commit(schema).await?)
     }
 
-    /// Drops the tables of an existing schema if they are empty: its version may differ from that
-    /// of the backup.
+    /// Drops the tables of an existing schema if they are empty, because its version may differ
+    /// from the backup's.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
         target.execute(migrations::TABLE).await?;
-        let found = target.integer(SCHEMA_VERSION).await?;
+        let found = target.read_integer(SCHEMA_VERSION).await?;
         let migrations = self.backup.schema.migrations;
         let version = SchemaVersion::exact(found);
         migrations.pending(SchemaPolicy::Migrate, &self.database, version)?;
@@ -72,7 +71,7 @@ impl Restore<'_> {
                 continue;
             }
             let count = format!("select count(*) from (select 1 from {} limit 1) t", table.name);
-            if target.integer(&count).await? > 0 {
+            if target.read_integer(&count).await? > 0 {
                 let (database, table) = (self.database.clone(), table.name.clone());
                 return Err(BackupError::NotEmpty { database, table });
             }
@@ -89,7 +88,7 @@ impl Restore<'_> {
         migrations: &[Migration],
     ) -> Result<(), StoreError> {
         for migration in migrations {
-            target.execute(T::dialect(migration)).await?;
+            target.execute(T::migration_sql(migration)).await?;
             let (number, compatible_from) = (migration.number, migration.compatible_from);
             let applied = vec![number.into(), self.event.at.into(), compatible_from.into()];
             target.run(&Statement::new(migrations::INSERT, applied)).await?;
@@ -121,7 +120,7 @@ impl Restore<'_> {
         Ok(())
     }
 
-    /// Reads all rows back and compares them with the checksums of the backup.
+    /// Reads all rows back and compares them with the backup's checksums.
     async fn verify<T: TableTransaction>(
         &self,
         target: &T,
@@ -157,7 +156,7 @@ impl Restore<'_> {
                 sql!("delete from codes"),
             ],
         };
-        // The backup may lack the cancellation of a deletion.
+        // A deletion may have been cancelled after the backup.
         statements.push(sql!(
             "update accounts set delete_at = $expiry where delete_at < $expiry",
             [expiry = expiry(self.event.at, DELETION_DELAY)]

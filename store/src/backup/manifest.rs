@@ -1,4 +1,4 @@
-//! The manifest of a backup: versions, time, and the checksum of each table.
+//! Backup manifest: versions, time, and the checksum of each table.
 
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -55,7 +55,7 @@ impl Manifest {
         connection.execute("insert into backup values (?, ?, ?, ?, ?)", values).map(drop)
     }
 
-    /// Reads the manifest, with the checksum that it should have.
+    /// Reads the manifest, and the checksum that was stored with it.
     pub(super) fn read(connection: &Connection) -> rusqlite::Result<(Self, String)> {
         let mut select =
             connection.prepare("select name, rows, checksum from backup_tables limit 1000")?;

@@ -15,7 +15,7 @@ use super::manifest::{self, Manifest};
 use super::schema::{ColumnKind, Schema, Table};
 use crate::sqlite;
 
-/// Treatment of an existing backup file.
+/// Policy for an existing backup file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overwrite {
     /// The backup is rejected.
@@ -24,21 +24,21 @@ pub enum Overwrite {
     Replace,
 }
 
-/// The beginning of temporary names.
+/// Prefix of temporary file names.
 const PREFIX: &str = ".belfry-backup-";
-/// Why a backup is not in its file.
+/// Error reason if the file at the expected path is not the one that was written.
 const REPLACED: &str = "another process has replaced its temporary file";
 
 /// Number of attempts to create a file. A second backup that starts at the same time may remove it
 /// before it is locked.
 const ATTEMPTS: usize = 10;
 
-/// A file that is being written under a temporary name next to its own. It is removed unless it is
-/// finished.
+/// A backup that is being written under a temporary name in the directory of its file. It is
+/// removed unless [`NewFile::finish`] succeeds.
 pub(super) struct NewFile {
     pub(super) connection: Connection,
     temporary: TempPath,
-    /// The file that the connection writes, locked until it is complete.
+    /// The file to which the connection writes, locked until it is complete.
     lock: File,
     file: PathBuf,
 }
@@ -55,7 +55,7 @@ impl NewFile {
         if !directory.try_exists().map_err(denied)? {
             return Err(failed(&format!("there is no directory {}", directory.display())));
         }
-        // SQLite may not follow links, not even those of the directory.
+        // With `SQLITE_OPEN_NOFOLLOW` the directory's path must not contain links either.
         let directory = directory.canonicalize().map_err(denied)?;
         remove_leftovers(&directory);
         let create = || {
@@ -72,9 +72,9 @@ impl NewFile {
         outcome
     }
 
-    /// Opens a new, empty file with SQLite and creates the tables. SQLite finds it by name, and
-    /// others may have removed or replaced it: SQLite creates no file, because that would have a
-    /// different mode, and no row is written unless the tables arrived in this very file.
+    /// Opens a new, empty file with SQLite and creates the tables. SQLite opens it by name, and
+    /// other users may have removed or replaced it. So SQLite must not create a file, which would
+    /// have a different mode, and no row is written unless the tables are in this very file.
     fn open(temporary: NamedTempFile, file: &Path, schema: &Schema) -> Result<Self, BackupError> {
         let failed = |error: &dyn Display| write_error(file, error);
         let (lock, temporary) = temporary.into_parts();
@@ -103,7 +103,7 @@ impl NewFile {
         self.connection.execute_batch("commit; begin")
     }
 
-    /// Writes the manifest, syncs the file and gives it its name.
+    /// Writes the manifest, syncs the file and renames it to its final name.
     pub(super) fn finish(
         self,
         manifest: &Manifest,
@@ -138,8 +138,8 @@ impl NewFile {
 }
 
 /// Removes the files that killed backups have left in the directory, which no process has locked.
-/// Others may write to the directory, and opening their named pipe would wait forever, so only
-/// regular files are opened.
+/// Other users may be able to write to the directory, and opening a named pipe would block forever,
+/// so only regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)
@@ -154,7 +154,8 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
     BackupError::Write { file: file.to_owned(), reason: reason.to_string() }
 }
 
-/// Returns the statement that creates a table without constraints, which the restored database has.
+/// Returns the statement that creates a table. It has no constraints; those of the restored
+/// database apply.
 pub(super) fn create_table(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns
@@ -178,7 +179,7 @@ mod tests {
         path.metadata().unwrap().permissions().mode() & 0o777
     }
 
-    /// Others may write to the directory, and SQLite opens the file by its name.
+    /// Other users may be able to write to the directory, and SQLite opens the file by its name.
     #[test]
     fn a_temporary_file_that_others_remove_or_replace_is_not_written() {
         let migrations = Migrations::default();

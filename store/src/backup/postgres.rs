@@ -1,4 +1,4 @@
-//! Whole tables of a PostgreSQL database, by `COPY` in its binary format.
+//! Reads and writes whole tables of a PostgreSQL database with `COPY` in binary format.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::invalidation::Invalidation;
 use crate::migrations::Migration;
 use crate::{Options, SecretUrl, StoreError, postgres};
 
-/// A transaction on a connection of its own.
+/// A transaction on a separate connection.
 pub(super) struct Transaction {
     client: Client,
 }
@@ -24,19 +24,19 @@ pub(super) struct Transaction {
 /// Maximum time that a restore waits for a lock on a table.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Ends timeouts that the server, the database or the URL configures: a large table takes longer
-/// than any statement of a request. Not every version has all of them.
+/// Disables timeouts that the server, the database or the URL configures: a large table takes
+/// longer than any statement of a request. Not every version of PostgreSQL has all of them.
 const NO_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
     ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
 
 impl Transaction {
-    /// Begins to read the rows of one moment.
+    /// Begins a read-only transaction on a snapshot.
     pub(super) async fn snapshot(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
         let begin = "begin transaction isolation level repeatable read, read only";
         Self::begin(url, options, begin).await
     }
 
-    /// Begins to write, and excludes nodes that start and migrations.
+    /// Begins a write transaction that excludes migrations and starting nodes.
     pub(super) async fn exclusive(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
         let begin = format!(
             "begin; set local lock_timeout = {}; {}",
@@ -91,29 +91,29 @@ impl TableTransaction for Transaction {
         Ok(())
     }
 
-    async fn integer(&self, sql: &str) -> Result<i64, StoreError> {
+    async fn read_integer(&self, sql: &str) -> Result<i64, StoreError> {
         Ok(self.client.query_one(sql, &[]).await?.try_get(0)?)
     }
 
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError> {
-        self.execute(&format!("lock table {} in access exclusive mode", names(schema))).await
+        self.execute(&format!("lock table {} in access exclusive mode", table_list(schema))).await
     }
 
-    fn dialect(migration: &Migration) -> &'static str {
+    fn migration_sql(migration: &Migration) -> &'static str {
         migration.postgres
     }
 
     /// Collects statistics for the planner, and invalidates the caches of running nodes.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError> {
-        self.execute(&format!("analyze {}", names(schema))).await?;
+        self.execute(&format!("analyze {}", table_list(schema))).await?;
         let everything = Invalidation::Everything.to_text();
         self.client.execute("select pg_notify('belfry', $1)", &[&everything]).await?;
         self.execute("commit").await
     }
 }
 
-/// Returns the names of all tables.
-fn names(schema: &Schema) -> String {
+/// Returns the names of all tables, separated by commas.
+fn table_list(schema: &Schema) -> String {
     let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
     names.join(", ")
 }

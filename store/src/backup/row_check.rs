@@ -19,30 +19,31 @@ use crate::engine::{FromValue, Value};
 /// Maximum length of a value in a message, in characters.
 const MAX_SHOWN: usize = 64;
 
-/// The way in which the store reads a value.
+/// The outcome of checking a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     Valid,
-    /// A name that only another version knows. It has no effect, or that with the least rights.
+    /// A name that this version does not know. The store ignores it, or treats it like the name
+    /// with the fewest rights.
     UnknownName,
     /// The row cannot be read.
     Invalid,
 }
 
-/// The check of a column.
+/// A check of one column's value.
 type Check = fn(&Value) -> Reading;
 
 /// Checks the rows of one table.
 pub(super) struct RowCheck<'a> {
     table: &'a Table,
     checks: Vec<Check>,
-    /// The first row with an unknown name, by the index of the column.
+    /// The first value with an unknown name, by column index.
     unknown: BTreeMap<usize, String>,
 }
 
 impl<'a> RowCheck<'a> {
     pub(super) fn new(table: &'a Table) -> Self {
-        let checks = table.columns.iter().map(|column| check_of(&table.name, column)).collect();
+        let checks = table.columns.iter().map(|column| column_check(&table.name, column)).collect();
         Self { table, checks, unknown: BTreeMap::new() }
     }
 
@@ -61,13 +62,13 @@ impl<'a> RowCheck<'a> {
         Ok(())
     }
 
-    /// Returns the first row of each column that has an unknown name.
+    /// Returns, for each column, the first value with an unknown name.
     pub(super) fn unknown_names(self) -> impl Iterator<Item = String> {
         self.unknown.into_values()
     }
 }
 
-/// Names a value, and its row by the first column, with which the primary key begins.
+/// Describes a value, and identifies its row by the first column, which is part of the primary key.
 fn describe(table: &Table, row: &[Value], column: usize) -> String {
     let show = |index: usize| {
         let value = match &row[index] {
@@ -80,62 +81,68 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
     format!("{} in the row of table {} with {}", show(column), table.name, show(0))
 }
 
-/// Returns the check of a column: as the store reads it, or else of its type.
-fn check_of(table: &str, column: &Column) -> Check {
+/// Returns a column's check: with the parser by which the store reads it, or else of its type only.
+fn column_check(table: &str, column: &Column) -> Check {
     match (table, &*column.name) {
-        (_, "at") => reads::<Timestamp>,
-        (_, name) if name.ends_with("_at") || name.ends_with("_until") => reads::<Timestamp>,
-        (_, "lookup") | ("codes", "token") => reads::<LookupKey>,
-        (_, "digest") => reads::<Sha256Digest>,
-        ("apps", "secret" | "previous_secret") => reads::<HashedSecret>,
+        (_, "at") => check_type::<Timestamp>,
+        (_, name) if name.ends_with("_at") || name.ends_with("_until") => check_type::<Timestamp>,
+        (_, "lookup") | ("codes", "token") => check_type::<LookupKey>,
+        (_, "digest") => check_type::<Sha256Digest>,
+        ("apps", "secret" | "previous_secret") => check_type::<HashedSecret>,
         ("apps", "redirect_uris") => {
-            |value| parses(value, |text| serde_json::from_str::<Vec<String>>(text).is_ok())
+            |value| check_text(value, |text| serde_json::from_str::<Vec<String>>(text).is_ok())
         }
         ("apps", "auth_method") => {
-            |value| knows(value, |name| AuthMethod::from_name(name).is_some())
+            |value| check_names(value, |name| AuthMethod::from_name(name).is_some())
         }
-        ("apps", "registered_by") => |value| knows(value, |name| Origin::from_name(name).is_some()),
-        ("apps", "issuer") => |value| knows(value, |name| Issuer::from_name(name).is_some()),
+        ("apps", "registered_by") => {
+            |value| check_names(value, |name| Origin::from_name(name).is_some())
+        }
+        ("apps", "issuer") => |value| check_names(value, |name| Issuer::from_name(name).is_some()),
         ("apps", "grant_types") => |value| {
-            knows(value, |names| {
+            check_names(value, |names| {
                 names.split_whitespace().all(|name| GrantType::from_name(name).is_some())
             })
         },
         (_, "scopes") => {
-            |value| knows(value, |text| Scopes::from_stored(text).unknown_count() == 0)
+            |value| check_names(value, |text| Scopes::from_stored(text).unknown_count() == 0)
         }
-        (_, "credential_version") | ("rulesets", "version") | ("audit_events", "count") => counts,
-        ("accounts", "role") => |value| knows(value, |name| Role::from_name(name).is_some()),
-        ("codes", "binding") => |value| parses(value, |text| binding_from_json(text).is_some()),
-        ("rulesets", "scope") => |value| parses(value, |text| text.parse::<RuleScope>().is_ok()),
+        (_, "credential_version") | ("rulesets", "version") | ("audit_events", "count") => {
+            check_counter
+        }
+        ("accounts", "role") => |value| check_names(value, |name| Role::from_name(name).is_some()),
+        ("codes", "binding") => |value| check_text(value, |text| binding_from_json(text).is_some()),
+        ("rulesets", "scope") => {
+            |value| check_text(value, |text| text.parse::<RuleScope>().is_ok())
+        }
         ("rulesets", "document") => {
-            |value| parses(value, |text| Document::from_text(RuleScope::Global, text).is_ok())
+            |value| check_text(value, |text| Document::from_text(RuleScope::Global, text).is_ok())
         }
         _ => match column.kind {
-            ColumnKind::Text => |value| parses(value, |_| true),
-            ColumnKind::Integer => reads::<i64>,
+            ColumnKind::Text => |value| check_text(value, |_| true),
+            ColumnKind::Integer => check_type::<i64>,
         },
     }
 }
 
-/// A value that the store reads as this type. Whether it may be null is checked by the database.
-fn reads<T: FromValue>(value: &Value) -> Reading {
+/// Checks that the store can read a value as this type. The database checks whether it may be null.
+fn check_type<T: FromValue>(value: &Value) -> Reading {
     match Option::<T>::from_value(value.clone()) {
         Some(_) => Reading::Valid,
         None => Reading::Invalid,
     }
 }
 
-/// A number that the store counts up.
-fn counts(value: &Value) -> Reading {
+/// Checks a number that the store increments.
+fn check_counter(value: &Value) -> Reading {
     match value {
         Value::Integer(number) if !(0..=1 << 62).contains(number) => Reading::Invalid,
-        value => reads::<i64>(value),
+        value => check_type::<i64>(value),
     }
 }
 
-/// Text that the store parses.
-fn parses(value: &Value, is_valid: impl Fn(&str) -> bool) -> Reading {
+/// Checks text that the store parses.
+fn check_text(value: &Value, is_valid: impl Fn(&str) -> bool) -> Reading {
     match value {
         Value::Null => Reading::Valid,
         Value::Text(text) if is_valid(text) => Reading::Valid,
@@ -143,11 +150,11 @@ fn parses(value: &Value, is_valid: impl Fn(&str) -> bool) -> Reading {
     }
 }
 
-/// A name, or names, of which the store ignores those that it does not know.
-fn knows(value: &Value, is_known: impl Fn(&str) -> bool) -> Reading {
+/// Checks a name, or a list of names, of which the store ignores those that it does not know.
+fn check_names(value: &Value, is_known: impl Fn(&str) -> bool) -> Reading {
     match value {
         Value::Text(text) if !is_known(text) => Reading::UnknownName,
-        value => parses(value, |_| true),
+        value => check_text(value, |_| true),
     }
 }
 
@@ -170,7 +177,7 @@ mod tests {
         let mut unparsed = Vec::new();
         for table in schema.tables() {
             for column in &table.columns {
-                let check = check_of(&table.name, column);
+                let check = column_check(&table.name, column);
                 assert_eq!(check(&Value::Null), Reading::Valid);
                 let other_type = match column.kind {
                     ColumnKind::Text => 1.into(),

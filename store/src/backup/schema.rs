@@ -6,16 +6,16 @@ use crate::StoreError;
 use crate::migrations::Migrations;
 
 /// Tables that a backup does not contain. Authorization requests wait for a browser for an hour at
-/// most, a restored database must not trust the clock of the last sweep, and rows that are only
-/// locked have no content.
+/// most, a restored database must not trust the clock of the last sweep, and rows that only serve
+/// as locks have no content.
 const VOLATILE: [&str; 3] = ["locks", "requests", "sweeps"];
 
-/// A schema version. Its tables are read from the migrations, so that a new table or column is part
-/// of backups without being listed anywhere.
+/// A schema version. Its tables are read from the migrations, so a new table or column is part of
+/// backups without being listed anywhere.
 #[derive(Debug)]
 pub(super) struct Schema {
     pub(super) version: i64,
-    /// The migrations that create it, and later ones.
+    /// The migrations that create the schema, and later ones.
     pub(super) migrations: Migrations,
     /// All tables except `migrations`.
     pub(super) all_tables: Vec<Table>,
@@ -48,14 +48,14 @@ impl Schema {
             .map_err(|error| StoreError::Failed(format!("schema version {version}: {error}")))
     }
 
-    /// Returns the tables of a backup.
+    /// Returns the tables that a backup contains.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
         self.all_tables.iter().filter(|table| !VOLATILE.contains(&&*table.name))
     }
 }
 
 impl Table {
-    /// Returns the names of its columns, separated by commas.
+    /// Returns the column names, separated by commas.
     pub(super) fn column_list(&self) -> String {
         let names: Vec<&str> = self.columns.iter().map(|column| &*column.name).collect();
         names.join(", ")
@@ -66,7 +66,7 @@ impl Table {
         format!("select {} from {}", self.column_list(), self.name)
     }
 
-    /// Returns the statement of SQLite that inserts a row.
+    /// Returns the SQLite statement that inserts a row.
     pub(super) fn insert(&self) -> String {
         let parameters = vec!["?"; self.columns.len()].join(", ");
         format!("insert into {} ({}) values ({parameters})", self.name, self.column_list())
@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use crate::Migration;
 
-    /// A table that is neither here nor volatile would be part of backups already; a new table
-    /// needs a decision whether its rows can be restored.
+    /// A new table is part of backups unless it is volatile, so it needs a decision whether its
+    /// rows can be restored.
     #[test]
     fn every_table_is_part_of_a_backup_or_volatile() {
         let migrations = Migrations::default();

@@ -1,4 +1,4 @@
-//! Whole tables of a SQLite database.
+//! Reads and writes whole tables of a SQLite database.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::transaction::{EachRow, TableTransaction};
 use crate::StoreError;
 use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
-use crate::sqlite::{self, Existing, FileState};
+use crate::sqlite::{self, ExistingDatabase, FileState};
 
-/// A transaction on a connection of its own.
+/// A transaction on a separate connection.
 pub(super) struct Transaction {
     connection: Connection,
     /// The database and the state of its files, if they are read without locks.
@@ -20,16 +20,16 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Begins to read. The writer continues; its writes stay in the WAL, which it empties when this
+    /// Begins a read transaction. The server can still write; its writes stay in the WAL until this
     /// transaction has ended.
     pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
-        let Existing { connection, unlocked, .. } = sqlite::open_existing(path)?;
+        let ExistingDatabase { connection, unlocked, .. } = sqlite::open_existing(path)?;
         let unlocked = unlocked.map(|state| (path.to_owned(), state));
         Ok(Self { unlocked, ..begin(connection, "begin")? })
     }
 
-    /// Begins to write, and locks the file. A killed process leaves a rollback journal, by which the
-    /// next connection restores the state before.
+    /// Begins a write transaction that locks the file. If the process is killed, it leaves a
+    /// rollback journal, with which the next connection undoes its writes.
     pub(super) fn exclusive(path: &Path) -> Result<Self, StoreError> {
         let connection = sqlite::open_for_restore(path)?;
         begin(connection, "begin exclusive")
@@ -44,7 +44,7 @@ fn begin(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
 }
 
 impl Transaction {
-    fn checked<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn map_error<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
         outcome.map_err(|error| sqlite::store_error(&self.connection, &error))
     }
 }
@@ -65,36 +65,36 @@ impl TableTransaction for Transaction {
     }
 
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
-        let mut insert = self.checked(self.connection.prepare_cached(&table.insert()))?;
+        let mut insert = self.map_error(self.connection.prepare_cached(&table.insert()))?;
         for row in rows {
-            self.checked(insert.execute(params_from_iter(row)))?;
+            self.map_error(insert.execute(params_from_iter(row)))?;
         }
         Ok(())
     }
 
     async fn execute(&self, sql: &str) -> Result<(), StoreError> {
-        self.checked(self.connection.execute_batch(sql))
+        self.map_error(self.connection.execute_batch(sql))
     }
 
     async fn run(&self, statement: &Statement) -> Result<(), StoreError> {
-        self.checked(sqlite::run(&self.connection, statement)).map(drop)
+        self.map_error(sqlite::run(&self.connection, statement)).map(drop)
     }
 
-    async fn integer(&self, sql: &str) -> Result<i64, StoreError> {
-        self.checked(self.connection.query_row(sql, [], |row| row.get(0)))
+    async fn read_integer(&self, sql: &str) -> Result<i64, StoreError> {
+        self.map_error(self.connection.query_row(sql, [], |row| row.get(0)))
     }
 
-    /// The transaction has locked the whole file.
+    /// Does nothing, because the transaction has locked the whole file.
     async fn lock(&self, _: &Schema) -> Result<(), StoreError> {
         Ok(())
     }
 
-    fn dialect(migration: &Migration) -> &'static str {
+    fn migration_sql(migration: &Migration) -> &'static str {
         migration.sqlite
     }
 
     async fn commit(self, _: &Schema) -> Result<(), StoreError> {
-        self.checked(self.connection.execute_batch("commit"))
+        self.map_error(self.connection.execute_batch("commit"))
     }
 }
 

@@ -6,13 +6,13 @@ use crate::StoreError;
 use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
 
-/// Receives each row of a table.
+/// A callback that receives each row of a table.
 pub(super) type EachRow<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;
 
 /// The statement that reads the schema version.
 pub(super) const SCHEMA_VERSION: &str = "select coalesce(max(number), 0) from migrations";
 
-/// One transaction of an engine. It is rolled back when it is dropped.
+/// A transaction in one of the engines, rolled back when it is dropped.
 pub(super) trait TableTransaction {
     /// Passes every row of a table to `each`, in any order.
     async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError>;
@@ -26,15 +26,15 @@ pub(super) trait TableTransaction {
     /// Runs one statement.
     async fn run(&self, statement: &Statement) -> Result<(), StoreError>;
 
-    /// Reads an integer.
-    async fn integer(&self, sql: &str) -> Result<i64, StoreError>;
+    /// Runs a query that returns one integer.
+    async fn read_integer(&self, sql: &str) -> Result<i64, StoreError>;
 
-    /// Excludes all other transactions from the tables.
+    /// Locks the tables against all other transactions.
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError>;
 
-    /// Returns the statements of a migration.
-    fn dialect(migration: &Migration) -> &'static str;
+    /// Returns a migration's statements for this engine.
+    fn migration_sql(migration: &Migration) -> &'static str;
 
-    /// Commits the rows of these tables. They are durable and visible when it returns.
+    /// Commits the rows in these tables, which are durable and visible when it returns.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError>;
 }

@@ -12,10 +12,11 @@ use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait Cached<K> {
-    /// Returns the subjects that the value depends on besides its key; one subject is repeated.
+    /// Returns the subjects that the value depends on besides its key; a single subject is
+    /// repeated.
     fn subjects(&self, key: &K) -> [Subject; 2];
 
-    /// Returns the bytes that key and value occupy outside of themselves.
+    /// Returns the number of bytes on the heap that key and value own.
     fn heap_bytes(&self, key: &K) -> usize;
 }
 
@@ -32,7 +33,7 @@ pub(super) struct Entry<V> {
 #[derive(Clone)]
 pub(super) struct ByteWeighter;
 
-/// Bytes that the cache needs for an entry besides key and value.
+/// Bytes that the cache needs for an entry in addition to key and value.
 const ENTRY_OVERHEAD: usize = 32;
 /// Reference counts of an `Arc`.
 const ARC_OVERHEAD: usize = 16;
@@ -84,7 +85,7 @@ impl<K> Cached<K> for Arc<StoredApp> {
     }
 }
 
-/// An account's id.
+/// An account id, cached by account name.
 impl Cached<Box<str>> for i64 {
     fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
         [Subject::Account(*self); 2]

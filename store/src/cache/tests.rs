@@ -113,7 +113,7 @@ fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
 }
 
 #[test]
-fn an_invalidation_of_an_account_or_app_concerns_only_its_entries() {
+fn invalidating_an_account_or_app_affects_only_its_entries() {
     let cache = Cache::new(1 << 20, true);
     let tokens = [(7, 1), (7, 2), (8, 1), (8, 2)].map(|(a, app)| cache_token(&cache, a, app));
     for (name, id) in [("alice", 7), ("bob", 8)] {
@@ -138,7 +138,7 @@ fn an_invalidation_of_an_account_or_app_concerns_only_its_entries() {
 }
 
 #[test]
-fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
+fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
     let cache = Cache::new(1 << 20, true);
     let (secret, token) = token(7);
     let is_cached = || cache.tokens.get(&secret.lookup).is_some();
@@ -162,7 +162,7 @@ fn a_read_that_began_before_an_invalidation_of_its_account_is_not_cached() {
 
 /// Accounts that share a slot are invalidated together, and are cached again by the next read.
 #[test]
-fn a_collision_of_slots_costs_a_read() {
+fn a_slot_collision_costs_one_read() {
     let cache = Cache::new(1 << 20, true);
     let slot = |account| cache.shared.subjects.slots_of([Subject::Account(account); 2]);
     let other = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();

@@ -14,8 +14,8 @@ use super::split_by_host;
 /// A parsed URL.
 #[derive(Debug)]
 pub(crate) struct PostgresUrl {
-    /// The hosts. The driver would wait for the first one as long as it accepts connections, even
-    /// if it does not respond, so each has parameters of its own.
+    /// The hosts, each with separate driver parameters: given all of them, the driver would wait
+    /// for a first host that accepts connections but does not respond.
     pub(crate) hosts: Vec<Host>,
     /// `target_session_attrs`: whether the server must accept writes.
     pub(crate) target: Option<TargetSessionAttrs>,
@@ -28,7 +28,7 @@ pub(crate) struct PostgresUrl {
 pub(crate) struct Host {
     /// Host and port, as in the URL; empty if there is only one.
     pub(crate) name: String,
-    /// The parameters of the driver.
+    /// The driver's parameters.
     pub(crate) config: Config,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct TlsParameters {
 /// The parts of the server certificate that are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verification {
-    /// Only the issuer.
+    /// The issuer only.
     Issuer,
-    /// Its issuer and its host name.
+    /// The issuer and the host name.
     IssuerAndName,
 }
 
-/// PEM files with the certificate and this client's key.
+/// PEM files with this client's certificate and key.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ClientCertificate {
     pub(crate) certificate: PathBuf,
@@ -66,7 +66,7 @@ impl PostgresUrl {
         let [mut mode, mut roots, mut certificate, mut key, mut target] = [const { None }; 5];
         let mut others = Vec::new();
         for pair in url.query().unwrap_or_default().split('&') {
-            // A plus sign is not a space here, as opposed to forms.
+            // Unlike in forms, a plus sign is not a space here.
             let escaped = pair.replace('+', "%2B");
             let Some((name, value)) = form_urlencoded::parse(escaped.as_bytes()).next() else {
                 continue;
@@ -124,17 +124,17 @@ impl PostgresUrl {
         Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })
     }
 
-    /// Returns whether the connection is not encrypted and leads to a host for which `is_local` is
-    /// false.
+    /// Returns whether the connection is unencrypted and to a host for which `is_local` is false.
     pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
-        let leaves =
+        let is_remote =
             |host: &config::Host| matches!(host, config::Host::Tcp(name) if !is_local(name));
         let mut hosts = self.hosts.iter().flat_map(|host| host.config.get_hosts());
-        self.tls.is_none() && hosts.any(leaves)
+        self.tls.is_none() && hosts.any(is_remote)
     }
 }
 
-/// Parses `target_session_attrs`. A primary that does not accept writes is of no use.
+/// Parses `target_session_attrs`. A `primary` must also accept writes, because Belfry has no use
+/// for one that does not.
 fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
     match value {
         "any" => Ok(TargetSessionAttrs::Any),
@@ -144,7 +144,7 @@ fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
     }
 }
 
-/// Returns the error with its causes; its own text is often only "db error".
+/// Returns an error's message with those of its causes; the first is often only "db error".
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     let chain = successors(Some(error as &dyn Error), |error| (*error).source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_are_named_by_paths() {
+    fn certificates_are_given_as_paths() {
         let tls = parse("?sslmode=verify-full&sslrootcert=/etc/my%20c+a.pem").unwrap().tls.unwrap();
         assert_eq!(tls.roots, Some("/etc/my c+a.pem".into()));
         assert_eq!(tls.client, None);

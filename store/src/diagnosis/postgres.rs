@@ -42,8 +42,8 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     let mut diagnosis = Diagnosis {
         known_schema: options.migrations.newest(),
         notifications: Some(notifications),
-        // Another server with the protocol of PostgreSQL may not report its settings.
-        durability: durability(&client, hosts.are_several()).await.ok(),
+        // A different server with PostgreSQL's protocol may not report these settings.
+        durability: durability(&client, hosts.has_several()).await.ok(),
         clock_difference: Some(clock_difference),
         ..Diagnosis::default()
     };
@@ -54,17 +54,17 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
     Ok(diagnosis)
 }
 
-/// Writes and rolls back.
+/// Writes a row and rolls back.
 async fn try_write(client: &Client) -> Result<(), tokio_postgres::Error> {
     let statements = format!("begin; set local lock_timeout = '3s'; {TEST_INSERT}; rollback");
     client.batch_execute(&statements).await
 }
 
-/// Reads the settings by which acknowledged writes can be lost. With several servers a standby may
+/// Reads the settings that allow acknowledged writes to be lost. With several servers a standby may
 /// be promoted, so commits must wait for one.
 async fn durability(
     client: &Client,
-    are_several: bool,
+    has_several_hosts: bool,
 ) -> Result<Durability, tokio_postgres::Error> {
     let settings = "select current_setting('fsync'), current_setting('full_page_writes'),
         current_setting('synchronous_commit'), current_setting('synchronous_standby_names')";
@@ -79,11 +79,11 @@ async fn durability(
     }
     let (commit, standbys): (&str, &str) = (row.try_get(2)?, row.try_get(3)?);
     let waits_for_standby = !standbys.is_empty() && !matches!(commit, "local" | "off");
-    Ok(Durability { disabled, is_standby_asynchronous: are_several && !waits_for_standby })
+    Ok(Durability { disabled, is_standby_asynchronous: has_several_hosts && !waits_for_standby })
 }
 
-/// Returns the time by which the server's clock is ahead of ours, which is read in the middle of
-/// the query.
+/// Returns the time by which the server's clock is ahead of ours, assuming that the server reads it
+/// halfway through the query.
 async fn clock_difference(client: &Client) -> Result<SignedDuration, tokio_postgres::Error> {
     let (now, start) = (SystemClock.now(), Instant::now());
     let milliseconds = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";

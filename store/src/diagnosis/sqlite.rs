@@ -7,14 +7,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::Diagnosis;
 use crate::StoreError;
 use crate::migrations::{Migrations, SchemaPolicy, SchemaVersion, TEST_INSERT};
-use crate::sqlite::{BUSY_TIMEOUT, Existing, describe, exists, open_existing};
+use crate::sqlite::{BUSY_TIMEOUT, ExistingDatabase, describe, exists, open_existing};
 
 pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis, StoreError> {
     let mut diagnosis = Diagnosis { known_schema: migrations.newest(), ..Diagnosis::default() };
     if !exists(path)? {
         return Ok(diagnosis);
     }
-    let Existing { version: found, .. } = open_existing(path)?;
+    let ExistingDatabase { version: found, .. } = open_existing(path)?;
     migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), found)?;
     if found != SchemaVersion::NONE {
         diagnosis.schema = Some(found.number);
@@ -23,7 +23,7 @@ pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis,
     Ok(diagnosis)
 }
 
-/// Writes and rolls back. Nothing reaches the file.
+/// Writes a row and rolls back, so nothing reaches the file.
 fn try_write(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

@@ -1,7 +1,7 @@
 //! Named parameters of statements: `$name` in the text becomes `$1`, `$2` and so on at compile
 //! time, so both engines get a constant string.
 
-/// A statement with named parameters, whose values are given as in `format!`:
+/// Creates a statement with named parameters, whose values are given as in `format!`:
 /// `sql!("update accounts set role = $role where id = $id", [id, role = Role::Admin])`.
 macro_rules! sql {
     ($sql:expr $(,)?) => {
@@ -15,7 +15,7 @@ macro_rules! sql {
     };
 }
 
-/// The text of a statement with these parameters, numbered in this order.
+/// The SQL text in which these parameters are numbered in this order.
 macro_rules! numbered {
     ($sql:expr $(, $name:ident)*) => {{
         use $crate::engine::Numbered;
@@ -46,10 +46,10 @@ pub(crate) struct Numbered<const N: usize> {
 }
 
 impl<const N: usize> Numbered<N> {
-    /// Replaces `$name` by the position of the name.
+    /// Replaces each `$name` with the position of the name.
     ///
     /// # Panics
-    /// At compile time, if a parameter has no name in the list, or a name no parameter.
+    /// At compile time, if a parameter is not in the list of names, or a name is not a parameter.
     pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
         let mut text = Self { bytes: [0; N], len: 0 };
         let (mut sql, mut used) = (sql.as_bytes(), 0_u64);
@@ -87,7 +87,8 @@ impl<const N: usize> Numbered<N> {
     }
 }
 
-/// Finds the name at the start of the text: its position in the list, and the rest of the text.
+/// Finds the name at the start of the text. Returns its position in the list, and the rest of the
+/// text.
 const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
     let mut index = 0;
     while index < names.len() {

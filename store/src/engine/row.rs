@@ -60,7 +60,7 @@ impl Row {
         Self(values.into_iter())
     }
 
-    /// The columns that are not yet read.
+    /// Returns the columns that have not been read yet.
     #[cfg(feature = "test-support")]
     pub(crate) fn values(&self) -> &[Value] {
         self.0.as_slice()
@@ -89,16 +89,16 @@ pub(crate) fn read_rows<T: FromRow>(rows: Rows) -> Result<Vec<T>, StoreError> {
     rows.into_iter().map(T::from_row).collect()
 }
 
-/// The only column of a row.
+/// Reads the only column of a row.
 impl<T: FromValue> FromRow for T {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         row.take()
     }
 }
 
-/// Implements [`FromRow`] for a struct, and defines a macro with its columns for the statements that
-/// read it: `from_row!(Owner, owner_columns { kind, id = "o.id" })`. A column has the name of its
-/// field, or is an expression.
+/// Implements [`FromRow`] for a struct, and defines a macro with its columns for statements:
+/// `from_row!(Owner, owner_columns { kind, id = "o.id" })`. A column has the name of its field, or
+/// is an expression.
 macro_rules! from_row {
     ($type:ty, $columns:ident { $($field:ident $(= $column:expr)?),* $(,)? }) => {
         impl $crate::engine::FromRow for $type {
@@ -130,7 +130,7 @@ pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// Implements columns for the types that values consist of.
+/// Columns of the types that [`Value`] contains.
 macro_rules! plain_columns {
     ($($type:ty => $variant:ident),*) => {$(
         impl From<$type> for Value {
@@ -168,8 +168,8 @@ macro_rules! text_columns {
 
 text_columns!(LookupKey, Sha256Digest, HashedSecret);
 
-/// Columns of enums with names. A name that this version does not know is the default, which has
-/// the least rights.
+/// Columns of enums with names. A name that this version does not know is read as the default,
+/// which has the fewest rights.
 macro_rules! named_columns {
     ($($type:ty),*) => {$(
         impl From<$type> for Value {

@@ -14,7 +14,7 @@ pub(crate) struct Batch {
     pub(crate) grouping: Grouping,
 }
 
-/// The reaction to a statement of a batch that returns no rows.
+/// Policy for a batch in which a statement returns no rows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnMissingRows {
     /// The batch is committed.
@@ -25,24 +25,24 @@ pub(crate) enum OnMissingRows {
 }
 
 /// Permission for PostgreSQL to write a batch in one transaction with batches of other callers. The
-/// rows that it changes stay locked until that transaction ends. In a transaction the batches have
-/// the order of these values, so that all transactions lock rows in the same order. (SQLite has one
+/// rows that it changes stay locked until that transaction ends. Within a transaction the batches
+/// are sorted by this value, so that all transactions lock rows in the same order. (SQLite has one
 /// writer, which always writes batches together.)
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grouping {
-    /// It is written alone.
+    /// The batch is written alone.
     #[default]
     Alone,
-    /// It only inserts rows, and with new keys.
+    /// The batch only inserts rows with new keys.
     NewRows,
-    /// It changes this code, and otherwise only inserts rows with new keys.
+    /// The batch changes this code, and otherwise only inserts rows with new keys.
     Code(LookupKey),
-    /// It changes one ruleset of this account.
+    /// The batch changes one ruleset of this account.
     Ruleset(i64),
 }
 
 impl Batch {
-    /// Returns whether it is rolled back, because statements returned these rows.
+    /// Returns whether the batch is rolled back, given the rows that its statements returned.
     pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
         self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
     }
@@ -76,13 +76,14 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Returns the statement `sql` with the values of `$1`, `$2` and so on.
+    /// Creates a statement with the values of `$1`, `$2` and so on.
     pub(crate) fn new(sql: &'static str, values: Vec<Value>) -> Self {
         Self { sql, values, counts_changes: false }
     }
 
-    /// Returns an empty row for each row that the statement changes. SQLite creates two temporary
-    /// tables for `returning`, a sixth of the cost of issuing a token.
+    /// Makes the statement return an empty row for each row that it changes. It replaces
+    /// `returning`, for which SQLite creates two temporary tables: a sixth of the cost of issuing a
+    /// token.
     pub(crate) fn counting_changes(mut self) -> Self {
         self.counts_changes = true;
         self

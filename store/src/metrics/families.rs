@@ -2,11 +2,11 @@
 
 belfry_runtime::families! {
     STORE_OPERATION_DURATION = Histogram "belfry_store_operation_duration_seconds"
-        ["engine" "operation"] "Time of reads and writes of the database, with waiting";
+        ["engine" "operation"] "Time of database reads and writes, including waiting";
     STORE_FAILURES = Counter "belfry_store_failures_total" ["engine" "operation" "reason"]
-        "Failed reads and writes of the database";
+        "Failed database reads and writes";
     UNKNOWN_SCOPES = Counter "belfry_unknown_scopes_total" []
-        "Scopes in rows that were read, which this version does not know";
+        "Scopes read from the database that this version does not know";
     STORE_COMMIT_DURATION = Histogram "belfry_store_commit_duration_seconds" ["engine"]
         "Time of a transaction until it is durable";
     SQLITE_QUEUE = Gauge "belfry_sqlite_queue_length" ["operation"]
@@ -15,19 +15,19 @@ belfry_runtime::families! {
         "Writes that were committed in one transaction";
     SQLITE_FILE_BYTES = Gauge "belfry_sqlite_file_bytes" ["file"] "Size of the database files";
     SQLITE_DISK_AVAILABLE = Gauge "belfry_sqlite_disk_available_bytes" []
-        "Free space of the file system with the database";
+        "Free space in the file system of the database";
     POSTGRES_CONNECTIONS = Gauge "belfry_postgres_connections" ["state"]
-        "Connections of the pool";
+        "Connections in the pool";
     POSTGRES_MAX_CONNECTIONS = Gauge "belfry_postgres_max_connections" []
-        "Maximum number of connections of the pool";
+        "Maximum number of connections in the pool";
     POSTGRES_WAITING = Gauge "belfry_postgres_waiting_requests" []
         "Reads and writes that wait for a connection";
     POSTGRES_COMMIT_WRITES = Histogram "belfry_postgres_commit_writes" []
         "Writes that were committed in one transaction";
     POSTGRES_PROBE_DURATION = Histogram "belfry_postgres_probe_duration_seconds" []
-        "Time until a notification to this node itself arrived";
+        "Time until a notification that the node sent to itself arrived";
     POSTGRES_PROBE_FAILURES = Counter "belfry_postgres_probe_failures_total" []
-        "Times that notifications could not be received";
+        "Number of times that notifications could not be received";
     CACHE_ENABLED = Gauge "belfry_cache_enabled" [] "Whether reads may be served from the cache";
     CACHE_REQUESTS = Counter "belfry_cache_requests_total" ["cache" "outcome"]
         "Lookups in the cache";

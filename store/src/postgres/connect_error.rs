@@ -1,4 +1,4 @@
-//! Connection errors of PostgreSQL: which of them are temporary, and advice about the others.
+//! PostgreSQL connection errors: which of them are temporary, and advice about the others.
 
 use std::error::Error;
 use std::io;
@@ -9,9 +9,9 @@ use belfry_runtime::certificate::rejection;
 use super::{describe, is_temporary};
 use crate::StoreError;
 
-/// Classifies an error of connecting. Unlike an error of a statement, one that the server did not
-/// report is temporary only if the network caused it: a rejected certificate or a missing password
-/// is not.
+/// Classifies a connection error. Unlike a statement's error, one that the server did not report is
+/// temporary only if the network caused it: a rejected certificate or a missing password is
+/// permanent.
 pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
     let reason = describe_connect_error(error);
     let is_temporary = error.code().map_or_else(
@@ -30,7 +30,7 @@ pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns the reason why connecting failed, without the operation that failed because of it.
+/// Returns the reason of a connection error, without the prefix that [`StoreError`] adds.
 pub(super) fn reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,
@@ -38,7 +38,7 @@ pub(super) fn reason(error: StoreError) -> String {
     }
 }
 
-/// Returns the error of the network, if one is the cause.
+/// Returns the network error that is the cause, if there is one.
 pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     let mut causes = successors(error.source(), |error| (*error).source());
     causes.find_map(|cause| cause.downcast_ref())
@@ -49,12 +49,12 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
         return match code.code() {
             // The password is wrong.
             "28P01" => Some(
-                "correct the user and the password in the URL; of special characters write the \
-                 percent-encoding: %2F for /, %23 for #, %3F for ?, %40 for @, %25 for %",
+                "correct the user and the password in the URL; percent-encode special \
+                 characters: %2F for /, %23 for #, %3F for ?, %40 for @, %25 for %",
             ),
             // There is no such role, or pg_hba.conf rejects it.
             "28000" => Some(
-                "create the role, or let it connect from this machine in pg_hba.conf; if only \
+                "create the role, or allow it to connect from this machine in pg_hba.conf; if only \
                  encrypted connections are allowed, add sslmode=verify-full to the URL",
             ),
             // There is no such database.
@@ -73,7 +73,7 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
         Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             "start PostgreSQL, or correct host and port in the URL"
         }
-        Some(_) => "check host and port in the URL, and the firewall between",
+        Some(_) => "check host and port in the URL, and any firewall in between",
         None => {
             "correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with sslmode only if the \
              server has TLS"

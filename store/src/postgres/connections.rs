@@ -29,21 +29,21 @@ pub(super) type Object = managed::Object<Manager>;
 pub(super) struct Connections {
     pool: Pool<Manager>,
     hosts: Hosts,
-    /// One for each connection but one, which is reserved for probes: they must not wait while all
-    /// others are in use, because the node would stop using its cache under load.
+    /// A permit for each connection except the one that is reserved for probes. Probes must not
+    /// wait while all others are in use, because the node would stop using its cache under load.
     permits: Arc<Semaphore>,
     pub(super) timeout: Duration,
     pub(super) metrics: Arc<PostgresMetrics>,
 }
 
 impl Connections {
-    /// Creates a pool of the configured size, with one connection more for probes.
+    /// Creates a pool of the configured size, with one more connection for probes.
     pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
         let Options { timeout, connections, .. } = *options;
         let size = connections.get();
         let pool = Pool::builder(Manager { hosts: hosts.clone(), timeout })
             .max_size(size + 1)
-            // The manager has a timeout of its own.
+            // The manager has its own timeout.
             .timeouts(Timeouts { wait: Some(timeout), create: None, recycle: None })
             .runtime(Runtime::Tokio1)
             .build()
@@ -52,7 +52,7 @@ impl Connections {
         Ok(Self { pool, hosts, permits, timeout, metrics: Arc::default() })
     }
 
-    /// Writes the metrics of the pool.
+    /// Writes the pool's metrics.
     pub(super) fn write_metrics(&self, out: &mut Exposition) {
         let status = self.pool.status();
         let mut connections = out.family(&families::POSTGRES_CONNECTIONS);
@@ -62,7 +62,7 @@ impl Connections {
         self.metrics.write(out);
     }
 
-    /// Returns why no connection could be opened at the last attempt.
+    /// Returns the error of the last attempt to open a connection, if it failed.
     pub(super) fn error(&self) -> Option<String> {
         self.hosts.error()
     }
@@ -81,8 +81,9 @@ impl Connections {
         self.run_without_permit(work).await
     }
 
-    /// Sends a notification as a probe. It uses the connections in turn, so it goes where writes
-    /// go. A server that has become read-only is left: others may have newer data.
+    /// Sends a notification as a probe over one of the pooled connections, so it takes the same
+    /// path as writes. A server that has become read-only is abandoned, because others may have
+    /// newer data.
     pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
         let probe = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
@@ -94,23 +95,23 @@ impl Connections {
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
         );
         if is_read_only && self.hosts.must_accept_writes() {
-            self.leave(primary);
+            self.abandon(primary);
             return Err(StoreError::Unavailable(READ_ONLY.to_owned()));
         }
         Ok(())
     }
 
     /// Closes the connections to a server that no longer accepts writes, so that the next ones find
-    /// the new primary. Those in use are closed when they return.
-    fn leave(&self, primary: Primary) {
-        if self.hosts.leave(primary) {
+    /// the new primary. Those in use are closed when they return to the pool.
+    fn abandon(&self, primary: Primary) {
+        if self.hosts.abandon(primary) {
             drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));
         }
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
-    /// awaited; if there is none, the connection is broken and discarded. It is also discarded if a
-    /// different host has become the primary: this one may never respond.
+    /// awaited; if there is none, the connection is considered broken and discarded. It is also
+    /// discarded if a different host has become the primary, because this one may never respond.
     async fn run_without_permit<T>(
         &self,
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
@@ -121,7 +122,7 @@ impl Connections {
         })?;
         let outcome = {
             let mut work = pin!(work(&client));
-            let mut left = pin!(self.hosts.moved_from(client.primary));
+            let mut moved = pin!(self.hosts.wait_for_other_host(client.primary));
             tokio::select! {
                 outcome = timeout(self.timeout, &mut work) => {
                     if let Ok(outcome) = outcome {
@@ -134,7 +135,7 @@ impl Connections {
                         }
                     }
                 }
-                () = &mut left => None,
+                () = &mut moved => None,
             }
         };
         match outcome {
@@ -145,7 +146,7 @@ impl Connections {
             Some(Ok(outcome)) => return Ok(outcome),
             Some(Err(error)) => {
                 if server_state::ends_connections(&error) {
-                    self.leave(client.primary);
+                    self.abandon(client.primary);
                 }
                 return Err(error.into());
             }
@@ -155,7 +156,7 @@ impl Connections {
         drop(Object::take(client));
         if !self.hosts.is_current(primary) {
             return Err(StoreError::Unavailable(
-                "another server has become the primary".to_owned(),
+                "a different server has become the primary".to_owned(),
             ));
         }
         let seconds = self.timeout.as_secs_f32();

@@ -20,16 +20,16 @@ use crate::engine::{Batch, Value};
 const MAX_GROUP: usize = 64;
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// Maximum number of groups that are written at the same time. With more of them, groups are
+/// Maximum number of groups that are written at the same time. More of them would make the groups
 /// smaller.
 const MAX_CONCURRENT_GROUPS: usize = 4;
 
 /// Maximum number of batches that wait.
 const MAX_QUEUE: usize = 16 * 1024;
 
-/// The time for which a group waits for a row that another transaction has locked, and at most
-/// a tenth of the timeout. It is below PostgreSQL's `deadlock_timeout` of a second, so that groups
-/// that wait for each other are soon written batch by batch.
+/// Maximum time for which a group waits for a row that another transaction has locked; with a short
+/// timeout, a tenth of that. It is below PostgreSQL's `deadlock_timeout` of a second, so that
+/// groups that wait for each other are soon written batch by batch.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The queue of batches. Clones share it.
@@ -42,7 +42,7 @@ pub(super) struct GroupCommit {
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Job>,
-    /// Number of tasks that write groups.
+    /// The number of tasks that write groups.
     tasks: usize,
 }
 
@@ -87,8 +87,8 @@ impl GroupCommit {
         }
     }
 
-    /// Takes the next batches from the queue, in order of arrival. If there are none, the task of
-    /// the caller ends.
+    /// Takes the next batches from the queue, in order of arrival. If there are none, the caller's
+    /// task must end.
     fn next_group(&self) -> Option<Vec<Job>> {
         let mut queue = self.queue();
         let (mut group, mut bytes) = (Vec::new(), 0);
@@ -114,7 +114,7 @@ impl GroupCommit {
             let error = StoreError::Unavailable("the write was queued for too long".to_owned());
             job.reply(Err(error));
         }
-        // Groups that lock the same rows must do it in the same order.
+        // Groups that lock the same rows must do so in the same order.
         group.sort_by_key(|job| job.batch.grouping);
         for job in &group {
             self.writer.begin(&job.batch);
@@ -180,7 +180,7 @@ mod tests {
     use crate::cache::Cache;
     use crate::engine::{Grouping, sql};
 
-    /// Returns a queue for a database that is not there.
+    /// Returns a queue for a database that cannot be reached.
     fn unreachable() -> GroupCommit {
         let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
         let hosts = Hosts::new(&url, true).unwrap();

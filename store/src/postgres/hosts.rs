@@ -1,5 +1,5 @@
-//! The servers of the URL. One of them is the primary, which accepts writes; after a failover it is
-//! another.
+//! The servers that the URL names. One of them is the primary, which accepts writes; after a
+//! failover it is a different one.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use super::tls;
 use crate::database::{Host, PostgresUrl};
 use crate::{SecretUrl, StoreError};
 
-/// Time after which the next host is tried as well, if the one before has not responded: it may
+/// Time after which the next host is tried as well, if the previous one has not responded: it may
 /// drop packets or be suspended.
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
@@ -28,7 +28,7 @@ const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 pub(crate) type Receiver =
     Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
-/// The hosts of a URL. Clones share which of them is the primary.
+/// The hosts of a URL. Clones share the choice of the primary.
 #[derive(Clone)]
 pub(crate) struct Hosts(Arc<Shared>);
 
@@ -37,23 +37,24 @@ struct Shared {
     tls: MakeRustlsConnect,
     must_accept_writes: bool,
     primary: watch::Sender<Primary>,
-    /// Why the hosts could not be used at the last attempt.
+    /// The error of the last attempt to connect.
     error: Mutex<Option<String>>,
 }
 
-/// The server to which connections are opened. Connections to an earlier one are not used.
+/// The server to which connections are opened. Connections to an earlier primary are no longer
+/// used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Primary {
-    /// An index of the hosts.
+    /// The index in the list of hosts.
     host: usize,
-    /// It changes even if the same host was left and is used again.
+    /// Changes even if the same host is abandoned and used again.
     generation: u64,
 }
 
 impl Hosts {
     /// Parses a URL and reads the certificates that it names. Unless the URL says otherwise, the
-    /// server must accept writes if Belfry writes to it, or if there are several: others may be
-    /// stale.
+    /// server must accept writes if Belfry writes to it, or if there are several servers, because a
+    /// standby may be stale.
     pub(crate) fn new(url: &SecretUrl, writes: bool) -> Result<Self, StoreError> {
         use TargetSessionAttrs::{Any, ReadOnly, ReadWrite};
         let failed = |reason| StoreError::Open { database: url.without_password(), reason };
@@ -85,18 +86,17 @@ impl Hosts {
         self.0.hosts.first().and_then(|host| host.config.get_options()).unwrap_or_default()
     }
 
-    /// Returns whether a server that does not accept writes is not used.
+    /// Returns whether only servers that accept writes are used.
     pub(super) fn must_accept_writes(&self) -> bool {
         self.0.must_accept_writes
     }
 
     /// Returns whether the URL names several hosts.
-    pub(crate) fn are_several(&self) -> bool {
+    pub(crate) fn has_several(&self) -> bool {
         self.0.hosts.len() > 1
     }
 
-    /// Returns why the hosts could not be used at the last attempt, if it failed or has not
-    /// succeeded yet.
+    /// Returns the error of the last attempt to connect, until an attempt succeeds.
     pub(super) fn error(&self) -> Option<String> {
         self.0.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -110,18 +110,18 @@ impl Hosts {
         *self.0.primary.borrow() == primary
     }
 
-    /// Waits until connections are opened to a different host than this.
-    pub(super) async fn moved_from(&self, primary: Primary) {
-        if !self.are_several() {
+    /// Waits until connections are opened to a host other than this.
+    pub(super) async fn wait_for_other_host(&self, primary: Primary) {
+        if !self.has_several() {
             return pending().await;
         }
         let mut changes = self.0.primary.subscribe();
         let _never_closed = changes.wait_for(|current| current.host != primary.host).await;
     }
 
-    /// Ends the use of all connections that were opened until now. Returns false if that has
-    /// already happened since a connection to `primary` was opened.
-    pub(super) fn leave(&self, primary: Primary) -> bool {
+    /// Stops using all connections that were opened so far. Returns false if that has already
+    /// happened since the connection to `primary` was opened.
+    pub(super) fn abandon(&self, primary: Primary) -> bool {
         self.0.primary.send_if_modified(|current| {
             let is_current = *current == primary;
             if is_current {
@@ -131,7 +131,7 @@ impl Hosts {
         })
     }
 
-    /// Connects to the host that was the primary last, or to another.
+    /// Connects to the last known primary, or to a different host.
     pub(crate) async fn connect(
         &self,
         within: Duration,
@@ -150,8 +150,8 @@ impl Hosts {
                 let outcome = match attempt {
                     Ok(outcome) => outcome.map_err(|error| connect_error(&error)),
                     Err(_) => Err(StoreError::Unavailable(format!(
-                        "no connection within {} s; check host and port in the URL, and the \
-                         firewall between",
+                        "no connection within {} s; check host and port in the URL, and any \
+                         firewall in between",
                         within.as_secs_f32()
                     ))),
                 };
@@ -194,8 +194,8 @@ impl Hosts {
     }
 }
 
-/// Returns the errors of all hosts as one. It is temporary if one of them is: that host may be the
-/// primary.
+/// Combines the errors of all hosts into one. It is temporary if one of them is, because that host
+/// may be the primary.
 fn combine(failures: &[(&String, StoreError)]) -> StoreError {
     let is_temporary =
         failures.iter().any(|(_, error)| matches!(error, StoreError::Unavailable(_)));
@@ -233,13 +233,13 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_left_once() {
+    fn a_server_is_abandoned_once() {
         let hosts = hosts("postgres://me@a,b/x", true);
         let first = hosts.use_host(0);
         assert!(hosts.is_current(first));
-        assert!(hosts.leave(first) && !hosts.is_current(first));
+        assert!(hosts.abandon(first) && !hosts.is_current(first));
         let again = hosts.use_host(0);
-        assert!(!hosts.leave(first) && hosts.is_current(again), "others were opened since");
+        assert!(!hosts.abandon(first) && hosts.is_current(again), "others were opened since");
         let other = hosts.use_host(1);
         assert!(hosts.is_current(other) && !hosts.is_current(again));
     }

@@ -1,4 +1,4 @@
-//! Indexes of a database that other nodes are using.
+//! Builds indexes in a database that other nodes are using.
 //!
 //! `create index` blocks writes to its table until the index is built. `create index concurrently`
 //! does not, but cannot be part of a transaction. So the migration of an existing database omits
@@ -13,25 +13,26 @@ use tokio_postgres::Client;
 use crate::StoreError;
 use crate::migrations::{self, Migrations};
 
-/// Interval of trying to get the lock.
+/// Interval between attempts to get the lock.
 const LOCK_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Builds the indexes that are missing or incomplete. It takes as long as it takes.
+/// Builds the indexes that are missing or incomplete. There is no time limit.
 pub(super) async fn build_missing(
     client: &Client,
     migrations: Migrations,
 ) -> Result<(), StoreError> {
-    if missing(client, migrations).await?.is_empty() {
+    if find_missing(client, migrations).await?.is_empty() {
         return Ok(());
     }
     client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
-    // Held until the connection is closed (an arbitrary number). A session that waited for it
-    // inside a statement would have a snapshot, for whose end the building waits.
+    // An advisory lock with an arbitrary number, held until the connection is closed. It is polled,
+    // because a session that waited for it inside a statement would have a snapshot, and building
+    // an index waits for the end of earlier snapshots.
     let lock = "select pg_try_advisory_lock(108170537071226)";
     while !client.query_one(lock, &[]).await?.try_get::<_, bool>(0)? {
         tokio::time::sleep(LOCK_INTERVAL).await;
     }
-    for (index, statement) in missing(client, migrations).await? {
+    for (index, statement) in find_missing(client, migrations).await? {
         tracing::info!(index, "building an index");
         client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
         let create = statement.replacen("create index", "create index concurrently", 1);
@@ -41,7 +42,7 @@ pub(super) async fn build_missing(
 }
 
 /// Returns the names and statements of indexes that do not exist or are incomplete.
-async fn missing(
+async fn find_missing(
     client: &Client,
     migrations: Migrations,
 ) -> Result<Vec<(String, String)>, StoreError> {

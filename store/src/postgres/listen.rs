@@ -1,10 +1,10 @@
 //! Cache invalidation between nodes by PostgreSQL's LISTEN/NOTIFY.
 //!
 //! A write sends its invalidations in its own transaction. Each node listens on a dedicated
-//! connection. It uses its cache only while its own probes, which it sends where writes go, return
-//! on that connection in time; otherwise it reads from the database. A connection that responds
-//! proves nothing: a pooler may drop notifications, and after a failover the old server may still
-//! respond.
+//! connection. It uses its cache only while its probes, which it sends over the same connections as
+//! writes, return on that connection in time; otherwise it reads from the database. A connection
+//! that responds proves nothing: a pooler may drop notifications, and after a failover the old
+//! server may still respond.
 //!
 //! A node invalidates its own cache on commit, so it ignores its own notifications: processing them
 //! would cost the next reader a query.
@@ -37,7 +37,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The sender id in notifications, by which a node recognises its own.
 pub(super) struct NodeId(AtomicU64);
 
-/// A message of a node to the others.
+/// A message from a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
     /// A write of another node.
@@ -96,7 +96,7 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// The probe that a node waits for. Those of other nodes arrive as well, and must not replace it
+/// Waits for this node's probe. The probes of other nodes arrive as well, and must not replace it
 /// before the waiting task sees it.
 struct AwaitedProbes {
     nonce: Arc<AtomicU64>,
@@ -109,7 +109,7 @@ struct ReturnedProbes {
     returned: watch::Sender<u64>,
 }
 
-fn probes() -> (ReturnedProbes, AwaitedProbes) {
+fn probe_channel() -> (ReturnedProbes, AwaitedProbes) {
     let nonce = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = watch::channel(0);
     let returned = ReturnedProbes { nonce: Arc::clone(&nonce), returned: sender };
@@ -138,8 +138,7 @@ impl ReturnedProbes {
     }
 }
 
-/// Disables the cache when listening ends, even by a panic: entries could become outdated
-/// unnoticed.
+/// Disables the cache when listening ends, even by a panic: entries could become stale unnoticed.
 struct Listening<'a>(&'a Cache);
 
 impl Drop for Listening<'_> {
@@ -154,7 +153,7 @@ pub(super) struct Listener {
     pub(super) connections: Connections,
     pub(super) cache: Arc<Cache>,
     pub(super) node_id: Arc<NodeId>,
-    /// True if it is logged that the cache is disabled.
+    /// True if it has been logged that the cache is disabled.
     pub(super) is_reported: AtomicBool,
 }
 
@@ -180,11 +179,11 @@ impl Listener {
             Ok((client, connection, _)) => (client, connection),
             Err(error) => return reason(error),
         };
-        let (returned, probes) = probes();
+        let (returned, probes) = probe_channel();
         let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
-            // An error is the end: over TLS the next poll would return it again, without end.
+            // Stops at the first error: over TLS each further poll would return it again.
             while let Some(Ok(message)) = messages.next().await {
                 let AsyncMessage::Notification(notification) = message else { continue };
                 match node_id.parse(notification.payload()) {
@@ -223,10 +222,11 @@ impl Listener {
                                   not forward LISTEN and NOTIFY";
                     self.disable_cache(reason);
                     // The server may be suspended or unreachable, and a standby promoted.
-                    if self.hosts.are_several() {
+                    if self.hosts.has_several() {
                         return reason.to_owned();
                     }
-                    // It may have had to wait for a new connection: the next one is faster then.
+                    // The probe may have had to wait for a new connection. Then the next one is
+                    // faster.
                     match timeout(self.connections.timeout, probe).await {
                         Ok(Ok(())) => {}
                         Ok(Err(reason)) => return reason,
@@ -262,8 +262,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_probe_returns_even_if_that_of_a_different_node_arrives_right_after_it() {
-        let (returned, mut awaited) = probes();
+    fn a_probe_returns_even_if_another_nodes_probe_arrives_right_after_it() {
+        let (returned, mut awaited) = probe_channel();
         let nonce = awaited.start();
         assert!(awaited.wait(nonce).now_or_never().is_none());
         for received in [nonce ^ 1, nonce, nonce ^ 2] {

@@ -1,8 +1,9 @@
 //! Migrations of a PostgreSQL database that other nodes are using.
 //!
 //! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
-//! While it waits for a lock, statements of other nodes queue behind it, and they may hold the lock
-//! that it waits for. So it waits for a fifth of the time that they do, gives way, and tries again.
+//! While it waits for a lock, statements of other nodes queue behind it, and their transactions may
+//! hold that very lock. So it waits for 100 ms, lets the others proceed for 500 ms, and tries
+//! again.
 
 use std::time::{Duration, Instant};
 
@@ -17,17 +18,17 @@ use super::{indexes, pooler};
 use crate::migrations::{self, Migration, SchemaPolicy, SchemaVersion};
 use crate::{Access, Options, StoreError};
 
-/// Maximum time of connecting to a single host. With several the timeout of statements is enough,
+/// Maximum time to connect to a single host. With several hosts the statement timeout is enough,
 /// because a standby may be promoted while the primary does not respond.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time of a migration.
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// Time after which a migration is not tried again.
+/// Time after which a migration is no longer retried.
 const RETRY_TIME: Duration = Duration::from_secs(50);
 /// Pause between two attempts, in which other nodes get the locks they wait for.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Takes the advisory lock of the schema (an arbitrary number) until the end of the transaction.
+/// Takes the schema's advisory lock (an arbitrary number) until the end of the transaction.
 pub(crate) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
 
 /// Rejects a database whose encoding cannot store all text.
@@ -53,7 +54,7 @@ pub(super) async fn migrate(
     database: &str,
 ) -> Result<(), StoreError> {
     let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
-    let connect_timeout = if hosts.are_several() { options.timeout } else { CONNECT_TIMEOUT };
+    let connect_timeout = if hosts.has_several() { options.timeout } else { CONNECT_TIMEOUT };
     let (client, connection, _) = hosts.connect(connect_timeout).await?;
     let connection = tokio::spawn(connection.map(drop));
     timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
@@ -65,15 +66,15 @@ pub(super) async fn migrate(
     Ok(())
 }
 
-/// Rejects a pooler behind which connections cannot be used as such.
+/// Rejects a pooler that shares server connections between clients.
 async fn check_pooler(client: &Client, hosts: &Hosts) -> Result<(), StoreError> {
     let (other, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
     tokio::spawn(connection.map(drop));
     pooler::check(client, &other).await
 }
 
-/// Applies the pending migrations. Returns the client if the database has the newest schema of this
-/// binary, whose indexes are to be built.
+/// Applies the pending migrations. Returns the client if the database has this binary's newest
+/// schema, so that its indexes can be built.
 async fn check_and_migrate(
     mut client: Client,
     options: &Options,
@@ -94,8 +95,8 @@ async fn check_and_migrate(
             }
             Err(MigrationError::Locked) => {
                 return Err(StoreError::Failed(
-                    "a table to migrate is in use by another session for a long time, perhaps by a \
-                     backup; try again when it has ended"
+                    "a table to migrate has been in use by another session for a long time, perhaps \
+                     by a backup; try again when it has ended"
                         .to_owned(),
                 ));
             }
@@ -124,7 +125,7 @@ impl From<tokio_postgres::Error> for MigrationError {
 }
 
 /// Applies the pending migrations in a transaction under an advisory lock, without their indexes
-/// unless the database is new. Returns the schema version before.
+/// unless the database is new. Returns the previous schema version.
 async fn try_migrate(
     client: &mut Client,
     options: &Options,
@@ -133,7 +134,8 @@ async fn try_migrate(
 ) -> Result<SchemaVersion, MigrationError> {
     let transaction = client.transaction().await?;
     transaction.batch_execute(LOCK_SCHEMA).await?;
-    // Done after taking the advisory lock, for which nodes that start together wait.
+    // Set after taking the advisory lock, for which nodes that start together may have to wait
+    // longer.
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
     let found = schema_version(&transaction).await?;

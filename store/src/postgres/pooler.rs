@@ -13,7 +13,7 @@ const MESSAGE: &str = "it is reached through a connection pooler that assigns a 
     each transaction, so prepared statements and LISTEN do not work; configure the pooler with \
     pool_mode = session, or connect to PostgreSQL directly";
 
-/// Rejects such a pooler. Nothing is changed in its server connections.
+/// Rejects such a pooler, without changing anything in its server connections.
 pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError> {
     let mut processes = [None, None];
     // In turn, because a pooler usually assigns the last server connection again, and twice in
@@ -28,7 +28,8 @@ pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError
     Ok(())
 }
 
-/// Returns the server's process id. Not by a prepared statement, which the pooler would mix up.
+/// Returns the server's process id. No prepared statement is used, because the pooler might send it
+/// to a different server connection.
 async fn server_process(client: &Client) -> Result<String, StoreError> {
     let messages = client.simple_query("select pg_backend_pid()").await?;
     let process = messages.iter().find_map(|message| match message {

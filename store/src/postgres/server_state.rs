@@ -1,4 +1,4 @@
-//! Servers that do not accept writes: standbys, recovering ones and those that are shutting down.
+//! Servers that do not accept writes: standbys, and servers that are recovering or shutting down.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use tokio_postgres::error::{DbError, Severity};
 
 use super::connect_error::io_error;
 
-/// A server that only reads, which is of no use: its data may be stale.
+/// Error message for a server that is not used because its data may be stale.
 pub(super) const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
 const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
 
-/// A commit of which it is not known whether it would survive a failover.
+/// Error message for a commit that may not survive a failover.
 pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
@@ -30,8 +30,8 @@ pub(super) fn describe(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// Returns whether the connections to this server are to be closed, because it no longer accepts
-/// writes: it is read-only, recovers, or shuts down.
+/// Returns whether the connections to this server must be closed, because it no longer accepts
+/// writes: it is read-only, recovering or shutting down.
 pub(super) fn ends_connections(error: &Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "25006" | "57P01" | "57P02" | "57P03"))
 }

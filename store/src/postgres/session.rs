@@ -17,7 +17,7 @@ use super::hosts::{Hosts, Primary, Receiver};
 use super::server_state::is_unreplicated_commit;
 use crate::StoreError;
 
-/// A connection of the pool.
+/// A pooled connection.
 pub(super) struct Session {
     client: ClientWrapper,
     pub(super) primary: Primary,
@@ -41,7 +41,7 @@ impl Deref for Session {
     }
 }
 
-/// Opens the connections of the pool.
+/// Opens the pool's connections.
 pub(super) struct Manager {
     pub(super) hosts: Hosts,
     pub(super) timeout: Duration,
@@ -67,7 +67,7 @@ impl managed::Manager for Manager {
             return Err(RecycleError::message("the connection is closed"));
         }
         if !self.hosts.is_current(session.primary) {
-            return Err(RecycleError::message("the server was left"));
+            return Err(RecycleError::message("the server was abandoned"));
         }
         Ok(())
     }
@@ -90,9 +90,9 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
     }
 }
 
-/// Returns the statements that limit the time of others on the server to a little less than the
-/// client's timeout, in case no cancel request reaches it. Options of the URL take precedence. A
-/// pooler would reject such settings as parameters of the connection.
+/// Returns the statements that set the server's timeouts to a little less than the client's, in
+/// case no cancel request reaches the server. Options in the URL take precedence. The timeouts are
+/// not connection parameters, because a pooler would reject those.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
 fn settings(options: &str, client_timeout: Duration) -> String {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timeouts_are_below_that_of_the_client_unless_the_url_sets_them() {
+    fn server_timeouts_are_below_the_clients_unless_the_url_sets_them() {
         let timeout = Duration::from_secs(1);
         assert_eq!(
             settings("", timeout),

@@ -1,4 +1,4 @@
-//! TLS of all connections to PostgreSQL: those of the pool, the listening one and cancel requests.
+//! TLS for all connections to PostgreSQL: pooled ones, the listening one and cancel requests.
 
 use std::error::Error;
 use std::path::Path;
@@ -12,7 +12,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::{TlsParameters, Verification};
 
-/// Returns the connector for these parameters; without them it is not used.
+/// Returns the TLS connector for these parameters. Without parameters, it is never used.
 pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustlsConnect, String> {
     let Some(TlsParameters { verification, roots, client }) = parameters else {
         let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());

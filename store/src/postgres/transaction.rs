@@ -10,15 +10,15 @@ use super::connections::Object;
 use super::listen::NodeId;
 use crate::engine::{Batch, OnMissingRows, Row, Rows, Statement, Value};
 
-/// The end of a transaction that the server reported.
+/// The end of a transaction, as reported by the server.
 pub(super) enum End {
-    /// It is durable. The rows of its statements.
+    /// It is durable, and its statements returned these rows.
     Committed(Vec<Rows>),
-    /// It was rolled back because of this error of a statement.
+    /// It was rolled back because a statement failed with this error.
     RolledBack(Error),
 }
 
-/// Runs a batch in a transaction of its own: begin, statements, notifications, commit.
+/// Runs a batch in a separate transaction: begin, statements, notifications, commit.
 pub(super) async fn write(
     client: &Object,
     batch: &Batch,
@@ -90,8 +90,8 @@ async fn write_in_two_steps(
     notified.and(committed).and(rows)
 }
 
-/// Prepares statements, each once for a connection. It waits for a response, which must not happen
-/// while a transaction is being sent.
+/// Prepares statements, once per connection. This waits for responses, so it must not happen while
+/// a transaction is being sent.
 async fn prepare(
     client: &Object,
     statements: &[&Statement],

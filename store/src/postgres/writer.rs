@@ -1,4 +1,5 @@
-//! Writes of this node: to the database, with notifications to other nodes, and to its own cache.
+//! Writes of this node: to the database, with notifications to other nodes, and invalidation of its
+//! own cache.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -49,8 +50,8 @@ impl Writer {
 
     /// Ends the bypass of the cache, and returns the outcome.
     pub(super) fn end(&self, batch: &Batch, outcome: Outcome) -> Outcome {
-        // After an error the outcome of the commit is unknown; it may even happen later. With a new
-        // node id its notification is processed like that of another node.
+        // After an error the outcome of the commit is unknown; the commit may even happen later.
+        // With a new node id, its notification is processed like that of another node.
         if outcome.is_err() {
             self.node_id.rotate();
         }
@@ -58,7 +59,7 @@ impl Writer {
         outcome
     }
 
-    /// Writes a batch in a transaction of its own.
+    /// Writes a batch in a separate transaction.
     pub(super) async fn write(&self, batch: &Batch) -> Outcome {
         self.metrics().commit_writes.observe(1);
         let write = async |client: &Object| transaction::write(client, batch, &self.node_id).await;
@@ -67,8 +68,8 @@ impl Writer {
     }
 
     /// Writes batches in one transaction, in this order, and returns the rows of each. Returns
-    /// `None` if they were rolled back because of one of them, which may also be one that waits for
-    /// a lock longer than `lock_timeout`.
+    /// `None` if they were rolled back because one of them failed, or waited for a lock longer than
+    /// `lock_timeout`.
     pub(super) async fn write_group(
         &self,
         batches: &[&Batch],
@@ -114,10 +115,10 @@ impl Writer {
     }
 }
 
-/// Returns whether an error is caused by the server's state, so every batch would fail with
-/// it: all temporary errors except conflicts and locks that are not available.
+/// Returns whether an error is caused by the server's state, so that every batch would fail with
+/// it: all temporary errors except conflicts and unavailable locks.
 fn is_caused_by_server(error: &Error) -> bool {
-    let is_of_batch =
+    let is_caused_by_batch =
         |code: &SqlState| code.code().starts_with("40") || *code == SqlState::LOCK_NOT_AVAILABLE;
-    error.code().is_none_or(|code| super::is_temporary(code) && !is_of_batch(code))
+    error.code().is_none_or(|code| super::is_temporary(code) && !is_caused_by_batch(code))
 }

@@ -1,8 +1,8 @@
-//! Deletion of apps that no user authorized.
+//! Deletion of apps that no user authorised.
 //!
 //! Anyone can register apps and request tokens for them, so both are deleted some time after the
-//! last use of the app, and earlier if there are too many apps. Apps that a user has authorized,
-//! and those of the operator and of the server itself, remain.
+//! app's last use, and earlier if there are too many apps. Apps that a user has authorised, and
+//! those of the operator and of the server itself, remain.
 
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
@@ -25,8 +25,8 @@ struct Candidate {
 from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
-    /// Returns the time of the last use before which apps are deleted: because of it, or of their
-    /// number.
+    /// Returns the cutoff: apps that were last used before it are deleted, because of their age or
+    /// their number.
     pub(super) async fn unused_apps_cutoff(
         &self,
         settings: &RetentionSettings,
@@ -43,12 +43,13 @@ impl Store {
             [max = i64::from(settings.max_unauthorized_apps)]
         );
         let by_age = before(now, settings.unused_apps);
-        // Apps of the same second stay, so the maximum may be exceeded a little.
+        // Apps that were last used in the same second stay, so the maximum may be exceeded a
+        // little.
         let by_number: Option<Timestamp> = self.read_one(newest_beyond).await?;
         Ok(by_number.map_or(by_age, |by_number| by_number.max(by_age)))
     }
 
-    /// Deletes apps that no user authorized and that were last used before the cutoff, with their
+    /// Deletes apps that no user authorised and that were last used before the cutoff, with their
     /// tokens. Returns the number of deleted rows by table.
     pub(super) async fn delete_unused_apps(
         &self,
@@ -95,8 +96,7 @@ impl Store {
 }
 
 /// Adds the deletion of the candidates up to the last one to a change, with their registrations in
-/// the audit trail. Apps that were authorized or issued a token since the candidates were read
-/// remain.
+/// the audit trail. Apps that were authorised or got a token since the candidates were read remain.
 fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate]) -> Change<'a> {
     let change = change.and(sql!(
         concat!(

@@ -1,9 +1,9 @@
 //! Deletion of tokens, grants and sessions beyond a maximum number, the least recently used first.
 //!
 //! An app can request any number of tokens, and a user can sign in any number of times. The limits
-//! bound the storage and the cost of lists: 100 valid tokens of a grant, 500 grants and 50 sessions
-//! of an account, and a configured number of tokens of an app itself. Each node checks the owners
-//! that got a row from it since the last time.
+//! bound the storage and the cost of lists: 100 valid tokens per grant, 500 grants and 50 sessions
+//! per account, and a configured number of app tokens per app. Each node checks the owners that got
+//! a row from it since its last check.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::secret::LookupKey;
@@ -18,10 +18,10 @@ use crate::last_use::last_use;
 use crate::new_rows::RowOwner;
 use crate::{Change, Store, StoreError};
 
-/// The tokens of an account and an app beyond the 100 last used of each grant.
+/// An account's tokens for an app, beyond the 100 most recently used of each grant.
 ///
-/// Of those that are no longer valid, 100 of all grants remain, because the grant of a revoked
-/// token may be deleted.
+/// Of the tokens that are no longer valid, 100 of all grants together remain, because the grant of
+/// a revoked token may be deleted.
 macro_rules! excess_tokens {
     () => {
         concat!(
@@ -39,7 +39,7 @@ macro_rules! excess_tokens {
     };
 }
 
-/// The sessions of an account beyond the 50 last used, in one batch.
+/// An account's sessions beyond the 50 most recently used, in one batch.
 macro_rules! excess_sessions {
     () => {
         "select lookup from sessions where account_id = $account \
@@ -69,7 +69,7 @@ from_row!(ExcessGrant, grant_columns { app_id, id });
 impl Store {
     /// Deletes the least recently used tokens, grants and sessions beyond the maximum numbers, of
     /// owners that got new ones from this node since the last call. An app has at most
-    /// `max_app_tokens` tokens without a user. Returns the number of deleted rows by table.
+    /// `max_app_tokens` app tokens. Returns the number of deleted rows by table.
     pub async fn delete_excess(
         &self,
         max_app_tokens: usize,
@@ -102,7 +102,7 @@ impl Store {
             }
             RowOwner::Access { account, app } => vec![
                 ("tokens", self.delete_excess_tokens(account, app, now).await?),
-                ("grants", self.end_excess_grants(account, now).await?),
+                ("grants", self.delete_excess_grants(account, now).await?),
             ],
             RowOwner::Account(account) => {
                 vec![("sessions", self.delete_excess_sessions(account, now).await?)]
@@ -155,7 +155,7 @@ impl Store {
                     None => Change::unaudited([]),
                     Some(first) => {
                         let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
-                        // Another node may have deleted them meanwhile.
+                        // Another node may have deleted them in the meantime.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first",
@@ -174,8 +174,12 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Ends the least recently used grants of an account that has too many.
-    async fn end_excess_grants(&self, account: i64, now: Timestamp) -> Result<usize, StoreError> {
+    /// Deletes the least recently used grants of an account that has too many.
+    async fn delete_excess_grants(
+        &self,
+        account: i64,
+        now: Timestamp,
+    ) -> Result<usize, StoreError> {
         let select = sql!(
             concat!(
                 "select ",
@@ -236,7 +240,7 @@ impl Store {
     }
 }
 
-/// Deletes a grant with its codes that are not redeemed, and revokes its tokens.
+/// Deletes a grant with its unredeemed codes, and revokes its tokens.
 fn delete_grant<'a>(
     events: &'a Events,
     account: i64,
@@ -268,7 +272,7 @@ fn delete_grant<'a>(
         .invalidating(Invalidation::Account(account))
 }
 
-/// Deletes the grants of an app that have no token and no pending code.
+/// Deletes an account's grants to an app that have no token and no pending code.
 fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     sql!(
         "delete from grants where account_id = $account and app_id = $app \

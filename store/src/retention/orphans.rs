@@ -1,9 +1,9 @@
 //! Deletion of rows whose account or app was deleted while they were being inserted.
 //!
-//! Every insert checks that its owner exists. On PostgreSQL a deletion may be committed between this
-//! check and the commit of the insert, and does not see the new row. So a deletion leaves the owner's
-//! id in `deleted_owners`, and a sweep deletes its rows once more when all transactions of that time
-//! have ended.
+//! Every insert checks that its owner exists. On PostgreSQL a deletion may be committed between
+//! this check and the commit of the insert, and does not see the new row. So a deletion records the
+//! owner's id in `deleted_owners`, and a sweep deletes its rows once more when all transactions of
+//! that time have ended.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,7 +17,8 @@ use crate::{Change, Store, StoreError};
 /// transaction.
 const WAIT: SignedDuration = SignedDuration::from_mins(10);
 
-/// Owners whose rows are deleted in one transaction. The statement contains it as a literal.
+/// Maximum number of owners whose rows are deleted in one transaction. The statement contains it as
+/// a literal.
 const BATCH: usize = 100;
 
 /// A deleted account or app.

@@ -1,4 +1,4 @@
-//! Deletion of timed rules that have ended. Reads ignore them already, so this only frees space.
+//! Deletion of timed rules that have ended. Reads already ignore them, so this only frees space.
 
 use belfry_core::rules::Document;
 use jiff::{SignedDuration, Timestamp};
@@ -9,30 +9,30 @@ use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
 use crate::{Change, SerializedDocument, Store, StoreError};
 
-/// Documents that are rewritten in one transaction. Each may have the maximum size of an account's
-/// rules.
+/// Maximum number of documents rewritten in one transaction. Each may have the maximum size of an
+/// account's rules.
 const BATCH: usize = 20;
 
-/// Time for which the first ended rule of a document remains. A rewrite removes all that have
-/// ended, so a document is rewritten at most once in this time, whenever its rules end.
+/// Time for which the first ended rule of a document remains. A rewrite removes all ended rules, so
+/// a document is rewritten at most once in this time.
 const DELAY: SignedDuration = SignedDuration::from_hours(24);
 
-/// Transactions per sweep. The remaining documents are left to the next sweep.
+/// Maximum number of transactions per sweep. Further documents are left to the next sweep.
 const MAX_BATCHES: usize = 1000;
 
-/// A document with a rule that has ended long ago.
+/// A document with a rule that ended more than [`DELAY`] ago.
 struct DueDocument {
     account: i64,
     scope: String,
     version: i64,
-    /// The document without the rules that have ended; `None` if the stored text is not readable.
+    /// The document without the rules that have ended; `None` if the stored text is unreadable.
     document: Option<SerializedDocument>,
 }
 
 impl Store {
-    /// Removes the rules that ended before a time from documents with one that ended a day earlier.
-    /// Returns the number of changed documents. A document that another writer changes at the
-    /// same time is left to the next sweep.
+    /// Removes the rules that ended before a time, from documents with a rule that ended a day
+    /// earlier. Returns the number of changed documents. A document that another writer changes at
+    /// the same time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,
@@ -40,7 +40,7 @@ impl Store {
         let mut changed = 0;
         for _ in 0..MAX_BATCHES {
             let mut due = self.due_documents(before).await?;
-            // The order of other writers, so that they do not deadlock.
+            // In the same order as other writers, to avoid deadlocks.
             due.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
             let count = due.len();
             let mut batch = Batch::default();
@@ -90,8 +90,8 @@ impl DueDocument {
         Ok(Self { account, scope, version, document })
     }
 
-    /// Saves the document, if it still has its version. One that is not readable stays unchanged,
-    /// but is no longer due, so that it does not block others.
+    /// Returns the statement that saves the document if it still has its version. An unreadable
+    /// document stays unchanged, but is no longer due, so that it does not block others.
     fn into_statement(self) -> Option<Statement> {
         let Self { account, scope, version, document } = self;
         match document {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{StoredRulesets, Versioned};
+use super::{StoredRulesets, VersionedDocument};
 use crate::engine::{FromRow, Statement, Value};
 use crate::epochs::ReadEpoch;
 use crate::{Store, StoreError};
@@ -21,7 +21,7 @@ pub struct RulesetsSnapshot {
 /// Number of names or ids in one statement: the parameters of `in_list`.
 const CHUNK: usize = 50;
 
-/// `in` with a list of all parameters.
+/// A statement with `in` and a list of all parameters.
 macro_rules! in_list {
     ($before:literal, $after:literal) => {
         concat!(
@@ -98,10 +98,10 @@ impl Store {
                 ),
                 pad(&missing).into(),
             );
-            let mut documents: HashMap<i64, Vec<Versioned>> = HashMap::new();
+            let mut documents: HashMap<i64, Vec<VersionedDocument>> = HashMap::new();
             for mut row in self.engine.read(select).await? {
                 let account = row.take()?;
-                documents.entry(account).or_default().push(Versioned::from_row(row)?);
+                documents.entry(account).or_default().push(VersionedDocument::from_row(row)?);
             }
             for &(account, epoch) in chunk {
                 // An account listed twice already has its documents.

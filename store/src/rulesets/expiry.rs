@@ -1,9 +1,9 @@
-//! Rulesets when a timed rule has ended.
+//! Removes ended timed rules from rulesets in memory.
 
 use belfry_core::rules::RuleExpiry;
 use jiff::Timestamp;
 
-use super::{StoredRulesets, Versioned};
+use super::{StoredRulesets, VersionedDocument};
 use crate::Store;
 
 impl StoredRulesets {
@@ -23,7 +23,7 @@ impl StoredRulesets {
             return self;
         }
         let mut all = self.all().to_vec();
-        for Versioned { document, bytes, .. } in &mut all {
+        for VersionedDocument { document, bytes, .. } in &mut all {
             if document.remove_expired(now) {
                 *bytes = document.to_text().len();
             }
@@ -33,14 +33,14 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Returns the cached rulesets of an account. When a rule has ended, the entry is replaced by
-    /// one without it, so that the end takes effect on every node without a read of the database.
+    /// Returns an account's cached rulesets. When a rule has ended, the entry is replaced by one
+    /// without it, so the rule ends on every node without a database read.
     pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
         let cached = self.cache.rules.get(&account)?;
         if !cached.has_expired(now) {
             return Some(cached);
         }
-        // The entry may have changed since, so it is read again after the epoch.
+        // The entry may have changed in the meantime, so it is read again after the epoch.
         let epoch = self.cache.rules.epoch(&account);
         let current = self.cache.rules.get(&account)?.without_expired(now);
         self.cache.rules.insert(account, current.clone(), epoch);

@@ -4,17 +4,17 @@ use belfry_core::rules::{Document, RuleExpiry, RuleScope};
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::{RulesetsForUpdate, StoredRulesets, Versioned};
+use super::{RulesetsForUpdate, StoredRulesets, VersionedDocument};
 use crate::engine::{Batch, Grouping, OnMissingRows, Statement, sql};
 use crate::invalidation::Invalidation;
 use crate::{Change, Store, StoreError};
 
-/// The outcome of saving a document.
+/// The outcome of saving documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SaveOutcome {
-    /// The document is durable.
+    /// The documents are durable.
     Saved,
-    /// Another writer changed the document since it was read; nothing was written.
+    /// Another writer changed a document since it was read; nothing was written.
     Conflict,
     /// The account does not exist or is disabled; nothing was written.
     NoAccount,
@@ -56,13 +56,13 @@ impl SerializedDocument {
 }
 
 impl StoredRulesets {
-    /// Returns these rulesets with documents replaced, each with its new version.
+    /// Returns a copy with changed documents, each with its new version.
     fn with(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
         let mut documents = self.all().to_vec();
         for (SerializedDocument { document, text }, version) in changed {
             documents.retain(|other| other.document.scope() != document.scope());
             if !text.is_empty() {
-                documents.push(Versioned { document, version, bytes: text.len() });
+                documents.push(VersionedDocument { document, version, bytes: text.len() });
             }
         }
         Self::new(documents)
@@ -122,7 +122,7 @@ impl Store {
         Ok(SaveOutcome::Saved)
     }
 
-    /// Returns why a document was not saved.
+    /// Returns the outcome of a save that found no row to change.
     async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
         let select =
             sql!("select id from accounts where id = $account and disabled_at is null", [account]);
@@ -131,9 +131,9 @@ impl Store {
     }
 }
 
-/// Saves a document over this version of it, or as a new one; deletes it if it is empty. Returns no
-/// row if the stored document has a different version, or a new one has no enabled account. `None`
-/// if there is nothing to save.
+/// Returns the statement that replaces this version of a document, inserts a new document, or
+/// deletes an empty one; `None` if there is nothing to save. It returns no row if the stored
+/// document has a different version, or a new document has no enabled account.
 pub(crate) fn save_statement(
     account: i64,
     version: Option<i64>,

@@ -14,28 +14,28 @@ use crate::StoreError;
 /// # Errors
 /// If this process may not search its directory.
 pub(crate) fn exists(path: &Path) -> Result<bool, StoreError> {
-    path.try_exists().map_err(|error| inaccessible(path, path, &error))
+    path.try_exists().map_err(|error| access_error(path, path, &error))
 }
 
 pub(super) fn open_error(path: &Path, reason: &dyn Display) -> StoreError {
     StoreError::Open { database: path.display().to_string(), reason: reason.to_string() }
 }
 
-/// Returns the error of a database that cannot be opened because of a file or directory.
-pub(super) fn inaccessible(database: &Path, file: &Path, error: &io::Error) -> StoreError {
+/// Returns the error for a database that cannot be opened because of a file or directory.
+pub(super) fn access_error(database: &Path, file: &Path, error: &io::Error) -> StoreError {
     let (database, reason) = (database.display().to_string(), describe_file_error(file, error));
     StoreError::Inaccessible { database, reason }
 }
 
-/// Returns the error of a database that SQLite cannot open.
-pub(super) fn open_failed(path: &Path, error: &rusqlite::Error) -> StoreError {
+/// Returns the error for a database that SQLite cannot open.
+pub(super) fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> StoreError {
     match find_inaccessible(path, error) {
-        Some((file, cause)) => inaccessible(path, &file, &cause),
+        Some((file, cause)) => access_error(path, &file, &cause),
         None => open_error(path, &describe(path, error)),
     }
 }
 
-/// Returns the text of an error of a database, with advice for the operator.
+/// Describes a database error, with advice for the operator.
 pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
     if let Some((file, cause)) = find_inaccessible(database, error) {
         return describe_file_error(&file, &cause);
@@ -51,8 +51,8 @@ pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
     format!("{error}; {advice}")
 }
 
-/// Returns the file or directory of a database that this process may not read or write, if SQLite
-/// failed for that reason. SQLite itself does not say why.
+/// Returns the database file or directory that this process may not read or write, if SQLite failed
+/// for that reason. SQLite's error does not say so.
 fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBuf, io::Error)> {
     let code = error.sqlite_error_code()?;
     if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {

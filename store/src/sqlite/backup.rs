@@ -1,10 +1,10 @@
-//! The connection of a restore.
+//! Opens the database for a restore.
 
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::access::{inaccessible, open_error, open_failed};
+use super::access::{access_error, open_error, sqlite_open_error};
 use super::open::{create_private_directory, open_writer};
 use super::wal;
 use crate::StoreError;
@@ -13,14 +13,14 @@ use crate::StoreError;
 /// would be read again for each row.
 const RESTORE_CACHE_KIB: i64 = 32 * 1024;
 
-/// Opens a database, creates the file and its directory if missing, to fill it in one transaction.
+/// Opens a database to fill it in one transaction. Creates the file and its directory if missing.
 ///
-/// With a rollback journal, not a WAL: new pages are written once, because there is nothing to roll
-/// them back to but the end of the file. `serve` changes it back.
+/// It has a rollback journal instead of a WAL, so new pages are written only once: to roll them
+/// back, SQLite truncates the file. `serve` changes it back to a WAL.
 pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
     if let Some(directory) = path.parent() {
         create_private_directory(directory)
-            .map_err(|error| inaccessible(path, directory, &error))?;
+            .map_err(|error| access_error(path, directory, &error))?;
     }
     wal::check(path).map_err(|reason| open_error(path, &reason))?;
     let open = || -> rusqlite::Result<Connection> {
@@ -29,5 +29,5 @@ pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
         connection.pragma_update(None, "cache_size", -RESTORE_CACHE_KIB)?;
         Ok(connection)
     };
-    open().map_err(|error| open_failed(path, &error))
+    open().map_err(|error| sqlite_open_error(path, &error))
 }

@@ -9,12 +9,12 @@ use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-use super::access::{open_error, open_failed, with_ending};
+use super::access::{open_error, sqlite_open_error, with_ending};
 use super::wal::{self, Wal};
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{Options, StoreError};
 
-/// Creates the data directory with mode 0700: it holds e-mail addresses and password hashes.
+/// Creates the data directory with mode 0700: it contains e-mail addresses and password hashes.
 pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
@@ -60,7 +60,7 @@ fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// A database that is open for reading.
-pub(crate) struct Existing {
+pub(crate) struct ExistingDatabase {
     pub(crate) connection: Connection,
     pub(crate) version: SchemaVersion,
     /// The state of the files when they were opened, if they are read without locks.
@@ -81,17 +81,18 @@ impl FileState {
 }
 
 /// Opens an existing file for reading, and reads its schema version.
-pub(crate) fn open_existing(path: &Path) -> Result<Existing, StoreError> {
+pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError> {
     wal::check(path).map_err(|reason| open_error(path, &reason))?;
-    let failed = |error: rusqlite::Error| open_failed(path, &error);
+    let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
     let connection = open_reader(path).map_err(failed)?;
     let error = match schema_version(&connection) {
-        Ok(version) => return Ok(Existing { connection, version, unlocked: None }),
+        Ok(version) => return Ok(ExistingDatabase { connection, version, unlocked: None }),
         Err(error) => error,
     };
     // Without write access to the directory, or on a read-only file system, SQLite cannot create
-    // the file -shm, by which processes share the WAL. While there is none, no process has the
-    // database open, and it can be read without. The journal of a killed restore is needed.
+    // the file -shm, with which processes share the WAL. If it does not exist, no process has the
+    // database open, which can then be read without it. The journal of a killed restore is not
+    // ignored.
     let is_read_only =
         matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
     if !is_read_only || ["-shm", "-journal"].iter().any(|ending| with_ending(path, ending).exists())
@@ -103,7 +104,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<Existing, StoreError> {
         if Wal::new(path).bytes() == 0 { wal::open_ignoring_wal } else { wal::open_unshared };
     let connection = open(path).map_err(failed)?;
     let version = schema_version(&connection).map_err(failed)?;
-    Ok(Existing { connection, version, unlocked })
+    Ok(ExistingDatabase { connection, version, unlocked })
 }
 
 /// Returns the schema version of a database, which may have none.
@@ -119,15 +120,15 @@ pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<Schema
     Ok(newest.optional()?.unwrap_or(SchemaVersion::NONE))
 }
 
-/// Applies the pending migrations in one transaction. The transaction is also the lock: a second
-/// process that starts at the same time waits and then finds nothing to do.
+/// Applies the pending migrations in one transaction. The transaction also serves as a lock: a
+/// second process that starts at the same time waits and then finds nothing to do.
 pub(super) fn migrate(
     connection: &mut Connection,
     path: &Path,
     options: &Options,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| open_failed(path, &error);
+    let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(failed)?;

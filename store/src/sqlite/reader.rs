@@ -16,7 +16,7 @@ pub(super) struct Job {
     pub(super) reply: oneshot::Sender<Result<Rows, StoreError>>,
 }
 
-/// The queue of the threads, and the threads.
+/// The queue for the reader threads, and the threads.
 type Readers = (mpsc::Sender<Job>, Vec<JoinHandle<()>>);
 
 /// Returns the number of reader threads.

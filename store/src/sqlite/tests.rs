@@ -10,7 +10,7 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let mut sqlite =
         Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
-    // The thread ends when its queue is closed. Nobody receives from the other one.
+    // The thread ends when its queue is closed. Nobody receives from the new queue.
     sqlite.queues.as_mut().unwrap().writes = Some(mpsc::channel().0);
     sqlite.writer.take().unwrap().join().unwrap();
     let engine = CheckedEngine::new(Box::new(sqlite));

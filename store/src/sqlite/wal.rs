@@ -3,8 +3,8 @@
 //! SQLite replays the log of a killed process over any file with the right name, even over a backup
 //! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
 //! that empties the log makes the next writer choose new salts, and the first transaction after
-//! that stores the salt in the header of the database (`user_version`), together with that of the
-//! generation before (`application_id`). A log belongs to a file that has one of the two.
+//! that stores the salt in the header of the database (`user_version`), together with the previous
+//! generation's salt (`application_id`). A log belongs to a file that has one of the two.
 
 use std::fs::File;
 use std::io;
@@ -35,7 +35,7 @@ pub(super) struct Wal {
     marked: Option<u32>,
 }
 
-/// The mark of a generation: its salt, and the salt of the generation before.
+/// The mark of a generation: its salt, and the previous generation's salt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     previous: u32,
@@ -123,13 +123,13 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
             return Ok(());
         };
-        // A file that cannot be read alone was being copied into when the disk became full or the
-        // process was killed. Only its log completes it.
+        // A file that cannot be read without its log is incomplete, because the disk became full or
+        // the process was killed while the log was copied into it. Only the log completes it.
         let Some(file) = file_generation(database) else { return Ok(()) };
         if [mark.current, mark.previous].contains(&file) {
             return Ok(());
         }
-        // Read again: another process may have written in between.
+        // Read again, because another process may have written in between.
         if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
             let name = wal.path.display();
             return Err(format!(
@@ -159,8 +159,8 @@ pub(crate) fn open_ignoring_wal(database: &Path) -> rusqlite::Result<Connection>
     open_with_parameter(database, "immutable=1")
 }
 
-/// Opens a database file for reading with its log, which no other process may have open: this one
-/// has the index of the log in its own memory, and takes no locks.
+/// Opens a database file for reading with its log, which no other process may have open: this
+/// process has the log's index in its own memory, and takes no locks.
 pub(super) fn open_unshared(database: &Path) -> rusqlite::Result<Connection> {
     let connection = open_with_parameter(database, "vfs=unix-none")?;
     connection.pragma_update(None, "locking_mode", "exclusive")?;

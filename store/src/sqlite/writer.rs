@@ -31,7 +31,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Interval of [`maintain`].
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Pages that are returned to the file system in one transaction: 4 MiB.
+/// Number of pages that are returned to the file system in one transaction: 4 MiB.
 const VACUUM_PAGES: i64 = 1024;
 
 /// Runs until the queue is closed and empty.
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_batch_is_rolled_back_without_the_others_of_its_group() {
+    fn a_failed_batch_is_rolled_back_without_the_rest_of_its_group() {
         let connection = open_numbers();
         let broken = || sql!("insert into nowhere values (1)");
         let outcomes = commit_all(
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_keeps_its_text() {
+    fn an_error_contains_the_message_of_sqlite() {
         let error = rusqlite::Error::InvalidParameterName("$9".to_owned());
         let copy = super::super::store_error(&open_numbers(), &error).to_string();
         assert!(copy.contains(&error.to_string()));

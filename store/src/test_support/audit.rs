@@ -1,17 +1,17 @@
-//! Audit events of changes that a test makes itself.
+//! Audit events of changes that tests make.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use jiff::Timestamp;
 
 use crate::AuditFilter;
 
-/// Returns the event of a change that the test is not about. It is later than all others, so that
-/// sweeps do not delete it.
+/// Returns events for a change in a test that does not check them. They are later than all others,
+/// so that sweeps do not delete them.
 pub fn any_events() -> Events {
     AuditEntry::from_server(far_future(), AuditKind::AccountNote).into()
 }
 
-/// Returns all events except [`any_events`].
+/// Returns a filter for all events except [`any_events`].
 pub fn recorded_events() -> AuditFilter<'static> {
     AuditFilter { before: Some(far_future()), ..AuditFilter::default() }
 }

@@ -1,4 +1,4 @@
-//! An engine whose statements a test observes.
+//! An engine whose statements are observed by a test.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ pub(super) trait Observer: Send + Sync + 'static {
     fn write(&self, statements: &[Statement], rows: &[Rows]);
 }
 
-struct Observed<O> {
+struct ObservedEngine<O> {
     engine: Box<dyn Engine>,
     observer: O,
 }
 
-impl<O: Observer> Engine for Observed<O> {
+impl<O: Observer> Engine for ObservedEngine<O> {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let read = self.engine.read(statement.clone());
         read.inspect(move |outcome| {
@@ -75,16 +75,16 @@ impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
 }
 
 impl Store {
-    /// Creates a store, of which there are no clones yet, whose further statements are observed.
-    pub(super) fn observed(self, observer: impl Observer) -> Self {
+    /// Observes the further statements of a store, which must not have been cloned yet.
+    pub(super) fn observe(self, observer: impl Observer) -> Self {
         let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
-        let engine = CheckedEngine::new(Box::new(Observed { engine, observer }));
+        let engine = CheckedEngine::new(Box::new(ObservedEngine { engine, observer }));
         Self { engine: Arc::new(engine), ..self }
     }
 
-    /// Calls a function with the text of each further read before its rows are used, so that a test
-    /// can pause reads.
+    /// Calls a function with the SQL text of each further read before its rows are used, so that a
+    /// test can pause reads.
     pub fn with_read_hook(self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        self.observed(ReadHook(hook))
+        self.observe(ReadHook(hook))
     }
 }

@@ -5,7 +5,7 @@ use test_engines::{EngineError, PgBouncer};
 
 use super::TestDatabase;
 
-/// A database behind a PgBouncer, and the direct way to it.
+/// A database that can be reached through PgBouncer and directly.
 pub struct PooledDatabase {
     /// The database without PgBouncer.
     pub direct: TestDatabase,
@@ -15,7 +15,7 @@ pub struct PooledDatabase {
 }
 
 impl PooledDatabase {
-    /// Starts a PgBouncer with this pool mode. `None` where it is not installed.
+    /// Starts a PgBouncer with this pool mode. `None` if it is not installed.
     pub async fn start(pool_mode: &str) -> Option<Self> {
         let direct = TestDatabase::postgres().await?;
         let mut url = url::Url::parse(direct.url().unwrap()).unwrap();

@@ -25,8 +25,8 @@ pub struct Faults {
     pub drops_notifications: AtomicBool,
     /// The number of dropped notifications.
     pub dropped: AtomicUsize,
-    /// Requests that contain this text are delayed until their client has disconnected and this
-    /// text has become empty.
+    /// Requests that contain this string are delayed until their client has disconnected and this
+    /// string has become empty.
     pub delayed: watch::Sender<&'static str>,
 }
 
@@ -91,7 +91,7 @@ async fn forward_responses(
         if message[0] == b'A' && faults.drops_notifications.load(Ordering::SeqCst) {
             faults.dropped.fetch_add(1, Ordering::SeqCst);
         } else {
-            // Reads on after the client has disconnected, because the server would otherwise abort
+            // Continues after the client has disconnected, because the server would otherwise abort
             // its transaction.
             let _ = to.write_all(&message).await;
         }

@@ -1,5 +1,5 @@
-//! Records the statements of a store, and runs recorded ones. A test runs those of the previous
-//! release on the schema of this one.
+//! Records a store's statements, and runs recorded ones. A test runs the previous release's
+//! statements on the schema of this one.
 
 use std::fs::File;
 use std::io::Write;
@@ -38,12 +38,12 @@ struct Recorder(Mutex<File>);
 
 impl Observer for Recorder {
     fn read(&self, statement: &Statement, rows: &Rows) {
-        self.record(&RecordedBatch::Read(recorded(statement, rows)));
+        self.record(&RecordedBatch::Read(record_statement(statement, rows)));
     }
 
     fn write(&self, statements: &[Statement], rows: &[Rows]) {
         let statements =
-            statements.iter().zip(rows).map(|(statement, rows)| recorded(statement, rows));
+            statements.iter().zip(rows).map(|(statement, rows)| record_statement(statement, rows));
         self.record(&RecordedBatch::Write(statements.collect()));
     }
 }
@@ -56,7 +56,7 @@ impl Recorder {
     }
 }
 
-fn recorded(statement: &Statement, rows: &Rows) -> RecordedStatement {
+fn record_statement(statement: &Statement, rows: &Rows) -> RecordedStatement {
     RecordedStatement {
         sql: statement.sql.to_owned(),
         values: statement.values.iter().map(to_json).collect(),
@@ -71,13 +71,13 @@ fn to_rows(rows: &Rows) -> Vec<Vec<Json>> {
 impl Store {
     /// Writes all further statements to a file, one batch in JSON on each line.
     pub fn recording_statements(self, file: File) -> Self {
-        self.observed(Recorder(Mutex::new(file)))
+        self.observe(Recorder(Mutex::new(file)))
     }
 
     /// Runs a recorded batch and returns it with the rows of this run.
     pub async fn run_recorded(&self, batch: &RecordedBatch) -> Result<RecordedBatch, StoreError> {
         let statement = |recorded: &RecordedStatement| Statement {
-            // The SQL of the program's statements is static.
+            // The SQL of statements is static.
             sql: Box::leak(recorded.sql.clone().into_boxed_str()),
             values: recorded.values.iter().map(from_json).collect(),
             counts_changes: recorded.rows.iter().any(Vec::is_empty),

@@ -23,7 +23,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Returns the certificate of the authority.
+    /// Returns the authority's certificate.
     pub fn pem(&self) -> String {
         self.0.as_ref().pem()
     }

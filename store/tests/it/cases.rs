@@ -1,4 +1,4 @@
-//! The cases of the conformance list by area, and their test data.
+//! The cases of the conformance list by area, and shared test data.
 
 pub(super) mod access;
 pub(super) mod account_import;
@@ -98,7 +98,7 @@ pub(super) fn grant() -> Grant {
     }
 }
 
-/// Returns a token of app 1, issued for an account or for the app itself.
+/// Returns a token for app 1: an account's token, or an app token.
 pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
     NewToken {
         secret: hashed(secret),
@@ -112,7 +112,7 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
 }
 
 /// Adds app 1 and account 7, named alice.
-pub(super) async fn with_alice(store: &Store) {
+pub(super) async fn add_alice_and_app(store: &Store) {
     add_app(store, &app(1, "client")).await;
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
 }
@@ -148,8 +148,8 @@ pub(super) async fn ensure_account(store: &Store, id: i64) {
     let _ = store.add_account(&any_events(), &account(id, &format!("person_{id}"))).await;
 }
 
-/// Returns a session of an account; adds the account and the session if they are missing.
-pub(super) async fn session_of(store: &Store, id: i64) -> HashedSecret {
+/// Returns a session for an account; adds the account and the session if they are missing.
+pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
     let secret = hashed(&format!("session of {id}"));
     ensure_account(store, id).await;
     if store.session(secret, at(1)).await.unwrap().is_none() {
@@ -169,7 +169,7 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 
 /// Issues a code in a session of the grant's account.
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
-    let session = session_of(store, grant.account_id).await.lookup;
+    let session = ensure_session(store, grant.account_id).await.lookup;
     let consent = Consent { session, at: at(1), is_implied: false };
     let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);

@@ -1,16 +1,16 @@
-//! A session that was added while the password of its account was changed.
+//! A session that was added while its account's password was changed.
 
 use belfry_store::test_support::{TestDatabase, any_events, execute};
 use belfry_store::{CodeOutcome, Consent};
 
-use super::cases::{at, grant, hashed, session_of, with_alice};
+use super::cases::{add_alice_and_app, at, ensure_session, grant, hashed};
 
-async fn a_session_of_earlier_credentials_is_not_used(database: TestDatabase) {
+async fn a_session_with_an_older_credential_version_is_not_used(database: TestDatabase) {
     let store = database.open().await;
-    with_alice(&store).await;
-    let session = session_of(&store, 7).await;
+    add_alice_and_app(&store).await;
+    let session = ensure_session(&store, 7).await;
     assert!(store.session(session, at(1)).await.unwrap().is_some());
-    // The change has not ended the session, because its transaction did not see it.
+    // The password change has not ended the session, because its transaction did not see it.
     execute(&database, "update accounts set credential_version = credential_version + 1").await;
     assert_eq!(store.session(session, at(1)).await.unwrap(), None);
     let consent = Consent { session: session.lookup, at: at(1), is_implied: false };
@@ -19,12 +19,12 @@ async fn a_session_of_earlier_credentials_is_not_used(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_of_earlier_credentials_is_not_used_on_sqlite() {
-    a_session_of_earlier_credentials_is_not_used(TestDatabase::sqlite()).await;
+async fn a_session_with_an_older_credential_version_is_not_used_on_sqlite() {
+    a_session_with_an_older_credential_version_is_not_used(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_of_earlier_credentials_is_not_used_on_postgres() {
+async fn a_session_with_an_older_credential_version_is_not_used_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    a_session_of_earlier_credentials_is_not_used(database).await;
+    a_session_with_an_older_credential_version_is_not_used(database).await;
 }

@@ -1,4 +1,4 @@
-//! PostgreSQL databases with an encoding that cannot store every text.
+//! PostgreSQL databases with an encoding that cannot store all text.
 
 use belfry_store::Database;
 use belfry_store::Store;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use belfry_store::test_support::{TestDatabase, new_database, options};
 
 #[tokio::test]
-async fn a_database_with_a_different_encoding_is_rejected_with_advice() {
+async fn a_database_whose_encoding_cannot_store_all_text_is_rejected_with_advice() {
     let Some(TestDatabase { database: Database::Postgres(server), .. }) =
         TestDatabase::postgres().await
     else {

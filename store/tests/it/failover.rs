@@ -11,12 +11,12 @@ use test_engines::shared::engine_url;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::cases::{MANY, at, hashed, token, with_alice};
+use super::cases::{MANY, add_alice_and_app, at, hashed, token};
 use super::nodes::wait_until;
 
 const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
 
-/// Counts the sessions of Belfry.
+/// Counts Belfry's sessions.
 const SESSIONS: &str = "select count(*) from pg_stat_activity where application_name = 'belfry'";
 
 /// A primary and its synchronous standby.
@@ -114,7 +114,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     let Some(mut pair) = Pair::start() else { return };
     let timeout = Options::default().timeout;
     let nodes = [pair.open(timeout).await, pair.open(timeout).await, pair.open(timeout).await];
-    with_alice(&nodes[0]).await;
+    add_alice_and_app(&nodes[0]).await;
     nodes[0].add_token(&any_events(), &token("cached", Some(7))).await.unwrap();
     let is_revoked = async |node: &Store, name: &str| {
         let found = node.token(hashed(name)).await.unwrap();
@@ -174,7 +174,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     }
     pair.primary.wait_for(SESSIONS, "0").unwrap();
 
-    // Nor is it used when no other server runs: its data is old.
+    // It is not used even if no other server runs, because its data is old.
     pair.standby.kill().unwrap();
     wait_until("the state is reported", async || {
         matches!(late.ping().await, Err(StoreError::Unavailable(why)) if why.contains(READ_ONLY))
@@ -183,7 +183,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     assert!(late.token(hashed("late")).await.is_err());
 }
 
-/// After a cancel request PostgreSQL reports a commit as successful that only the primary has.
+/// After a cancel request, PostgreSQL reports success for a commit that only the primary has.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     let Some(mut pair) = Pair::start() else { return };
@@ -191,7 +191,7 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     pair.primary.set("client_min_messages", "error").unwrap();
     let store = pair.open(Duration::from_secs(1)).await;
     wait_until("the store is set up", async || store.ping().await.is_ok()).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("before", Some(7))).await.unwrap();
 
     pair.standby.pause().unwrap();
@@ -211,9 +211,9 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
     .await;
 }
 
-/// It may have been demoted, so another server has newer data.
+/// The server may have been demoted, so a different one may have newer data.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_becomes_read_only_is_left() {
+async fn a_server_that_becomes_read_only_is_abandoned() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
@@ -234,12 +234,12 @@ async fn a_server_that_becomes_read_only_is_left() {
     wait_until("the cache is enabled again", async || store.is_cache_enabled()).await;
 }
 
-/// As if packets to it were dropped.
+/// The host behaves as if packets to it were dropped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_that_does_not_respond_does_not_block_the_next() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = url::Url::parse(database.url().unwrap()).unwrap();
-    // Accepted by the operating system only.
+    // Connections are accepted by the operating system only.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let url = url.as_str().replace(&server, &format!("{silent},{server}"));

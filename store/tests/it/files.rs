@@ -7,7 +7,7 @@ use belfry_store::{Access, Options};
 use belfry_store::{Database, Store, StoreError, StoredRequest, UpdateOutcome};
 use jiff::Timestamp;
 
-use super::cases::{account, at, hashed, token, with_alice};
+use super::cases::{account, add_alice_and_app, at, hashed, token};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
@@ -64,7 +64,7 @@ async fn assert_pre_release_is_rejected(database: &Database) {
 }
 
 #[tokio::test]
-async fn a_sqlite_database_of_a_pre_release_is_rejected() {
+async fn a_pre_release_sqlite_database_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let database = Database::Sqlite(folder.path().join("belfry.db"));
     connect(&database).execute_batch(PRE_RELEASE).unwrap();
@@ -72,7 +72,7 @@ async fn a_sqlite_database_of_a_pre_release_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_postgres_database_of_a_pre_release_is_rejected() {
+async fn a_pre_release_postgres_database_is_rejected() {
     let Some(database) = TestDatabase::postgres().await else { return };
     super::nodes::connect(&database).await.batch_execute(PRE_RELEASE).await.unwrap();
     assert_pre_release_is_rejected(&database.database).await;
@@ -87,12 +87,12 @@ async fn data_is_read_back_after_reopening_the_database() {
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
 
-/// An example is a command that runs alongside a server.
+/// For example, a command may run alongside a server.
 #[tokio::test]
 async fn writes_of_a_different_process_are_noticed() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
-    with_alice(&server).await;
+    add_alice_and_app(&server).await;
     server.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert!(server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok());
 
@@ -148,7 +148,7 @@ async fn the_database_and_its_directory_are_private() {
     use std::os::unix::fs::PermissionsExt;
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
@@ -160,7 +160,7 @@ async fn the_database_and_its_directory_are_private() {
 async fn every_failed_read_and_write_is_counted() {
     let database = TestDatabase::sqlite();
     let store = open(&database).await.unwrap();
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     assert_eq!(store.failures(), 0);
     connect(&database.database).execute_batch("drop table tokens").unwrap();
 
@@ -179,7 +179,7 @@ async fn the_wal_shrinks_after_a_long_read() {
     let wal = path.with_file_name("belfry.db-wal");
     let bytes = || wal.metadata().unwrap().len();
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let reader = rusqlite::Connection::open(path).unwrap();
     reader.execute_batch("begin").unwrap();
     let count = || reader.query_row("select count(*) from requests", [], |row| row.get(0));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::{PostgresProxy, TestDatabase, any_events, options};
+use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{
     Database, Options, RedeemError, RulesetsForUpdate, SaveOutcome, Store, StoreError,
 };
@@ -13,13 +13,13 @@ use test_engines::shared::engine_url;
 use tokio_postgres::Client;
 
 use super::cases::rulesets::with_rule;
-use super::cases::{account, at, grant, hashed, issue_code, token, with_alice};
-use super::nodes::{connect, connect_to, wait_until};
+use super::cases::{account, add_alice_and_app, at, grant, hashed, issue_code, token};
+use super::nodes::{connect, wait_until};
 
-/// Number of groups that a node writes at the same time.
+/// Maximum number of groups that a node writes at the same time.
 const CONCURRENT_GROUPS: i64 = 4;
 
-/// Sessions of this database that wait for a lock.
+/// Counts the sessions in this database that wait for a lock.
 const WAITING: &str = "select count(*) from pg_stat_activity \
                        where datname = current_database() and wait_event_type = 'Lock'";
 
@@ -31,7 +31,7 @@ async fn open(database: &TestDatabase) -> Store {
 
 type Write<'a, T> = BoxFuture<'a, T>;
 
-/// Returns a write of a test, with its outcome or its error as text.
+/// Boxes a write, with its outcome or error as a string.
 fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
 ) -> Write<'a, Result<String, String>> {
@@ -40,10 +40,10 @@ fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
         .boxed()
 }
 
-/// Queues these writes in this order while the node writes as many groups as it can at a time, so
-/// that they are the next group. Returns when they are queued; they continue when the transaction
-/// of `blocker` ends. (`monitor` is a separate client, because a transaction sees the activity as
-/// of its first look.)
+/// Queues these writes in this order while the node is writing as many groups as it can, so that
+/// they form the next group. Returns when they are queued; they continue when the transaction of
+/// `blocker` ends. (`monitor` is a separate client, because a transaction sees the activity as of
+/// its first query.)
 async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut [Write<'_, T>]) {
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
@@ -75,11 +75,11 @@ async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn writes_that_wait_are_committed_together() {
+async fn waiting_writes_are_committed_together() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let read = read_for_update(&store, 7).await;
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
@@ -96,11 +96,11 @@ async fn writes_that_wait_are_committed_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_fails_does_not_fail_others_of_its_group() {
+async fn a_failed_write_does_not_affect_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
     let read = read_for_update(&store, 7).await;
@@ -124,7 +124,7 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
@@ -162,7 +162,7 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (client, other) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
     queue(&store, [&client, &other], &mut writes).await;
@@ -175,13 +175,13 @@ async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     assert_eq!(transactions(&client, "tokens").await, 1);
 }
 
-/// An example is a row that a person has locked in `psql`.
+/// For example, a person may have locked the row in `psql`.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_of_its_group() {
+async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let read = read_for_update(&store, 7).await;
     store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap();
     let read = read_for_update(&store, 7).await;
@@ -208,21 +208,23 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    // A server of its own, because the lock of notifications is one for all databases.
+    // A separate server, because the notification lock is shared by all databases.
     let postgres = Postgres::start().unwrap();
     let local = format!("{}?options=-c%20synchronous_commit%3Dlocal", postgres.url());
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
     let database = Database::Postgres(local.parse().unwrap());
     let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    let slow = connect_to(&postgres.url()).await;
-    let (blocker, monitor) = (connect_to(&local).await, connect_to(&local).await);
+    let slow = test_support::connect(&postgres.url()).await;
+    let (blocker, monitor) =
+        (test_support::connect(&local).await, test_support::connect(&local).await);
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
         .map(|read| write(store.save_ruleset(read, with_rule(read, "global", "one"))));
     queue(&store, [&blocker, &monitor], &mut writes).await;
-    // This commit waits for a standby that does not exist. The waiting depends on the checkpointer.
+    // This commit waits for a standby that does not exist, once the checkpointer has read the
+    // setting.
     let set_standby = |name: &str| {
         postgres.set("synchronous_standby_names", name).unwrap();
         postgres.execute("checkpoint").unwrap();
@@ -236,7 +238,7 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
 
     blocker.batch_execute("rollback").await.unwrap();
     wait_until("the group waits", async || count(WAITING).await > 0).await;
-    // Longer than a group waits for the lock of a row.
+    // Longer than a group waits for a row lock.
     tokio::time::sleep(Duration::from_secs(1)).await;
     set_standby("");
 
@@ -247,11 +249,11 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
 
 /// The connection is lost, so nobody knows whether the transaction was committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn all_writes_of_a_group_fail_with_its_connection() {
+async fn all_writes_of_a_group_fail_if_its_connection_is_lost() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let read = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
@@ -288,7 +290,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     let store = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
     let (blocker, other) = (connect(&database).await, connect(&database).await);
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]

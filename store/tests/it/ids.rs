@@ -18,8 +18,8 @@ const IDS: i64 = 65_536;
 /// Number of accounts that the command adds in one transaction.
 const BATCH: usize = 500;
 
-/// Adds 70,000 accounts at one time. All ids of its millisecond are taken by the first ones.
-async fn more_accounts_than_ids_of_a_millisecond_are_imported(database: TestDatabase) {
+/// Adds 70,000 accounts in the same millisecond. The first ones take all of its ids.
+async fn more_accounts_are_imported_than_a_millisecond_has_ids(database: TestDatabase) {
     let store = database.open().await;
     let first = NOW * 1000 * IDS;
     let taken = format!(
@@ -43,14 +43,14 @@ async fn more_accounts_than_ids_of_a_millisecond_are_imported(database: TestData
 }
 
 #[tokio::test]
-async fn more_accounts_than_ids_of_a_millisecond_are_imported_on_sqlite() {
-    more_accounts_than_ids_of_a_millisecond_are_imported(TestDatabase::sqlite()).await;
+async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_sqlite() {
+    more_accounts_are_imported_than_a_millisecond_has_ids(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn more_accounts_than_ids_of_a_millisecond_are_imported_on_postgres() {
+async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    more_accounts_than_ids_of_a_millisecond_are_imported(database).await;
+    more_accounts_are_imported_than_a_millisecond_has_ids(database).await;
 }
 
 /// No row is ever added, as if every id were taken.

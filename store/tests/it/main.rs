@@ -1,4 +1,5 @@
-//! The conformance list: cases that every database engine must pass.
+//! The conformance list: cases that every database engine must pass. The other modules test one
+//! engine, or what happens below the interface of the store.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -64,12 +65,12 @@ conformance! {
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
         rehashing_a_password_replaces_only_the_same_hash_and_preserves_sessions,
-        nothing_is_added_for_a_credential_that_was_changed_after_its_verification,
+        nothing_is_added_if_the_password_was_changed_after_its_verification,
     }
     account_import::{
         imported_accounts_are_read_back_with_their_rules,
-        an_import_changes_nothing_of_existing_accounts,
-        every_imported_account_has_its_event,
+        an_import_does_not_change_existing_accounts,
+        every_imported_account_has_an_audit_event,
         one_of_several_concurrent_imports_adds_an_account,
         an_import_with_text_that_cannot_be_stored_adds_nothing,
     }
@@ -81,11 +82,12 @@ conformance! {
     }
     account_security::{
         a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
+        a_new_password_records_the_apps_that_lose_access,
         one_of_several_concurrent_password_changes_succeeds,
         a_changed_email_address_is_unverified,
-        sessions_are_listed_with_their_browser_the_last_used_first,
+        sessions_are_listed_with_their_browser_most_recently_used_first,
         a_session_is_ended_only_by_its_account,
-        the_tokens_of_an_app_are_listed_the_last_used_first,
+        the_tokens_of_an_app_are_listed_most_recently_used_first,
         a_token_is_revoked_only_by_its_account,
         an_account_is_deleted_when_its_waiting_period_is_over,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
@@ -96,13 +98,13 @@ conformance! {
         a_client_id_can_only_be_used_once,
         apps_are_listed_in_pages,
         apps_are_listed_by_state_name_and_use,
-        a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time,
-        the_valid_tokens_of_an_app_are_counted,
+        a_rotation_replaces_the_secret_and_accepts_the_previous_one_for_some_time,
+        an_apps_valid_tokens_are_counted,
         a_disabled_app_is_reported_immediately_even_by_its_tokens,
     }
     tokens::{
         a_token_is_read_back_with_its_account,
-        a_token_of_an_app_has_no_account,
+        an_app_token_has_no_account,
         unknown_scopes_are_read_without_effect_and_counted,
         an_unknown_token_is_not_found,
         a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown,
@@ -117,9 +119,9 @@ conformance! {
     }
     access::{
         authorized_apps_are_those_with_valid_tokens,
-        an_authorized_app_lists_the_scopes_of_its_tokens_and_the_first_time,
+        an_authorized_app_has_the_scopes_and_the_first_time_of_its_valid_tokens,
         revoking_access_revokes_the_tokens_immediately_and_nothing_else,
-        revoking_access_deletes_codes_that_are_not_redeemed,
+        revoking_access_deletes_unredeemed_codes,
         revoking_access_that_does_not_exist_has_no_effect,
         no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token,
     }
@@ -127,7 +129,7 @@ conformance! {
         a_grant_begins_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
         a_grant_without_a_valid_token_is_inactive,
-        revoking_access_deletes_the_grants_of_the_app_only,
+        revoking_access_deletes_only_the_grants_of_the_app,
         grants_are_deleted_with_their_app,
         a_login_replaces_the_tokens_of_its_device,
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
@@ -172,10 +174,10 @@ conformance! {
     rule_writes::{
         several_documents_are_saved_together,
         a_conflict_in_one_of_several_documents_saves_none,
-        no_concurrent_change_of_several_documents_is_lost_or_partial,
-        a_change_of_all_documents_is_applied_again_after_a_conflict,
-        a_rejected_change_of_all_documents_is_undone,
-        changes_of_two_writers_are_all_made,
+        no_concurrent_change_to_several_documents_is_lost_or_partial,
+        a_change_to_all_documents_is_applied_again_after_a_conflict,
+        a_rejected_change_to_all_documents_is_undone,
+        all_changes_of_two_writers_are_saved,
         no_rules_are_saved_for_a_deleted_account,
         no_first_rule_is_saved_for_a_disabled_account,
     }
@@ -187,7 +189,7 @@ conformance! {
         a_second_first_write_is_a_conflict,
         a_write_to_one_scope_does_not_affect_other_scopes,
         a_deleted_document_is_not_found_and_its_version_is_not_reused,
-        no_concurrent_change_of_a_ruleset_is_lost,
+        no_concurrent_change_to_a_ruleset_is_lost,
         a_reader_never_sees_an_older_ruleset_than_the_last_write,
         rulesets_of_many_accounts_are_read_by_name,
         rulesets_of_many_accounts_include_the_last_write,
@@ -202,7 +204,7 @@ conformance! {
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_after_a_clock_jump,
         one_of_several_concurrent_sweeps_runs,
-        the_retention_is_a_setting,
+        the_retention_times_are_configurable,
     }
     timed_rules::{
         a_timed_rule_is_read_until_its_end,
@@ -215,22 +217,22 @@ conformance! {
     }
     last_use::{
         the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
-        issuing_a_token_without_a_user_is_a_use_of_the_app,
+        issuing_an_app_token_is_a_use_of_the_app,
         uses_recorded_during_a_flush_are_not_lost,
     }
     excess::{
-        the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum,
+        the_least_recently_used_app_tokens_are_deleted_beyond_a_maximum,
         tokens_issued_during_a_deletion_are_counted_by_the_next,
-        the_100_last_used_valid_tokens_of_a_grant_remain,
+        the_100_most_recently_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,
-        an_app_keeps_100_tokens_that_are_no_longer_valid,
-        a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum,
-        the_500_last_used_grants_of_an_account_remain,
-        the_50_last_used_sessions_of_an_account_remain,
+        at_most_100_tokens_that_are_no_longer_valid_remain,
+        a_grant_is_deleted_when_its_last_token_exceeds_the_maximum,
+        the_500_most_recently_used_grants_of_an_account_remain,
+        the_50_most_recently_used_sessions_of_an_account_remain,
     }
     deletion::{
         a_deleted_account_leaves_nothing_behind,
-        the_event_of_a_deletion_has_the_name,
+        the_deletion_event_contains_the_account_name,
         the_name_of_a_deleted_account_is_reserved_until_it_is_released,
         a_deleted_app_leaves_nothing_behind,
         nothing_is_added_for_a_deleted_account_or_app,
@@ -243,7 +245,7 @@ conformance! {
     }
     whole::{
         a_ping_succeeds,
-        text_of_any_script_and_quotes_are_read_back,
+        text_in_any_script_and_with_quotes_is_read_back,
         text_with_a_nul_is_not_found_and_not_stored,
         dropping_the_future_does_not_cancel_a_write,
     }

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belfry_core::oauth::account::Role;
-use belfry_store::test_support::{PostgresProxy, TestDatabase, any_events, options};
+use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 
 use super::cases::rulesets::{save, with_rule};
-use super::cases::{account, at, hashed, token, with_alice};
+use super::cases::{account, add_alice_and_app, at, hashed, token};
 
 /// Waits until a condition holds. The timeout is far above the promised second, because the machine
 /// may be busy.
@@ -20,7 +20,7 @@ pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() 
     }
 }
 
-async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
+async fn open_two_nodes() -> Option<(TestDatabase, Store, Store)> {
     let database = TestDatabase::postgres().await?;
     let (one, other) = tokio::join!(database.open(), database.open());
     wait_until("both caches are enabled", async || {
@@ -32,8 +32,8 @@ async fn two_nodes() -> Option<(TestDatabase, Store, Store)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked =
         async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
@@ -47,8 +47,8 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_app_token(&token("a", None)).await.unwrap();
     let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
     assert!(is_known(&one).await && is_known(&other).await, "and it is cached now");
@@ -65,8 +65,8 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn access_revoked_on_one_node_is_rejected_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("other account", Some(8))] {
         one.add_token(&any_events(), &token(secret, account)).await.unwrap();
@@ -88,8 +88,8 @@ async fn access_revoked_on_one_node_is_rejected_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     let accepts = async |secret| {
         let app = other.app_by_client_id("client").await.unwrap().unwrap();
         app.secrets.accepts(hashed(secret), at(1))
@@ -105,8 +105,8 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_written_on_one_node_are_read_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     assert!(other.rulesets(7, at(5)).await.unwrap().is_empty());
     assert!(save(&one, "global", Some("rule")).await);
     wait_until("the other node invalidated its cache", async || {
@@ -117,8 +117,8 @@ async fn rules_written_on_one_node_are_read_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_valid = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
     assert!(is_valid().await);
@@ -128,8 +128,8 @@ async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
-    let Some((_database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((_database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     for (id, name) in [(8, "root"), (9, "spare")] {
         let admin = Account { role: Role::Admin, ..account(id, name) };
         one.add_account(&any_events(), &admin).await.unwrap();
@@ -146,8 +146,8 @@ async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_account_of_an_application_service_request_is_cached() {
-    let Some((database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     let is_enabled = async || {
         let alice = other.token_account("alice").await.unwrap().unwrap();
         alice.disabled_at.is_none()
@@ -166,8 +166,8 @@ async fn the_account_of_an_application_service_request_is_cached() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
-    let Some((database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+    let Some((database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await);
@@ -193,11 +193,12 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     let short_timeout = Options { timeout: Duration::from_secs(3), ..options() };
     let one = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
     wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
-    with_alice(&one).await;
+    add_alice_and_app(&one).await;
     assert!(save(&one, "global", Some("first")).await);
 
     let read = one.rulesets_for_update(7, at(5)).await.unwrap();
-    // The whole transaction, because the server would end one that waits for its statements.
+    // The whole transaction is delayed, because the server would end one that waits for its
+    // statements.
     proxy.faults.delayed.send_replace("begin");
     let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
@@ -212,11 +213,11 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
 /// A pooler may respond to queries and drop notifications.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
-    let Some((database, one, _other)) = two_nodes().await else { return };
+    let Some((database, one, _other)) = open_two_nodes().await else { return };
     let proxy = PostgresProxy::start(&database, false).await;
     let third = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
     wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
-    with_alice(&one).await;
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await, "and it is cached now");
@@ -281,7 +282,7 @@ async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_conn
     assert_eq!(store.token(hashed("1")).await, Ok(None), "the connections work");
 }
 
-/// A server that became a standby, or an operator who stops all writes.
+/// The server may have become a standby, or an operator may have stopped all writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_only_postgres_is_not_ready() {
     let Some(database) = TestDatabase::postgres().await else { return };
@@ -310,20 +311,14 @@ async fn a_read_only_postgres_is_not_ready() {
 }
 
 pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
-    connect_to(database.url().unwrap()).await
+    test_support::connect(database.url().unwrap()).await
 }
 
-pub(super) async fn connect_to(url: &str) -> tokio_postgres::Client {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
-}
-
-/// Without notifications a node reads from the database, so it never returns stale data.
+/// Without notifications a node must read from the database, because it could return stale data.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_without_notifications_bypasses_its_cache() {
-    let Some((database, one, other)) = two_nodes().await else { return };
-    with_alice(&one).await;
+async fn a_node_disables_its_cache_while_its_listening_connection_is_terminated() {
+    let Some((database, one, other)) = open_two_nodes().await else { return };
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert!(other.token(hashed("t")).await.unwrap().is_some());
 
@@ -346,7 +341,7 @@ async fn concurrently_started_nodes_migrate_an_empty_database_once() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let (a, b, c, d) =
         tokio::join!(database.open(), database.open(), database.open(), database.open());
-    with_alice(&a).await;
+    add_alice_and_app(&a).await;
     for node in [b, c, d] {
         assert!(node.account(7).await.unwrap().is_some());
     }

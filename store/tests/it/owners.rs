@@ -9,13 +9,13 @@ use belfry_store::{
     UpdateOutcome,
 };
 
-use super::cases::{account, add_app, app, at, hashed, token, with_alice};
+use super::cases::{account, add_alice_and_app, add_app, app, at, hashed, token};
 use super::nodes::{connect, wait_until};
 
 const START: i64 = 1_800_000_000;
 const MINUTE: i64 = 60;
 
-/// Adds the first rule of alice.
+/// Adds alice's first rule.
 async fn add_rule(store: Store) {
     let limits = RuleLimits { rules: 1000, bytes: 1 << 20 };
     let writer = RuleWriter::new(store, limits);
@@ -32,7 +32,8 @@ fn request() -> StoredRequest {
     StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
 }
 
-/// The sweeps until the first one that deletes rows, and those until all orphans are deleted.
+/// The numbers of the sweeps until the first one that deletes rows, and of those until all orphans
+/// are deleted.
 const SETTLING: Range<i64> = 0..13;
 const LATER: Range<i64> = 13..20;
 
@@ -65,8 +66,8 @@ async fn count(database: &TestDatabase, table: &str) -> i64 {
     }
 }
 
-/// Runs a write while another session has inserted a row with the same key, for whose end the
-/// insert waits after it has found its owner. Meanwhile the owner is deleted.
+/// Runs an insert while another session has inserted a row with the same key, so that it waits for
+/// that session after it has found its owner. Meanwhile the owner is deleted.
 async fn insert_during_deletion(
     database: &TestDatabase,
     same_key: &str,
@@ -87,8 +88,8 @@ async fn insert_during_deletion(
     insert.await.unwrap();
 }
 
-/// Returns the row of a token with this name.
-fn token_row(name: &str) -> String {
+/// Returns the statement that inserts a token with this name.
+fn insert_token(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \
          values ('{}', '', 1, '', 0)",
@@ -106,13 +107,13 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         hashed("r").lookup.to_text()
     );
     for (table, same_key, owner) in [
-        ("tokens", token_row("t"), "app"),
+        ("tokens", insert_token("t"), "app"),
         ("rulesets", RULESET.to_owned(), "account"),
         ("requests", request_row, "app"),
     ] {
         let Some(database) = TestDatabase::postgres().await else { return };
         let store = database.open().await;
-        with_alice(&store).await;
+        add_alice_and_app(&store).await;
         let inserting = store.clone();
         let insert = async move {
             match table {
@@ -145,7 +146,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     }
 }
 
-/// A sweep deletes the app because nobody uses it, while it is issued a token.
+/// A sweep deletes the app because nobody uses it, while a token is issued to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_issued_during_the_deletion_of_an_unused_app_is_swept() {
     let Some(database) = TestDatabase::postgres().await else { return };
@@ -158,17 +159,17 @@ async fn a_token_issued_during_the_deletion_of_an_unused_app_is_swept() {
         sweep(&store, SETTLING).await;
         assert!(store.app(1).await.unwrap().is_none());
     };
-    insert_during_deletion(&database, &token_row("t"), insert, delete).await;
+    insert_during_deletion(&database, &insert_token("t"), insert, delete).await;
     assert_eq!(count(&database, "tokens").await, 1);
     assert_eq!(sweep(&store, LATER).await, 1);
     assert_eq!(count(&database, "tokens").await, 0);
 }
 
-/// Only rows of deleted owners are swept, and not before all transactions have ended that began
-/// before the deletion.
+/// Only rows of deleted owners are swept, and not before all transactions that began before the
+/// deletion have ended.
 async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     store
@@ -185,7 +186,7 @@ async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
     }
     store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     store.delete_app(&any_events(), 1).await.unwrap();
-    // As a concurrent transaction inserts them.
+    // Inserted as if by a concurrent transaction.
     let columns = "(lookup, digest, app_id, account_id, scopes, created_at)";
     for (lookup, app, account) in [("a", "1", "8"), ("b", "1", "null"), ("c", "2", "7")] {
         let values = format!("('{lookup}', '', {app}, {account}, '', 0)");

@@ -1,6 +1,6 @@
-//! Plans of statements that are executed often.
+//! Query plans of statements that are executed often.
 
-use super::cases::{at, hashed, token, with_alice};
+use super::cases::{add_alice_and_app, at, hashed, token};
 use super::nodes::connect;
 use belfry_store::Database;
 use belfry_store::test_support::{
@@ -10,16 +10,16 @@ use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
-/// The last statement of another session that begins like this.
+/// Selects the last statement of another session that matches a pattern.
 const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
                     and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
 
-/// As after an import or a restore.
+/// There are no statistics after an import or a restore.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_found_by_indexes_even_without_statistics() {
+async fn a_token_is_found_through_indexes_even_without_statistics() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let client = connect(&database).await;
     let fill = "insert into accounts (id, name, password, role, created_at) \
                 select number, 'user' || number, '', 'user', 0 from generate_series(100, 2000) number; \
@@ -40,13 +40,13 @@ async fn a_token_is_found_by_indexes_even_without_statistics() {
     assert!(!plan.contains("Seq Scan on accounts"), "{plan}");
 }
 
-/// PostgreSQL plans a prepared statement at least five times, then keeps a plan for all values if
-/// that is not more expensive. Planning the insert takes longer than executing it.
+/// PostgreSQL plans a prepared statement at least five times, then reuses one plan for all values
+/// if that is not more expensive. Planning the insert takes longer than executing it.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_are_inserted_without_planning_each_time() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let client = connect(&database).await;
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = store.recording_statements(recording.reopen().unwrap());
@@ -74,8 +74,8 @@ async fn tokens_are_inserted_without_planning_each_time() {
     }
 }
 
-/// Returns the cost of reading alice's access and of listing it: steps of SQLite's virtual machine,
-/// or rows that PostgreSQL reads.
+/// Returns the cost of reading which apps have access to alice's account: steps of SQLite's virtual
+/// machine, or rows that PostgreSQL reads.
 async fn cost_of_access(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = database.open().await.recording_statements(recording.reopen().unwrap());
@@ -121,13 +121,13 @@ async fn cost_of(database: &TestDatabase, select: &RecordedStatement) -> u64 {
     read.chain(removed).sum()
 }
 
-/// A grant has a hundred tokens at most, until the next sweep a few more. Ended ones are older.
+/// A grant has at most a hundred valid tokens, and a few more until the next sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_access_costs_the_same_with_many_tokens() {
     for database in [Some(TestDatabase::sqlite()), TestDatabase::postgres().await] {
         let Some(database) = database else { continue };
         let store = database.open().await;
-        with_alice(&store).await;
+        add_alice_and_app(&store).await;
         store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
         let one = cost_of_access(&database).await;
         let fill = "insert into tokens \

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use belfry_store::test_support::{PooledDatabase, any_events, options};
+use belfry_store::test_support::{self, PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
 use super::cases::rulesets::save;
-use super::cases::{at, hashed, token, with_alice};
-use super::nodes::{connect, connect_to, wait_until};
+use super::cases::{add_alice_and_app, at, hashed, token};
+use super::nodes::{connect, wait_until};
 
 async fn open(pooled: &PooledDatabase, options: &Options) -> Result<Store, StoreError> {
     Store::open(&Database::Postgres(pooled.url.parse().unwrap()), options, at(0)).await
@@ -22,7 +22,7 @@ async fn nodes_work_through_a_pooler_in_session_mode() {
         one.is_cache_enabled() && other.is_cache_enabled()
     })
     .await;
-    with_alice(&one).await;
+    add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!revoked().await, "and it is cached now");
@@ -35,7 +35,7 @@ async fn nodes_work_through_a_pooler_in_session_mode() {
     .await;
 }
 
-/// Cancel requests pass the pooler, and so do the timeouts on the server.
+/// Cancel requests pass through the pooler, and so do the server's timeouts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     let Some(pooled) = PooledDatabase::start("session").await else { return };
@@ -64,8 +64,8 @@ async fn a_pooler_without_sessions_is_rejected() {
         let StoreError::Open { reason, .. } = &error else { panic!("{error}") };
         assert!(reason.contains("pool_mode = session"), "{reason}");
 
-        // Another client of the pooler gets a server connection as it was.
-        let client = connect_to(&pooled.url).await;
+        // Another client of the pooler gets an unchanged server connection.
+        let client = test_support::connect(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
             let rows = client.simple_query(&format!("show {setting}")).await.unwrap();
             let value = rows.iter().find_map(|message| match message {

@@ -20,8 +20,8 @@ async fn open_as(
     opened.map_err(|error| error.to_string())
 }
 
-/// Asserts that all connections of Belfry are encrypted, and returns their number.
-async fn encrypted_connections(server: &TlsPostgres) -> i64 {
+/// Asserts that all of Belfry's connections are encrypted, and returns their number.
+async fn count_encrypted_connections(server: &TlsPostgres) -> i64 {
     let (client, connection) =
         tokio_postgres::connect(&server.postgres.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -38,7 +38,7 @@ async fn open(url: &str, options: &Options) -> Result<Store, StoreError> {
 }
 
 #[tokio::test]
-async fn the_certificate_of_postgres_is_verified() {
+async fn the_postgres_certificate_is_verified() {
     let Some(server) = TlsPostgres::start().await else { return };
     for (host, parameters, rejected) in [
         ("localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem", None),
@@ -102,7 +102,7 @@ async fn the_certificate_of_each_host_is_verified() {
     assert!(error.contains("use a host name of the certificate in the URL"), "{error}");
 }
 
-/// The connections of the pool and the one that receives notifications.
+/// The pooled connections, and the one that receives notifications.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_connections_to_postgres_are_encrypted() {
     let Some(server) = TlsPostgres::start().await else { return };
@@ -110,7 +110,7 @@ async fn all_connections_to_postgres_are_encrypted() {
     let store = open_as(&server, "belfry", "localhost", parameters).await.unwrap();
     wait_for_cache(&store, true).await;
     store.ping().await.unwrap();
-    assert!(encrypted_connections(&server).await >= 2);
+    assert!(count_encrypted_connections(&server).await >= 2);
 }
 
 async fn wait_for_cache(store: &Store, is_enabled: bool) {
@@ -121,9 +121,10 @@ async fn wait_for_cache(store: &Store, is_enabled: bool) {
     }
 }
 
-/// If it were read again and again after its end, the only thread of the runtime would not return.
+/// If the connection were polled again and again after its end, it would block the only thread of
+/// the runtime.
 #[test]
-fn a_closed_connection_of_the_listener_is_replaced() {
+fn a_closed_listening_connection_is_replaced() {
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -143,11 +144,11 @@ fn a_closed_connection_of_the_listener_is_replaced() {
     is_done.recv_timeout(Duration::from_mins(3)).unwrap();
 }
 
-/// A cancel request has a connection of its own.
+/// A cancel request has a separate connection.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_is_cancelled_over_tls() {
     let Some(server) = TlsPostgres::start().await else { return };
-    // Otherwise the server would cancel it earlier.
+    // Otherwise the server would cancel the statement earlier.
     let no_timeouts = "options=-c%20statement_timeout%3D0%20-c%20lock_timeout%3D0";
     let parameters = format!("sslmode=verify-full&sslrootcert=FILES/ca.pem&{no_timeouts}");
     let url = server.url("belfry", "localhost", &parameters);
@@ -169,7 +170,7 @@ async fn a_statement_is_cancelled_over_tls() {
 }
 
 #[tokio::test]
-async fn postgres_can_require_a_certificate_of_the_client() {
+async fn postgres_can_require_a_client_certificate() {
     let Some(server) = TlsPostgres::start().await else { return };
     let (certificate, key) = server.authority.issue("client");
     fs::write(server.files.path().join("client.pem"), certificate).unwrap();

@@ -1,10 +1,10 @@
 //! A release runs alongside its predecessor on one database, and can be rolled back to it.
 //!
-//! `statements/NNNN.jsonl` has the statements of the store at schema version NNNN, the one of the
+//! `statements/NNNN.jsonl` contains the store's statements at schema version NNNN, that of the
 //! previous release, with their parameters and results: cases of the conformance list, recorded on
-//! SQLite. They must give the same results on the newest schema, as those of this release must on
-//! the schema of the next one, which is invented. CONTRIBUTING.md says how to record them at a
-//! release.
+//! SQLite. They must return the same results on the newest schema, and the statements of this
+//! release must do so on the schema of an invented next release. CONTRIBUTING.md says how to record
+//! them at a release.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,7 +21,7 @@ use belfry_store::test_support::{
     options,
 };
 
-/// The tables that recorded cases write to.
+/// The tables to which recorded cases write.
 const TABLES: [&str; 12] = [
     "accounts",
     "apps",
@@ -49,24 +49,24 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statements")
 }
 
-/// Returns the schema version of the previous release; that of this one before the first release.
-fn previous() -> i64 {
+/// Returns the schema version of the previous release, or of this one before the first release.
+fn previous_version() -> i64 {
     let files = fs::read_dir(folder()).into_iter().flatten();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let versions: Vec<i64> = names.map(|name| name[..4].parse().unwrap()).collect();
     assert!(versions.len() <= 1, "more than one release: {versions:?}");
-    versions.first().copied().unwrap_or_else(newest)
+    versions.first().copied().unwrap_or_else(newest_version)
 }
 
 /// Returns the newest schema version of this release.
-fn newest() -> i64 {
+fn newest_version() -> i64 {
     Migrations::default().0.last().unwrap().number
 }
 
 /// Returns the recorded statements of the previous release; none before the first release.
 fn previous_cases() -> Vec<RecordedCase> {
-    let text =
-        fs::read_to_string(folder().join(format!("{:04}.jsonl", previous()))).unwrap_or_default();
+    let text = fs::read_to_string(folder().join(format!("{:04}.jsonl", previous_version())))
+        .unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -81,8 +81,8 @@ async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> 
     RecordedCase { case: name.to_owned(), batches }
 }
 
-/// Returns the statements of some cases of this release.
-async fn own_cases() -> Vec<RecordedCase> {
+/// Records some cases of this release.
+async fn record_cases() -> Vec<RecordedCase> {
     macro_rules! record {
         ($($area:ident::$case:ident),* $(,)?) => {
             vec![$(record(stringify!($case), $area::$case).await),*]
@@ -94,7 +94,7 @@ async fn own_cases() -> Vec<RecordedCase> {
         audit::an_event_is_stored_with_every_change,
         deletion::a_deleted_account_leaves_nothing_behind,
         deletion::a_deleted_app_leaves_nothing_behind,
-        account_security::sessions_are_listed_with_their_browser_the_last_used_first,
+        account_security::sessions_are_listed_with_their_browser_most_recently_used_first,
         retention::expired_requests_codes_and_sessions_are_deleted_within_minutes,
         timed_rules::a_sweep_deletes_ended_rules_a_day_after_the_first_one,
     ]
@@ -103,7 +103,7 @@ async fn own_cases() -> Vec<RecordedCase> {
 /// Opens a database as the previous release.
 async fn open_previous(database: &TestDatabase) -> Store {
     let Migrations(all) = Migrations::default();
-    let known = all.iter().filter(|migration| migration.number <= previous()).count();
+    let known = all.iter().filter(|migration| migration.number <= previous_version()).count();
     let options = Options { migrations: Migrations(&all[..known]), ..options() };
     Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
 }
@@ -115,15 +115,15 @@ async fn replay(store: &Store, case: &RecordedCase) -> Result<(), String> {
             .run_recorded(batch)
             .await
             .map_err(|error| format!("{}: {error}: {batch:?}", case.case))?;
-        if sorted(result.clone()) != sorted(batch.clone()) {
+        if sort_rows(result.clone()) != sort_rows(batch.clone()) {
             return Err(format!("{}: {result:?} instead of {batch:?}", case.case));
         }
     }
     Ok(())
 }
 
-/// Rows without an order of their own come in any.
-fn sorted(batch: RecordedBatch) -> RecordedBatch {
+/// Sorts the rows, which statements without `order by` return in any order.
+fn sort_rows(batch: RecordedBatch) -> RecordedBatch {
     let sort = |mut statement: RecordedStatement| {
         statement.rows.sort_by_key(|row| format!("{row:?}"));
         statement
@@ -134,15 +134,15 @@ fn sorted(batch: RecordedBatch) -> RecordedBatch {
     }
 }
 
-/// Empties the tables, except that of the migrations.
+/// Empties all tables except `migrations`.
 async fn clear(database: &TestDatabase) {
     let delete = TABLES.map(|table| format!("delete from {table};"));
     execute(database, &delete.concat()).await;
 }
 
-/// The statements of the previous release run on a database that it created and this one migrated,
-/// and those of this one after the next one migrated it too.
-async fn previous_statements_run(database: TestDatabase) {
+/// Runs the statements of the previous release on a database that it created and this release
+/// migrated, and the statements of this release after the next one has migrated it too.
+async fn run_previous_statements(database: TestDatabase) {
     drop(open_previous(&database).await);
     let store = database.open().await;
     for case in &previous_cases() {
@@ -150,7 +150,7 @@ async fn previous_statements_run(database: TestDatabase) {
         replay(&store, case).await.unwrap();
     }
     let store = open_next(&database).await;
-    let cases = own_cases().await;
+    let cases = record_cases().await;
     for case in &cases {
         clear(&database).await;
         replay(&store, case).await.unwrap();
@@ -176,13 +176,13 @@ fn statements(case: &RecordedCase) -> impl Iterator<Item = &RecordedStatement> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_of_the_previous_release_run_on_the_new_schema_on_sqlite() {
-    previous_statements_run(TestDatabase::sqlite()).await;
+    run_previous_statements(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_of_the_previous_release_run_on_the_new_schema_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    previous_statements_run(database).await;
+    run_previous_statements(database).await;
 }
 
 /// Rows that the previous release wrote before and after the migration are read by this one.
@@ -212,12 +212,12 @@ async fn rows_of_the_previous_release_are_read_on_postgres() {
     rows_of_both_releases_are_read(database).await;
 }
 
-/// This release runs alongside a newer one, and starts again after it, if the newer one allows it.
+/// This release can run alongside a newer one, and start after it, if the newer one allows that.
 async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
-    let (known, next) = (newest(), newest() + 1);
+    let (known, next) = (newest_version(), newest_version() + 1);
     let running = database.open().await;
     open_next(&database).await.ping().await.unwrap();
-    let cases = own_cases().await;
+    let cases = record_cases().await;
     for store in [running, database.open().await] {
         for case in cases.iter().take(3) {
             clear(&database).await;
@@ -275,8 +275,8 @@ async fn a_migration_that_must_wait_for_a_backup_does_not_block_other_nodes() {
     store.ping().await.unwrap();
 }
 
-/// Returns the indexes of all migrations that are complete.
-async fn indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
+/// Returns the names of the complete indexes.
+async fn complete_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
     let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                     where i.indisvalid and pg_table_is_visible(c.oid)";
     client.query(complete, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
@@ -289,8 +289,8 @@ async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
     drop(database.open().await);
     let url = database.url().unwrap().to_owned();
     let node = connect(&url).await;
-    let all = indexes(&node).await;
-    // As a process leaves it that was killed after its migration.
+    let all = complete_indexes(&node).await;
+    // The state that a process leaves if it is killed after its migration.
     node.batch_execute("drop index accounts_admins, accounts_disabled").await.unwrap();
     let columns = "(id, name, password, created_at)";
     let insert = |id: i64| format!("insert into accounts {columns} values ({id}, 'a{id}', '-', 1)");
@@ -307,7 +307,7 @@ async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
 
     writer.batch_execute("commit").await.unwrap();
     started.await.unwrap().ping().await.unwrap();
-    assert_eq!(indexes(&node).await, all);
+    assert_eq!(complete_indexes(&node).await, all);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -318,22 +318,25 @@ async fn a_migrated_database_has_the_indexes_of_a_new_one() {
     let nodes = [&migrated, &migrated, &new].map(open_next);
     drop(futures_util::future::join_all(nodes).await);
     let [new, migrated] = [&new, &migrated].map(|database| connect(database.url().unwrap()));
-    let new = indexes(&new.await).await;
+    let new = complete_indexes(&new.await).await;
     assert!(new.contains("accounts_by_added") && new.contains("notes_by_text"), "{new:?}");
-    assert_eq!(indexes(&migrated.await).await, new);
+    assert_eq!(complete_indexes(&migrated.await).await, new);
 }
 
-/// The newest migration must let the previous release run.
+/// The previous release must be able to run after the newest migration.
 #[test]
 fn the_newest_schema_is_compatible_with_the_previous_release() {
     let compatible_from = Migrations::default().0.last().unwrap().compatible_from;
-    assert!(compatible_from <= previous(), "the schema is compatible with {compatible_from} only");
+    assert!(
+        compatible_from <= previous_version(),
+        "the schema is compatible with {compatible_from} only"
+    );
 }
 
 /// A server of the older version may be using the database.
 async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
     drop(database.open().await);
-    let (found, known) = (newest(), newest() + 1);
+    let (found, known) = (newest_version(), newest_version() + 1);
     for (schema, access) in [
         (SchemaPolicy::Require, Access::Read),
         (SchemaPolicy::Require, Access::ReadWrite),
@@ -393,7 +396,7 @@ async fn collect_recorded_statements() {
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
     assert!(!known.is_empty(), "nothing was recorded");
-    let number = newest();
+    let number = newest_version();
     fs::create_dir_all(folder()).unwrap();
     fs::write(folder().join(format!("{number:04}.jsonl")), lines).unwrap();
     println!("{} statements of schema version {number}", known.len());

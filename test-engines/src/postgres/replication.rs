@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Postgres, first_byte, temp_dir_of};
+use super::{Postgres, first_byte, temp_dir_for};
 use crate::{EngineError, free_port};
 
-/// Far longer than a change takes, even on a busy machine.
+/// Far longer than a change of the servers takes, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Postgres {
@@ -19,7 +19,7 @@ impl Postgres {
     pub fn start_standby(&self) -> Result<Self, EngineError> {
         let mut standby = Self {
             group: None,
-            dir: temp_dir_of(self.user)?,
+            dir: temp_dir_for(self.user)?,
             program: self.program.clone(),
             port: free_port()?,
             settings: self.settings.clone(),
@@ -44,21 +44,22 @@ impl Postgres {
         let source = ["--host=127.0.0.1", "--username=postgres", "--port", &port];
         let options = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata=data"];
         self.run("pg_basebackup", &[source, options].concat())?;
-        // Commits do not wait for a standby until it has one, even after its promotion.
+        // This server has no standby yet, so its commits must not wait for one, even after its
+        // promotion.
         let mut settings = File::options().append(true).open(data.join("postgresql.auto.conf"))?;
         writeln!(settings, "synchronous_standby_names = ''")?;
         self.restart()
     }
 
-    /// Makes all commits wait from now on until a standby has stored them, including those that were
-    /// acknowledged before.
+    /// Makes all further commits wait until a standby has stored them, and waits until it has stored
+    /// the earlier ones.
     ///
     /// # Errors
     /// When this server does not respond, or has no standby.
     pub fn replicate_synchronously(&self) -> Result<(), EngineError> {
         self.set("synchronous_standby_names", "*")?;
-        // A new session has the setting only after all processes were notified to reload it. The
-        // checkpointer, on which the waiting depends, does so before its next checkpoint.
+        // New sessions see the setting once all processes have been notified to reload it. Commits
+        // wait once the checkpointer has reloaded it, which it does before its next checkpoint.
         self.execute("checkpoint")?;
         let written = self.execute("select pg_current_wal_lsn()")?;
         let stored = format!(
@@ -81,7 +82,7 @@ impl Postgres {
     /// Waits until a query returns this value.
     ///
     /// # Errors
-    /// When it does not in time.
+    /// When it does not return the value in time.
     pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), EngineError> {
         let start = Instant::now();
         loop {
@@ -109,8 +110,8 @@ impl Postgres {
         self.run("pg_ctl", &["promote", "--wait", "--pgdata=data"])
     }
 
-    /// Starts a stopped server as a standby that follows nobody, as a cluster manager does with an
-    /// old primary. It accepts reads.
+    /// Starts a stopped server as a standby without a primary, as a cluster manager does with an old
+    /// primary. It accepts reads.
     ///
     /// # Errors
     /// As [`Postgres::restart`].

@@ -49,10 +49,10 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
         })?;
         let difference = server_time(&node)? - (system_time()? + seconds);
         run.outcome.check(difference.abs() < 60, || {
-            format!("the clock of the server did not jump by {seconds} s: {difference} s away")
+            format!("the server's clock did not jump by {seconds} s: it is off by {difference} s")
         });
         workers.verify(run)?;
-        // Tests that a server which starts with the new time accepts the data.
+        // A server that starts at the new time must accept the data.
         if run.rng.bool() {
             node.kill()?;
             node.start()?;
@@ -72,13 +72,13 @@ fn server_time(node: &Node) -> Result<i64> {
     token["created_at"].as_i64().ok_or_else(|| "no created_at".into())
 }
 
-#[expect(clippy::disallowed_methods, reason = "compared with the clock of the server")]
+#[expect(clippy::disallowed_methods, reason = "compared with the server's clock")]
 fn system_time() -> Result<i64> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
     Ok(i64::try_from(now.as_secs())?)
 }
 
-/// Finds the library of libfaketime, which distributions install in different directories.
+/// Finds libfaketime, which distributions install in different directories.
 pub(crate) fn find_library() -> Option<PathBuf> {
     let mut dirs = vec![PathBuf::from("/usr/lib64"), PathBuf::from("/usr/lib")];
     dirs.extend(fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path()));

@@ -2,9 +2,9 @@
 //!
 //! Each client sends more requests from an address than its limit admits, then continues with a
 //! different address. All requests of a round have one account's token, so each is counted for
-//! two subjects. Exactly the limit is admitted for every address, and the account is counted
-//! exactly for the admitted requests. A killed primary may lose the counts that it has not yet
-//! replicated, so after a kill this holds for the keys of the other shards.
+//! two subjects. For every address exactly the limit is admitted, and the account's counter equals
+//! the number of admitted requests. A killed primary may lose the counts that it has not yet
+//! replicated, so after a kill this is only checked for the keys of the other shards.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -21,16 +21,16 @@ use crate::outcome::Run;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
-/// The number of requests that the limit per address admits, and that a client sends.
+/// The number of requests per address that the limit admits, and the number that a client sends.
 const LIMIT: usize = 20;
 const REQUESTS: usize = 25;
-/// After this time, a primary that does not respond is replaced by its replica. Longer than a busy
-/// machine pauses.
+/// The time after which a primary that does not respond is replaced by its replica: longer than any
+/// pause of a busy machine.
 const NODE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum time until a node uses the replaced shard again.
 const RECOVERY: Duration = Duration::from_mins(1);
 
-/// Requests wait until the shard has a primary again: no failover takes as long as the timeout.
+/// No failover takes as long as the timeout, so requests wait until the shard has a primary again.
 const SETTINGS: &str = "\
 trusted_proxies = ['127.0.0.1']
 [limits]
@@ -42,15 +42,16 @@ rows.account = { requests = 4000000, window = '1h' }
 /// The events, one for each round in turn.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// SIGKILL of a primary, which its replica replaces. It returns as a replica.
+    /// A primary is killed and replaced by its replica. It returns as a replica.
     Kill,
     /// Slots with their keys are moved from one primary to another.
     MoveSlots,
-    /// A replica becomes the primary, in agreement with it. Until then the shard does not respond.
+    /// A replica becomes the primary, as agreed with the old one. Until then the shard does not
+    /// respond.
     FailOver,
 }
 
-/// The requests of one address.
+/// The requests from one address.
 struct Series {
     address: String,
     admitted: usize,
@@ -104,7 +105,7 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
 fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
     let primaries = cluster.primaries()?;
     let primary = primaries[run.rng.usize(..primaries.len())];
-    let of_killed_shard = match event {
+    let new_primary = match event {
         Event::Kill => {
             let replica = cluster.replica_of(primary)?;
             cluster.node(primary).kill()?;
@@ -130,7 +131,7 @@ fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Opti
         }
     };
     cluster.wait_until_complete()?;
-    Ok(of_killed_shard)
+    Ok(new_primary)
 }
 
 /// Checks the counts of a round.
@@ -151,19 +152,20 @@ fn verify(
         Ok(cluster.primary_of(key)? == killed)
     };
     let mut admitted = 0;
-    for Series { address, admitted: of_series } in all_series {
-        admitted += of_series;
-        let is_exact = *of_series == LIMIT;
+    for Series { address, admitted: from_address } in all_series {
+        admitted += from_address;
+        let is_exact = *from_address == LIMIT;
         // More may be admitted if counts were lost.
         let is_expected = is_exact
-            || *of_series > LIMIT && is_on_killed_shard(&format!("belfry:{{ip:{address}}}:ip"))?;
-        run.outcome.check(is_expected, || format!("{of_series} admitted of {address}"));
+            || *from_address > LIMIT && is_on_killed_shard(&format!("belfry:{{ip:{address}}}:ip"))?;
+        run.outcome
+            .check(is_expected, || format!("{from_address} requests admitted from {address}"));
     }
     run.outcome.acknowledged += admitted as u64;
 
     let keys = account_keys(cluster)?;
     let key =
-        keys.iter().find(|key| !keys_before.contains(key)).ok_or("no counter of the account")?;
+        keys.iter().find(|key| !keys_before.contains(key)).ok_or("the account has no counter")?;
     if !is_on_killed_shard(key)? {
         let count: usize =
             cluster.command(cluster.primary_of(key)?, &["GET", key])?.trim().parse()?;
@@ -180,7 +182,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
         let mut lines = metrics.lines();
         let count =
             lines.find_map(|line| line.strip_prefix("belfry_rate_limit_local_decisions_total "));
-        sum += count.ok_or("no metric of local decisions")?.parse::<u64>()?;
+        sum += count.ok_or("no metric for local decisions")?.parse::<u64>()?;
     }
     Ok(sum)
 }
@@ -195,7 +197,7 @@ fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     Ok(keys)
 }
 
-/// Adds an account and returns an access token of it.
+/// Adds an account and returns an access token for it.
 fn add_account(run: &Run, node: &Node, name: &str, database: &str) -> Result<String> {
     let belfry = |arguments: &[&str]| -> Result<String> {
         let mut command = Command::new(&run.settings.belfry);

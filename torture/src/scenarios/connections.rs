@@ -20,7 +20,7 @@ use crate::workers::Workers;
 const CONNECTIONS: usize = 8;
 
 /// Short timeouts, and a trusted proxy: the requests of ordinary clients have forwarded addresses,
-/// so that the limits of the attackers' address do not apply to them.
+/// so the limits of the attackers' address do not apply to them.
 const SETTINGS: &str = r#"
 trusted_proxies = ["127.0.0.1"]
 
@@ -61,7 +61,7 @@ const _: () = assert!(ATTACKS.len() == ROUNDS as usize);
 pub(crate) fn attacks(run: &mut Run) -> Result<()> {
     let mut node = Node::start_new(run, &[], SETTINGS)?;
     let app = App::register(node.address)?;
-    // Ordinary requests let the memory of the allocator grow before it is measured.
+    // Ordinary requests make the allocator's memory grow before it is measured.
     observe(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
     let before = node.server()?.resident_memory();
     while let Some(round) = run.next_round() {
@@ -128,7 +128,7 @@ fn attack_while_observed(
     Ok(closed.into_iter().flatten().filter(|closed| !matches!(closed, Ok(false))).count())
 }
 
-/// Sends requests of other clients until the attack is over, at least once. All must succeed.
+/// Sends requests as an ordinary client until the attack is over, at least once. All must succeed.
 fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &AtomicBool) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
@@ -165,12 +165,12 @@ fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends a byte of a request head at a time.
+/// Sends a request head one byte at a time.
 fn slow_head(address: SocketAddr) -> io::Result<TcpStream> {
     write_slowly(address, "GET /healthz HTTP/1.1\r\nx: ")
 }
 
-/// Sends a byte of a body at a time.
+/// Sends a request body one byte at a time.
 fn slow_body(address: SocketAddr) -> io::Result<TcpStream> {
     let head = "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\
                 content-type: application/x-www-form-urlencoded\r\n\r\n";

@@ -18,7 +18,7 @@ use crate::outcome::Run;
 use crate::workers::Workers;
 
 /// The number of writes that must be acknowledged before the disk is full, must fail while it is
-/// full, and must be acknowledged after it is freed.
+/// full, and must be acknowledged after space is freed.
 const WRITES: u64 = 100;
 
 pub(crate) fn full_disk(run: &mut Run) -> Result<()> {
@@ -119,8 +119,8 @@ fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
     if status.success() { Ok(()) } else { Err(format!("prlimit: {status}").into()) }
 }
 
-/// A small file system in memory. It is mounted in a namespace of its own and so disappears with
-/// the process that holds the namespace, however this program ends.
+/// A small file system in memory. It is mounted in a separate namespace, so it disappears with the
+/// process that holds the namespace, however this process ends.
 struct SmallDisk {
     holder: ProcessGroup,
     mount_point: PathBuf,

@@ -20,11 +20,11 @@ const NODES: usize = 3;
 /// The number of writes that must be acknowledged before and after a failover.
 const WRITES: u64 = 100;
 
-/// Suspends the primary in the first round and every other: its connections stay open, and nothing
-/// responds. It is killed after the promotion. In the other rounds it is killed immediately. It
-/// returns as the standby.
+/// Promotes the standby in each round. In the first round and every second one after it, the primary
+/// is suspended, so its connections stay open without responses, and killed after the promotion. In
+/// the other rounds it is killed immediately. It returns as the standby.
 pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
-    // It need not wait for its disk, because the operating system survives.
+    // Commits need not wait for the disk, because the operating system survives.
     let mut primary = Postgres::start()?;
     let mut standby = primary.start_standby()?;
     primary.replicate_synchronously()?;

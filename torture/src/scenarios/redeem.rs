@@ -29,7 +29,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
     while let Some(round) = run.next_round() {
         let client = &clients[round as usize % NODES];
         let response = app.authorize(client, &user)?;
-        let code = App::code_of(&response).ok_or_else(|| format!("no code: {response:?}"))?;
+        let code = App::extract_code(&response).ok_or_else(|| format!("no code: {response:?}"))?;
         let redemptions = redeem_concurrently(&clients, &app.redeem_code(&code))?;
 
         let (redeemed, rejected): (Vec<_>, Vec<_>) =

@@ -15,8 +15,8 @@ use crate::client::{Client, Request};
 use crate::node::Node;
 use crate::outcome::Run;
 
-/// The accounts of the backup, and the rules of each: some megabytes, so that a restore takes much
-/// longer than the start of its process.
+/// The number of accounts in the backup, and of rules per account: some megabytes, so that a restore
+/// takes much longer than the start of its process.
 const ACCOUNTS: usize = 4;
 const RULES: usize = 20;
 const RULE_BYTES: usize = 40 * 1024;
@@ -30,7 +30,7 @@ pub(crate) fn postgres(run: &mut Run) -> Result<()> {
     let backup = Backup::create(run)?;
     let mut postgres = None;
     kill_repeatedly(run, &backup, |_| {
-        // A server for each round, because only SQL could create a second database.
+        // A new server for each round has an empty database.
         let new = postgres.insert(Postgres::start()?);
         Ok(["--database".to_owned(), new.url()])
     })
@@ -61,7 +61,8 @@ impl Backup {
         let file = dir.path().join("backup").display().to_string();
         let data = node.dir().join("data").display().to_string();
         let mut backup = Self { dir, contents: String::new() };
-        backup.contents = contents(&backup.succeed(run, &["backup", &file, "--data", &data])?)?;
+        backup.contents =
+            contents(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
         Ok(backup)
     }
 
@@ -81,7 +82,7 @@ impl Backup {
         Ok(self.command(run, arguments).output()?)
     }
 
-    fn succeed(&self, run: &Run, arguments: &[&str]) -> Result<String> {
+    fn run_successfully(&self, run: &Run, arguments: &[&str]) -> Result<String> {
         let output = self.run(run, arguments)?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -91,8 +92,8 @@ impl Backup {
     }
 }
 
-/// Returns the rows of each table, from the output of `belfry backup` or `belfry restore`, without
-/// the audit events, of which each command adds one.
+/// Returns the number of rows in each table, from the output of `belfry backup` or `belfry restore`,
+/// without the audit events, because each command adds one.
 fn contents(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
@@ -100,8 +101,8 @@ fn contents(output: &str) -> Result<String> {
     Ok(counts.collect::<Vec<_>>().join(", "))
 }
 
-/// Kills a restore into a new database in each round, at a random time. The database must be empty,
-/// so the restore can be repeated, or complete.
+/// Kills a restore into a new database in each round, at a random time. The database must then be
+/// either complete, or empty so that the restore can be repeated.
 fn kill_repeatedly(
     run: &mut Run,
     backup: &Backup,
@@ -132,13 +133,13 @@ fn kill_repeatedly(
             let is_empty = message.contains("it does not exist or is empty");
             run.outcome.check(is_empty, || format!("after {delay:?}: {message}"));
             let start = Instant::now();
-            let restored = backup.succeed(run, &["restore", "backup", &flag, &value])?;
+            let restored = backup.run_successfully(run, &["restore", "backup", &flag, &value])?;
             duration = start.elapsed();
             let found = contents(&restored)?;
             run.outcome.check(found == backup.contents, || format!("repeated: {found}"));
             run.outcome.acknowledged += 1;
         }
-        // Neither exists in every round.
+        // Not every round creates them.
         drop(fs::remove_file(backup.dir.path().join(file)));
         drop(fs::remove_dir_all(backup.dir.path().join(value)));
         run.end_round();

@@ -20,13 +20,14 @@ const NODES: usize = 3;
 const WRITES: u64 = 100;
 
 /// The maximum time until nginx sends requests to a restarted node.
-const RETURN: Duration = Duration::from_mins(1);
+const RETURN_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Time for nginx to use each of its idle connections once, after which the node closes it.
+/// The time that a stopping node gives nginx to use each idle connection once more, after which the
+/// node closes it.
 const DELAY: &str = "2s";
 
-/// No request may fail: nginx must not send one to a node that does not answer it, except one that
-/// it may repeat on another node.
+/// No request may fail: nginx must not send a request to a node that does not respond, unless it can
+/// repeat the request on another node.
 pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
@@ -85,14 +86,14 @@ fn restart(node: &mut Node, load: &Load) -> Result<()> {
         if metrics.lines().any(is_rule_written) {
             return Ok(());
         }
-        if start.elapsed() > RETURN {
+        if start.elapsed() > RETURN_TIMEOUT {
             return Err("nginx does not send requests to a restarted node".into());
         }
         thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Returns the upstream of docs/operating.md, "Rolling restarts".
+/// Returns an nginx configuration with the upstream of docs/operating.md, "Rolling restarts".
 fn configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
     let server = |node: &Node| format!("server {} max_fails=1 fail_timeout=1s;\n", node.address);
     let servers: String = nodes.iter().map(server).collect();

@@ -10,10 +10,10 @@ use crate::Result;
 use crate::client::Request;
 
 /// Maximum time until a node has processed an invalidation from another, on a busy machine.
-const NOTIFIED: Duration = Duration::from_secs(30);
+const MAX_NOTIFICATION_DELAY: Duration = Duration::from_secs(30);
 
 impl Rule {
-    /// Returns whether the rule may be stored like this.
+    /// Returns whether this stored state results from the acknowledged or the pending write.
     fn allows(&self, stored: &RuleState) -> bool {
         *stored == self.acknowledged || self.pending.as_ref() == Some(stored)
     }
@@ -51,7 +51,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Checks the tokens of earlier checks.
+    /// Checks the earlier tokens again.
     pub(crate) fn verify_all_earlier(&mut self) -> Result<()> {
         for token in std::mem::take(&mut self.earlier) {
             self.verify_token(&token)?;
@@ -115,7 +115,7 @@ impl Worker {
         let token = match code.state {
             CodeState::Redeemed { token } => {
                 let status = self.token_status(&token)?;
-                self.outcome.check(status == 200, || format!("the token of a code got {status}"));
+                self.outcome.check(status == 200, || format!("the token from a code got {status}"));
                 Some(token)
             }
             CodeState::Unused | CodeState::MaybeRedeemed => {
@@ -145,8 +145,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Reads something, with several nodes again until it is as expected or a notification must
-    /// have arrived.
+    /// Reads a value. With several nodes, reads it again until it is as expected, or until a
+    /// notification must have arrived.
     fn read_until<T>(
         &self,
         read: impl Fn() -> Result<T>,
@@ -155,7 +155,8 @@ impl Worker {
         let start = Instant::now();
         loop {
             let value = read()?;
-            if !self.has_several_nodes || is_expected(&value) || start.elapsed() > NOTIFIED {
+            let must_be_notified = start.elapsed() > MAX_NOTIFICATION_DELAY;
+            if !self.has_several_nodes || is_expected(&value) || must_be_notified {
                 return Ok(value);
             }
             thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! Random writes of a client.
+//! A client's random writes.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -12,11 +12,11 @@ use crate::app::App;
 use crate::client::{Request, Response};
 use crate::load::{Load, OnFailure};
 
-/// Rules of each client.
+/// The number of rules that each client writes.
 const RULES: usize = 3;
 
 /// The maximum number of tokens and codes of a client in a round, all of which are checked after
-/// it. A client with this many only writes rules.
+/// the round. A client that has this many issues no more.
 const SECRETS: usize = 20;
 
 impl Worker {
@@ -35,11 +35,11 @@ impl Worker {
     }
 
     fn write_something(&mut self, load: &Load) {
-        let full = self.tokens.len() + self.codes.len() >= SECRETS;
+        let is_full = self.tokens.len() + self.codes.len() >= SECRETS;
         match self.rng.u8(0..10) {
             7 => self.revoke_token(load),
-            5 | 6 if !full => self.issue_token(load),
-            8 if !full => self.issue_code(load),
+            5 | 6 if !is_full => self.issue_token(load),
+            8 if !is_full => self.issue_code(load),
             9 => self.redeem_code(load),
             4 => self.delete_rule(load),
             _ => self.put_rule(load),
@@ -127,7 +127,7 @@ impl Worker {
     fn issue_code(&mut self, load: &Load) {
         let result = self.app.authorize(&self.client, &self.user);
         let Some(response) = self.record(load, result) else { return };
-        match App::code_of(&response) {
+        match App::extract_code(&response) {
             Some(secret) => self.codes.push(Code { secret, state: CodeState::Unused }),
             None => self.outcome.record_loss(format!(
                 "{}: no code for a signed-in user: {} {}",

@@ -8,9 +8,9 @@ use super::line::{Line, Target, median};
 use super::setup::{Instance, Setup};
 use super::wrk;
 
-/// The throughput of two processes of the same program differs by a few percent for as long as they
-/// run. New processes are started after this many rounds, so that the median covers several of
-/// them.
+/// Number of rounds after which new processes are started, so that the median covers several of
+/// them: two processes of the same binary differ in throughput by a few percent for as long as they
+/// run.
 const ROUNDS_PER_PROCESS: u32 = 3;
 
 /// A request whose throughput is compared with that of a reference.
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_is_the_median_of_the_ratios_of_the_rounds() {
+    fn the_ratio_is_the_median_over_all_rounds() {
         let bare = [load(100.0, 0), load(1000.0, 0), load(200.0, 0)];
         let ours = [load(80.0, 0), load(900.0, 0), load(2.0, 0)];
         let row = line("GET /", Some(Target::AtLeast(0.75)), &ours, &bare);

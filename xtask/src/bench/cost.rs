@@ -1,8 +1,7 @@
-//! `cargo xtask bench cost`: the cost of the most expensive legal request of each kind.
+//! `cargo xtask bench cost`: the cost of the most expensive valid request of each kind.
 //!
 //! Each request is sent several times to a server on SQLite without rate limits. Its processor time
-//! is that of all threads of the server; the part on worker threads is the one during which other
-//! requests wait.
+//! is that of all server threads. Other requests wait during the part on worker threads.
 
 mod cases;
 
@@ -24,7 +23,7 @@ use crate::table::table;
 /// Number of times that a request is sent.
 const TIMES: u32 = 10;
 
-/// The bounds of every request: milliseconds on worker threads, and bytes of a page.
+/// The bounds for every request: milliseconds on worker threads, and bytes of a page.
 const MAX_WORKER_MS: f64 = 100.0;
 const MAX_PAGE_BYTES: usize = 1_000_000;
 
@@ -67,7 +66,7 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
             if is_within { "ok" } else { "FAILED" }.to_owned(),
         ]);
     }
-    let header = ["request", "who", "CPU", "on workers", "written", "response", ""];
+    let header = ["request", "client", "CPU", "on workers", "written", "response", ""];
     println!("\n{}", table(&header, &lines));
     println!("at most {MAX_WORKER_MS} ms on workers, and {MAX_PAGE_BYTES} bytes of a page");
     println!("{}", if passed { "all requests are within the bounds" } else { "FAILED: see above" });
@@ -100,14 +99,13 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     })
 }
 
-/// Waits until the server has finished the work after a response, such as a checkpoint of its
-/// database.
+/// Waits until the server has finished the work after a response, such as a database checkpoint.
 fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// Returns the worker threads: those that respond to health requests. Threads for blocking work
-/// have the same name.
+/// Returns the worker threads: those that respond to health requests. Their name does not
+/// distinguish them from the threads for blocking work.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
@@ -145,7 +143,7 @@ impl Usage {
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
             let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-            // A thread may end meanwhile.
+            // The thread may have ended meanwhile.
             let times = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
             let nanoseconds = times.split(' ').next().and_then(|time| time.parse::<f64>().ok());
             threads.extend(Option::zip(id, nanoseconds.map(|time| time / 1e6)));
@@ -153,7 +151,7 @@ impl Usage {
         Ok(Self { threads, written })
     }
 
-    /// Returns the milliseconds of some threads since an earlier time.
+    /// Returns the processor time of some threads since an earlier reading, in milliseconds.
     fn cpu_ms_since(&self, before: &Self, is_counted: impl Fn(u32) -> bool) -> f64 {
         let counted = self.threads.iter().filter(|(thread, _)| is_counted(**thread));
         counted.map(|(thread, time)| time - before.threads.get(thread).unwrap_or(&0.0)).sum()

@@ -1,4 +1,4 @@
-//! PostgreSQL and Redis of a row, and the operations that they executed.
+//! The PostgreSQL and Redis of a row, and the operations that they executed.
 
 use std::error::Error;
 use std::iter::Sum;
@@ -13,22 +13,22 @@ pub(super) struct Engines {
     pub redis: Redis,
 }
 
-/// Operations: since the engines were started, or of a load.
+/// Numbers of operations, since the engines were started or during a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Operations {
     /// Statements in PostgreSQL, without those that begin and end transactions.
     pub statements: f64,
-    /// Reads and transactions: all statements are sent, and then the response is awaited.
+    /// Reads and transactions: the statements of each are sent together in one round trip.
     pub round_trips: f64,
     pub notifications: f64,
     /// Requests to Redis, each of which runs a script.
     pub scripts: f64,
-    /// Commands in Redis, with those of the scripts.
+    /// Commands in Redis, including those that scripts run.
     pub commands: f64,
 }
 
 impl Engines {
-    /// Starts both. PostgreSQL is durable.
+    /// Starts both, with a durable PostgreSQL.
     pub(super) fn start() -> Result<Self, Box<dyn Error>> {
         let postgres =
             Postgres::start_durable_with(&["shared_preload_libraries=pg_stat_statements"])?;
@@ -36,8 +36,8 @@ impl Engines {
         Ok(Self { postgres, redis: Redis::start()? })
     }
 
-    /// Returns the operations so far. Those that engines do not count are read from the metrics of
-    /// the nodes.
+    /// Returns the operations so far. Those that the engines do not count are read from the nodes'
+    /// metrics.
     pub(super) fn operations(
         &self,
         nodes: impl Iterator<Item = SocketAddr>,
@@ -58,7 +58,7 @@ fn scrape(node: SocketAddr) -> Result<String, Box<dyn Error>> {
     Ok(minreq::get(format!("http://{node}/metrics")).with_timeout(10).send()?.as_str()?.to_owned())
 }
 
-/// Returns the operations that the metrics of a node count.
+/// Reads the operations from a node's metrics.
 fn node_operations(metrics: &str) -> Operations {
     let sum = |name: &str, label: &str| -> f64 {
         let series = metrics
@@ -80,8 +80,8 @@ fn node_operations(metrics: &str) -> Operations {
 fn command_calls(info: &str) -> f64 {
     let calls = |line: &str| -> Option<f64> {
         let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-        let own = ["info", "quit"].contains(&command);
-        stats.split(',').next()?.parse().ok().filter(|_| !own)
+        let is_measurement = ["info", "quit"].contains(&command);
+        stats.split(',').next()?.parse().ok().filter(|_| !is_measurement)
     };
     info.lines().filter_map(calls).sum()
 }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operations_are_read_from_the_metrics_of_a_node() {
+    fn operations_are_read_from_metrics() {
         let metrics = "\
 belfry_store_operation_duration_seconds_count{engine=\"postgresql\",operation=\"read\"} 7
 belfry_store_operation_duration_seconds_count{engine=\"postgresql\",operation=\"write\"} 90
@@ -147,7 +147,7 @@ belfry_redis_request_duration_seconds_count 100
     }
 
     #[test]
-    fn commands_are_counted_without_those_of_the_measurement() {
+    fn commands_of_the_measurement_itself_are_not_counted() {
         let info = "# Commandstats\r\n\
                     cmdstat_evalsha:calls=10,usec=99,usec_per_call=9.9\r\n\
                     cmdstat_get:calls=20,usec=20,usec_per_call=1.00\r\n\

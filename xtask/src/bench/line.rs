@@ -77,7 +77,7 @@ impl Line {
         ]
     }
 
-    /// Returns the cells of the line separated by semicolons, printed as soon as it is measured.
+    /// Returns the cells separated by semicolons, to print the line as soon as it is measured.
     pub(super) fn summary(&self) -> String {
         self.cells().into_iter().filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("; ")
     }

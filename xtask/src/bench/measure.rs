@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub target: Option<Target>,
 }
 
-/// The way in which a row is measured.
+/// The kind of a row.
 pub(super) enum Kind {
     /// Throughput relative to a reference.
     Throughput(Comparison),
@@ -40,7 +40,7 @@ pub(super) enum Kind {
     Nodes(Nodes),
     /// Throughput relative to pgbench with the same statements.
     Pgbench(Pgbench),
-    /// Bytes of accounts, tokens, rules and counters.
+    /// Sizes of accounts, tokens, rules and counters.
     Storage(Setup),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
     Part(&'static str),
@@ -56,7 +56,7 @@ impl Row {
             Kind::Part(_) | Kind::Nodes(_) | Kind::Pgbench(_) | Kind::Storage(_)
                 if bench.other.is_some() =>
             {
-                return Err("not measured: it has no reference in another build".into());
+                return Err("not measured: this row cannot be compared with another build".into());
             }
             Kind::Part(part) => return run_part(bench, part),
             Kind::Nodes(nodes) => return nodes.measure(bench, self.name),
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_a_part_may_contain_a_target() {
+    fn a_line_from_belfry_bench_may_contain_a_target() {
         for (text, expected, passed) in [
             (
                 "ratio\t113.0\ttimes (100 or more)",

@@ -1,8 +1,8 @@
 //! Requests to one, two and four nodes with one PostgreSQL and one Redis: throughput, CPU time of
-//! each process, and operations of the engines per request.
+//! each process, and engine operations per request.
 //!
 //! All processes share the machine with the load generator, so the throughput shows the total cost
-//! of a request, not how it grows with the number of machines: for that, use the CPU times.
+//! of a request, not how well several machines scale: for that, use the CPU times.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,14 +20,14 @@ use super::{Bench, wrk};
 /// Cluster sizes to measure.
 const NODE_COUNTS: [u16; 3] = [1, 2, 4];
 
-/// Seconds of load before the first round, which requests all accounts.
+/// Seconds of load before the first round, in which all accounts are requested.
 const WARM_UP: u32 = 3;
 
-/// Benchmark of one request on clusters of each size.
+/// A request to measure on clusters of each size.
 pub(super) struct Nodes {
     /// The configuration, accounts and request.
     pub setup: Setup,
-    /// The connections to all nodes together.
+    /// The total number of connections to all nodes.
     pub connections: u16,
 }
 
@@ -92,7 +92,7 @@ impl Cluster {
         Ok((cluster, request))
     }
 
-    /// Starts new nodes in place of the present ones.
+    /// Replaces all nodes with new ones.
     fn start_nodes(&mut self, bench: &Bench, setup: &Setup, nodes: u16) -> io::Result<()> {
         self.nodes.clear();
         for _ in 0..nodes {
@@ -104,7 +104,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Returns the directory for files of the nodes.
+    /// Returns the directory for the nodes' files.
     pub(super) fn dir(&self) -> &Path {
         self.dir.path()
     }

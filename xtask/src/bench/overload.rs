@@ -20,8 +20,8 @@ const JSON: &str = "application/json";
 const ROUNDS: u32 = 10;
 
 /// Starts the server that `setup` describes, which has an application service with this token, and
-/// sends expensive requests to it. Measures `/healthz`, the request of the setup, and the
-/// explanations of another user meanwhile.
+/// sends expensive requests to it. Meanwhile measures `/healthz`, the request of the setup, and
+/// another user's explanations.
 pub(super) fn measure(
     bench: &Bench,
     setup: &Setup,
@@ -76,7 +76,7 @@ pub(super) fn measure(
     })
 }
 
-/// Repeats a request until `is_over`, and returns the latency of each.
+/// Repeats a request until `is_over` returns true, and returns all latencies.
 fn repeat(
     request: &Request,
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Writes of Belfry on PostgreSQL, against pgbench with the same statements.
+//! Writes through Belfry on PostgreSQL, against pgbench with the same statements.
 
 use std::error::Error;
 use std::fs;
@@ -14,13 +14,13 @@ use super::setup::Setup;
 /// A request, and the statements that it causes.
 pub(super) struct Pgbench {
     pub setup: Setup,
-    /// The script of pgbench.
+    /// The pgbench script.
     pub script: &'static str,
-    /// Connections to Belfry, and of pgbench to PostgreSQL.
+    /// The number of connections to Belfry, and from pgbench to PostgreSQL.
     pub connections: u16,
 }
 
-/// The insertion of `store/src/tokens.rs`, for a token of an app.
+/// The insert statement of `store/src/tokens.rs`, for an app token.
 pub(super) const TOKEN: &str = r"\set lookup random(1, 9000000000000000000)
 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at, expires_at)
 select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
@@ -28,8 +28,8 @@ select to_hex((extract(epoch from now()) * 1000)::bigint) || :lookup::text,
 where not exists (select 1 from apps where id = 1 and disabled_at is not null);
 ";
 
-/// The transaction of `store/src/rulesets/save.rs`. It writes the stored document again, of
-/// whatever version it is.
+/// The transaction of `store/src/rulesets/save.rs`. It writes the stored document again, whatever
+/// its version.
 pub(super) const RULE: &str = r"\set account random(1, 10000)
 \startpipeline
 begin;
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_of_pgbench_is_parsed() {
+    fn the_pgbench_report_is_parsed() {
         let report = "transaction type: token.sql\n\
                       number of transactions actually processed: 12813\n\
                       latency average = 4.9 ms\n\
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ratio_of_cpu_times_is_that_of_postgresql() {
+    fn the_cpu_ratio_is_that_of_postgresql_alone() {
         let run = |per_second, postgres_cpu| Run {
             per_second,
             belfry_cpu: 20.0,

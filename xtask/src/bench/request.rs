@@ -1,11 +1,11 @@
-//! A request that is sent once by this program and repeatedly by wrk.
+//! A request that xtask sends once and wrk sends repeatedly.
 
 use std::io;
 use std::net::SocketAddr;
 
 /// A request. In the path, headers and body, `{account}` is replaced by an account number,
-/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. They are
-/// different in each request.
+/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. The
+/// numbers are chosen anew for each request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,
@@ -51,7 +51,8 @@ impl Request {
         self
     }
 
-    /// Sets the number of accounts, and the template of their tokens in place of `{token}`.
+    /// Sets the number of accounts, and replaces `{token}` in the headers with the template of their
+    /// tokens.
     pub(super) fn with_accounts(mut self, accounts: u32, token: &str) -> Self {
         self.accounts = accounts;
         for (_, value) in &mut self.headers {
@@ -98,7 +99,7 @@ impl Request {
         Ok(Response { status, headers: headers.collect(), body: response.into_bytes() })
     }
 
-    /// Returns the Lua script with which wrk sends this request.
+    /// Returns the Lua script that makes wrk send this request.
     pub(super) fn script(&self, round: u32) -> String {
         let headers: Vec<String> = self
             .headers
@@ -127,13 +128,13 @@ impl Request {
 
 const PLACEHOLDERS: [&str; 3] = ["{account}", "{padded}", "{random}"];
 
-/// wrk builds the request once.
+/// Script for a request that wrk builds once.
 const FIXED: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
-/// wrk builds each request, in two threads with separate state. Round 0 is the warm-up, in which
-/// the threads request all accounts in order.
+/// Script for requests that wrk builds one by one, in two threads with separate state. Round 0 is
+/// the warm-up, in which the threads request all accounts in order.
 const VARYING: &str = r#"
 local threads = 0
 function setup(thread)

@@ -17,8 +17,8 @@ pub(super) fn read_rules_of_account() -> Request {
 
 /// Creates an account with one push rule and reads its rules at this path.
 pub(super) fn read_rules(belfry: &Belfry<'_>, path: &str) -> io::Result<Request> {
-    belfry.command(&["account", "add", "ann"])?;
-    let token = belfry.command(&["token", "issue", "ann", "--scopes", "push"])?;
+    belfry.run(&["account", "add", "ann"])?;
+    let token = belfry.run(&["token", "issue", "ann", "--scopes", "push"])?;
     let put = Request::new("PUT", &format!("{PUSH_RULES}global/content/cake")).with_bearer(&token);
     belfry.send(&put.with_body(JSON, r#"{"pattern":"cake","actions":["notify"]}"#))?;
     Ok(Request::new("GET", &format!("{PUSH_RULES}{path}")).with_bearer(&token))
@@ -31,12 +31,12 @@ pub(super) fn write_rule() -> Request {
         .with_body(JSON, r#"{"pattern":"cake{random}","actions":["notify"]}"#)
 }
 
-/// Checks a request of a random account.
+/// Sends a gateway check for a random account.
 pub(super) fn gateway_check() -> Request {
     Request::new("GET", "/gateway/check/api/v1/timelines/home").with_bearer("{token}")
 }
 
-/// Registers an app and requests an app-level token.
+/// Registers an app and requests an app token.
 pub(super) fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
     let register = Request::new("POST", "/api/v1/apps")
         .with_body(FORM, "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob");
@@ -52,7 +52,8 @@ pub(super) fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
     Ok(Request::new("POST", "/oauth/token").with_body(FORM, body))
 }
 
-/// Evaluates a message for this many members of a room. It contains keywords of some of them.
+/// Evaluates a message for this many members of a room. The message contains keywords of some of
+/// them.
 pub(super) fn evaluate(members: u32) -> Request {
     let member = |number: u32| {
         format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
@@ -66,8 +67,8 @@ pub(super) fn evaluate(members: u32) -> Request {
         .with_body(JSON, body)
 }
 
-/// Uses up the limit, so that all further requests are rejected.
-pub(super) fn rejected(belfry: &Belfry<'_>) -> io::Result<Request> {
+/// Exhausts the limit, so all further requests are rejected.
+pub(super) fn exhaust_limit(belfry: &Belfry<'_>) -> io::Result<Request> {
     let request = Request::new("GET", "/api/v1/instance");
     belfry.send(&request)?;
     Ok(Request { status: Some(429), ..request })

@@ -7,7 +7,7 @@ use super::nodes::Nodes;
 use super::pgbench::{self, Pgbench};
 use super::request::Request;
 use super::row_requests::{
-    client_credentials, evaluate, gateway_check, read_rules, read_rules_of_account, rejected,
+    client_credentials, evaluate, exhaust_limit, gateway_check, read_rules, read_rules_of_account,
     write_rule,
 };
 use super::setup::Setup;
@@ -18,7 +18,7 @@ const WIDE_LIMITS: &str = "[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
-/// Rejects the second request of an address.
+/// Rejects the second request from an address.
 const NARROW_LIMITS: &str = "[limits.rows]\nip = { requests = 1, window = \"1h\" }\n";
 
 /// The token of [`APPLICATION_SERVICE`].
@@ -64,7 +64,7 @@ const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
-/// The limits of [`WIDE_LIMITS`] with a cache for the rules of all the row's accounts.
+/// The limits of [`WIDE_LIMITS`] with a cache that is large enough for the rules of all accounts.
 const LARGE_CACHE: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "rejected request (429)",
         kind: Kind::Throughput(Comparison {
-            setup: Setup { settings: NARROW_LIMITS, prepare: rejected, ..DEFAULT_SETUP },
+            setup: Setup { settings: NARROW_LIMITS, prepare: exhaust_limit, ..DEFAULT_SETUP },
             ..COMPARISON
         }),
         target: Some(Target::AtLeast(0.9)),
@@ -260,7 +260,7 @@ pub(super) const ROWS: &[Row] = &[
     },
 ];
 
-/// Returns a row with one, two and four nodes.
+/// Returns a row that is measured with one, two and four nodes.
 const fn shared(name: &'static str, setup: Setup) -> Row {
     Row { name, kind: Kind::Nodes(Nodes { setup, connections: 64 }), target: None }
 }

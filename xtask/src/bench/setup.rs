@@ -12,7 +12,7 @@ use super::Build;
 use super::request::{Request, Response};
 use crate::cargo;
 
-/// The configuration and data of a Belfry, and the request to measure.
+/// The configuration and data of a server, and the request to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
     /// Arguments of `belfry serve` besides its address and data directory.
@@ -26,11 +26,11 @@ pub(super) struct Setup {
     pub rules: bool,
     /// True if rate limits are counted in Redis.
     pub redis: bool,
-    /// Prepares the running Belfry and returns the request.
+    /// Prepares the running server and returns the request.
     pub prepare: fn(&Belfry) -> io::Result<Request>,
 }
 
-/// A server that can be loaded, and the request for it.
+/// A running server, and the request to load it with.
 pub(super) struct Instance {
     server: Option<Server>,
     command: Box<dyn Fn() -> Command>,
@@ -71,7 +71,7 @@ impl Setup {
         })
     }
 
-    /// Prepares a server, and returns the request with this template of the access tokens.
+    /// Prepares a server, and returns the request with this template for access tokens.
     pub(super) fn prepare(
         &self,
         build: &Build,
@@ -159,7 +159,7 @@ impl Instance {
         self.server.as_ref().ok_or_else(|| io::Error::other("the server did not restart"))
     }
 
-    /// Returns the directory for files of this server.
+    /// Returns the directory for this server's files.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -174,7 +174,7 @@ pub(super) struct Belfry<'a> {
 
 impl Belfry<'_> {
     /// Runs a command of Belfry on the same data and returns its output.
-    pub(super) fn command(&self, arguments: &[&str]) -> io::Result<String> {
+    pub(super) fn run(&self, arguments: &[&str]) -> io::Result<String> {
         let output = belfry_command(self.program, self.dir, arguments).output()?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
@@ -189,7 +189,7 @@ impl Belfry<'_> {
     }
 }
 
-/// Creates a command of Belfry that runs in `dir`, with its data and its `belfry.toml` there.
+/// Creates a command of Belfry that runs in `dir` and uses the data and the `belfry.toml` there.
 pub(super) fn belfry_command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(dir);

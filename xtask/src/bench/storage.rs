@@ -1,4 +1,4 @@
-//! Space that accounts, tokens, rules and counters take: in PostgreSQL, in Redis, and in a node's
+//! The space that accounts, tokens, rules and counters take in PostgreSQL, in Redis, and in a node's
 //! memory.
 
 use std::error::Error;
@@ -19,17 +19,18 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn
     for (table, name) in [
         ("accounts", "PostgreSQL, an account"),
         ("tokens", "PostgreSQL, an access token"),
-        ("rulesets", "PostgreSQL, ten rules of an account"),
+        ("rulesets", "PostgreSQL, an account's ten rules"),
     ] {
         let size = format!("select pg_total_relation_size('{table}') / count(*) from {table}");
         lines.push(bytes(name, postgres.execute(&size)?.parse()?));
     }
     let redis = &cluster.engines.redis;
-    let memory = || -> Result<f64, Box<dyn Error>> { info(&redis.info("memory")?, "used_memory:") };
+    let memory =
+        || -> Result<f64, Box<dyn Error>> { parse_info(&redis.info("memory")?, "used_memory:") };
     let (redis_before, node) = (memory()?, &cluster.nodes[0]);
     let node_before = node.resident_memory();
     cluster.load(&request, 64, 0, LENGTH)?;
-    let keys = info(&redis.info("keyspace")?, "db0:keys=")?;
+    let keys = parse_info(&redis.info("keyspace")?, "db0:keys=")?;
     let accounts = f64::from(setup.accounts);
     lines.push(bytes("Redis, a counter", (memory()? - redis_before) / keys));
     lines.push(Line::figure("Redis, counters", keys / accounts, "per account", None));
@@ -43,7 +44,7 @@ fn bytes(name: &str, value: f64) -> Line {
 }
 
 /// Returns the number after this prefix in the response to `INFO`.
-fn info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
+fn parse_info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
     let rest = info.lines().find_map(|line| line.strip_prefix(prefix));
     let digits = |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());
     rest.and_then(digits).ok_or_else(|| format!("INFO has no {prefix}").into())
@@ -56,8 +57,8 @@ mod tests {
     #[test]
     fn numbers_are_read_from_info() {
         let text = "# Memory\r\nused_memory:1048576\r\ndb0:keys=20,expires=20,avg_ttl=5\r\n";
-        assert!((info(text, "used_memory:").unwrap() - 1_048_576.0).abs() < 1e-9);
-        assert!((info(text, "db0:keys=").unwrap() - 20.0).abs() < 1e-9);
-        assert!(info(text, "missing:").is_err());
+        assert!((parse_info(text, "used_memory:").unwrap() - 1_048_576.0).abs() < 1e-9);
+        assert!((parse_info(text, "db0:keys=").unwrap() - 20.0).abs() < 1e-9);
+        assert!(parse_info(text, "missing:").is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use test_engines::programs;
 
-/// The report of wrk.
+/// The figures that wrk reports.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Report {
     pub requests: f64,

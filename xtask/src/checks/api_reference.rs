@@ -1,4 +1,4 @@
-//! `docs/api.md`, which is written from the files of the OpenAPI document.
+//! `docs/api.md`, which is generated from the files of the OpenAPI document.
 
 mod operation;
 mod schema;
@@ -22,7 +22,7 @@ A server describes its API as OpenAPI 3.1 at `GET /openapi.json`. This page has 
 
 ";
 
-/// Checks that the document is current.
+/// Checks that `docs/api.md` is up to date.
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let rendered = render(&Source::read()?);
     let is_current = fs::read_to_string(path()).is_ok_and(|text| text == rendered);
@@ -32,7 +32,7 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     Ok(is_current)
 }
 
-/// Writes the document.
+/// Writes `docs/api.md`.
 pub(super) fn fix() -> Result<(), Box<dyn Error>> {
     Ok(fs::write(path(), render(&Source::read()?))?)
 }
@@ -66,7 +66,7 @@ fn render(source: &Source) -> String {
     page
 }
 
-/// Returns the text without line breaks, for a cell of a table.
+/// Returns the text without line breaks, for a table cell.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }

@@ -14,7 +14,7 @@ use spdx::{Expression, ParseMode};
 use super::sources::{contains_word, rust_files_in};
 use crate::cargo;
 
-/// Permissive licences for everything that the released binary contains.
+/// Licences that are allowed for everything that the released binary contains.
 const LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -30,7 +30,7 @@ const LICENCES: &[&str] = &[
     "Zlib",
 ];
 
-/// Licences that are allowed as well for tests and tasks, which are not distributed.
+/// Licences that are also allowed for tests and tasks, which are not distributed.
 const DEVELOPMENT_LICENCES: &[&str] = &["MPL-2.0", "NCSA"];
 
 /// Crates that must not be used, with the reason.

@@ -1,4 +1,5 @@
-//! The documents: files, headings and tests that they refer to must exist, and none is too long.
+//! Checks of the documents: the files, headings and tests that they name must exist, and no
+//! document may be too long.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -13,10 +14,10 @@ const DOCUMENTS: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SE
 /// The document whose tables name tests.
 const THREAT_MODEL: &str = "docs/threat-model.md";
 
-/// A longer document is about more than one subject.
+/// Maximum length of a document. A longer one is probably about more than one subject.
 const MAX_LINES: usize = 500;
 
-/// Documents of any length: a generated reference, and a history.
+/// Documents that may be longer: a generated reference, and a history.
 const LONG: &[&str] = &["docs/api.md", "CHANGELOG.md"];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
@@ -67,7 +68,7 @@ fn code_spans(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }
 
-/// Returns the paths below the packages and `docs` that the text names.
+/// Returns the paths in the packages and in `docs` that the text names.
 fn source_paths(text: &str) -> impl Iterator<Item = &str> {
     let roots = [
         "bench/",
@@ -99,7 +100,7 @@ fn link_targets(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
         .map(|target| target.split_once('#').map_or((target, None), |(path, to)| (path, Some(to))))
 }
 
-/// Returns the lines outside of code blocks.
+/// Returns the lines outside code blocks.
 fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut in_code = false;
     text.lines().filter(move |line| {
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_the_source_are_found() {
+    fn source_paths_are_found() {
         let text = "`core/src/lib.rs` and `server/src/http/`, not `src/x.rs` or `server/{a,b}`\n`docs/x-y.md`";
         let paths: Vec<_> = source_paths(text).collect();
         assert_eq!(paths, ["core/src/lib.rs", "server/src/http/", "docs/x-y.md"]);
@@ -186,15 +187,15 @@ mod tests {
     }
 
     #[test]
-    fn anchors_are_those_of_github() {
+    fn anchors_are_derived_from_headings_as_github_does() {
         let text = "# `a_b`: C-d (e), f/g?\n## Same\n### Same\n#no heading\n\
                     ```sh\n# comment\n```\n## Über uns\n";
         let expected = ["a_b-c-d-e-fg", "same", "same-1", "über-uns"];
         assert_eq!(anchors(text).iter().collect::<Vec<_>>(), expected);
     }
 
-    /// Returns the findings about `docs/a/main.md` with this text, next to `other.md` and below
-    /// `up.md`.
+    /// Returns the findings about a document `docs/a/main.md` with this text, where `docs/a/other.md`
+    /// and `docs/up.md` exist as well.
     fn findings(text: &str) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("docs/a");

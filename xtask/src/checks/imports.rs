@@ -25,7 +25,7 @@ use crate::cargo;
 /// A module path without the crate name; empty for the crate root.
 type Module = Vec<String>;
 
-/// Siblings that import each other, themselves or through their descendants.
+/// Siblings that import each other, directly or through their descendants.
 struct Cycle {
     parent: Module,
     members: BTreeSet<String>,
@@ -69,14 +69,14 @@ fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 }
 
 impl Cycle {
-    /// Names the members as `server::http: account, api`.
+    /// Returns the parent and the members: `server::http: account, api`.
     fn title(&self, package: &str) -> String {
         let parent = [&[package.to_owned()], self.parent.as_slice()].concat().join("::");
         let members: Vec<&str> = self.members.iter().map(String::as_str).collect();
         format!("{parent}: {}", members.join(", "))
     }
 
-    /// Lists the imports under the title, so that a reader sees which ones to remove.
+    /// Returns the title and the imports between the members, one of which must be removed.
     fn describe(&self, package: &str) -> String {
         let imports = self.imports.iter().map(|Import { from, to, module, line }| {
             format!("    {from} -> {to}: {package}/src/{}.rs:{line}", module.join("/"))
@@ -85,7 +85,7 @@ impl Cycle {
     }
 }
 
-/// Parses all modules of a crate: the library, or the program `main` if there is none.
+/// Parses all modules of a crate: the library, or the binary `main` if there is none.
 fn read_crate(src: &Path) -> Result<BTreeMap<Module, Source>, Box<dyn Error>> {
     let mut modules = BTreeMap::new();
     let root = if src.join("lib.rs").is_file() { "lib" } else { "main" };
@@ -95,17 +95,17 @@ fn read_crate(src: &Path) -> Result<BTreeMap<Module, Source>, Box<dyn Error>> {
             path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
         match module.first().map(String::as_str) {
             Some(first) if first == root => module.clear(),
-            // Other programs have one file each and import the library from outside.
+            // Other binaries have one file each and import the library as an external crate.
             Some("main" | "bin") => continue,
             _ => {}
         }
         modules.insert(module, Source::parse(&fs::read_to_string(&file)?));
     }
-    Ok(without_tests(modules))
+    Ok(remove_tests(modules))
 }
 
 /// Removes modules that are declared with `#[cfg(test)]`, and their descendants.
-fn without_tests(mut modules: BTreeMap<Module, Source>) -> BTreeMap<Module, Source> {
+fn remove_tests(mut modules: BTreeMap<Module, Source>) -> BTreeMap<Module, Source> {
     let test_modules: Vec<Module> = modules
         .iter()
         .flat_map(|(module, source)| {
@@ -210,14 +210,14 @@ mod tests {
     type Files<'a> = &'a [(&'a str, &'a str)];
 
     fn titles(files: Files<'_>) -> Vec<String> {
-        let modules = without_tests(
+        let modules = remove_tests(
             files.iter().map(|(name, text)| (module(name), Source::parse(text))).collect(),
         );
         cycles(&modules).iter().map(|cycle| cycle.title("x")).collect()
     }
 
     #[test]
-    fn siblings_with_their_descendants_form_no_cycle() {
+    fn cycles_between_siblings_or_their_descendants_are_found() {
         let cases: &[(Files<'_>, &[&str])] = &[
             // A tree.
             (
@@ -230,7 +230,7 @@ mod tests {
             ),
             // Two siblings.
             (&[("", ""), ("a", "use super::b::B;"), ("b", "use crate::a::{A, C};")], &["x: a, b"]),
-            // Two cycles of different files between the same siblings.
+            // A cycle between siblings through different descendants.
             (
                 &[
                     ("", ""),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cycle_lists_the_imports_of_its_members() {
+    fn a_cycle_lists_the_imports_between_its_members() {
         let files = [
             ("", ""),
             ("a", ""),

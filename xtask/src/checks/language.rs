@@ -35,7 +35,7 @@ const CHECKED: &[&str] = &[
     "xtask/src",
 ];
 
-/// Files and directories that contain data, or the words themselves.
+/// Exceptions: files and directories that contain data, or the words themselves.
 const EXEMPT: &[&str] = &[
     "core/proptest-regressions",
     "core/src/oauth/account/common.txt",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn constructors_have_a_name() {
+    fn a_function_named_of_is_found() {
         assert_eq!(found("pub fn of(x: u8) {}\nfn of_user(x: u8) {}"), [(1, "fn of")]);
     }
 

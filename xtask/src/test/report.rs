@@ -10,7 +10,7 @@ use super::tally::Tally;
 #[derive(Debug, Default)]
 pub(super) struct Report {
     steps: Vec<Step>,
-    /// The tests of the step `tests`.
+    /// The test counts of the step `tests`.
     pub tally: Tally,
 }
 
@@ -96,7 +96,7 @@ mod tests {
             (vec![("format", true), ("tests", false)], 6, 1, "6 passed, 1 failed"),
             (vec![("format", false), ("tests", false)], 5, 2, "5 passed, 3 failed"),
             (vec![("format", true), ("build", false)], 0, 0, "0 passed, 1 failed"),
-            // A test program crashed.
+            // A test binary crashed.
             (vec![("build", true), ("tests", false)], 3, 0, "3 passed, 1 failed"),
         ] {
             let text = report(&steps, passed, failed).to_string();

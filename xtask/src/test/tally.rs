@@ -1,6 +1,6 @@
 //! Counting tests in the output of `cargo test`.
 
-/// The number of tests in all test binaries.
+/// Test counts over all test binaries.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub passed: u32,
@@ -20,7 +20,7 @@ impl Tally {
         {
             self.failures.push(name.to_owned());
         }
-        // The output of a test that ends without a newline may precede the result.
+        // Output of a test that does not end with a newline may precede the result.
         let Some((_, result)) = line.split_once("test result: ") else { return };
         let Some((_, counts)) = result.split_once(". ") else { return };
         self.programs += 1;

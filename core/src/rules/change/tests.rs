@@ -93,6 +93,7 @@ fn actions_are_an_object_with_an_array() {
         ("{}", MissingParam),
         ("[]", BadJson),
         (r#"{"actions":{}}"#, BadJson),
+        (r#"{"action":[]}"#, BadJson),
         (r#"{"actions":["ring"]}"#, InvalidParam),
         ("", MatrixErrorCode::NotJson),
     ] {

@@ -86,6 +86,15 @@ impl PreferenceChange {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
 
+    /// Returns whether it mutes a keyword of the document, or makes a muted word a keyword.
+    pub fn reverses_word(&self, document: &Document) -> bool {
+        let Self::SetKeyword { target: KeywordTarget::Word(word), effect } = self else {
+            return false;
+        };
+        find_keyword_rule(document, word)
+            .is_some_and(|rule| is_silent(rule) != (*effect == Effect::Silent))
+    }
+
     /// Returns the rule of the word, person or room that this change has set in a document.
     pub fn rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
@@ -167,7 +176,6 @@ fn set_keyword(
     };
     // Muted words precede keywords, so a message with both is silent regardless of which was
     // created first.
-    let is_silent = |rule: &Rule| Effect::from_actions(&rule.actions) == Effect::Silent;
     let is_muted = effect == Effect::Silent;
     let moves = existing.is_none_or(|rule| is_silent(rule) != is_muted);
     let mut others = rules.iter().filter(|rule| rule.rule_id != new.0.as_str());
@@ -177,6 +185,10 @@ fn set_keyword(
     let (before, after) = (id(next), id(previous));
     let position = Position { before: before.as_deref(), after: after.as_deref() };
     put_at(document, RuleKind::Content, new, position, limits)
+}
+
+fn is_silent(rule: &Rule) -> bool {
+    Effect::from_actions(&rule.actions) == Effect::Silent
 }
 
 /// Returns the content rule for a word, ignoring case.

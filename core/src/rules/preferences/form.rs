@@ -76,6 +76,9 @@ impl PreferenceChange {
             _ => return Err(PreferenceError::UnknownChange),
         };
         let subject = match value("subject") {
+            "word" if Subject::parse(value("value")).is_ok() => {
+                return Err(PreferenceError::WordIsId);
+            }
             "word" => {
                 let target = KeywordTarget::Word(read_word(value("value"))?);
                 return Ok(Self::SetKeyword { target, effect });

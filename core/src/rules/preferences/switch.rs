@@ -128,9 +128,11 @@ fn read_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
-/// Returns the pause of all notifications, which is the enabled master rule.
-pub(super) fn find_pause(document: &Document) -> Option<Pause> {
-    let master = read_rule(document, RuleKind::Override, builtin::MASTER)?;
-    let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
-    is_paused.then(|| Pause { until: master.until.map(RuleExpiry::to_second) })
+impl Pause {
+    /// Returns the pause of all notifications, which is the enabled master rule.
+    pub fn read(document: &Document) -> Option<Self> {
+        let master = read_rule(document, RuleKind::Override, builtin::MASTER)?;
+        let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
+        is_paused.then(|| Self { until: master.until.map(RuleExpiry::to_second) })
+    }
 }

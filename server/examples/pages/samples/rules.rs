@@ -31,9 +31,11 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
         ("many-rules", rules(layout, &many, &second, None, none)?),
     ];
-    for (subject, error) in
-        [("word", PreferenceError::WordTooLong), ("room", PreferenceError::RoomAlias)]
-    {
+    for (subject, error) in [
+        ("word", PreferenceError::WordTooLong),
+        ("word", PreferenceError::WordIsId),
+        ("room", PreferenceError::RoomAlias),
+    ] {
         let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
@@ -101,6 +103,7 @@ fn trials(
         page.render()
     };
     let invalid = TryErrors {
+        is_text_blank: true,
         sender: Some(PreferenceError::PersonWithoutServer),
         room: Some(PreferenceError::RoomAlias),
         is_count_invalid: true,

@@ -14,8 +14,10 @@ use super::report::Report;
 use crate::config::Config;
 use crate::limits::{REDIS_PREFIX, redis_servers};
 
-/// Maximum time of the diagnosis of an engine.
+/// Maximum time of the diagnosis of the database.
 const TIMEOUT: Duration = Duration::from_secs(20);
+/// Maximum time of the diagnosis of a Redis server, which normally takes milliseconds.
+const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Differences of clocks up to this are normal.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
@@ -127,7 +129,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
             return report.fail("redis", error.to_string(), "correct the URL or its certificate");
         }
     };
-    let diagnoses = diagnose(&servers, REDIS_PREFIX, TIMEOUT).await;
+    let diagnoses = diagnose(&servers, REDIS_PREFIX, REDIS_TIMEOUT).await;
     let is_cluster = diagnoses.len() > 1;
     let mut stopped_by_others = Vec::new();
     for RedisDiagnosis { address, result } in diagnoses {
@@ -138,7 +140,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
                 continue;
             }
         };
-        check_clock("Redis", ahead, report);
+        check_clock(&format!("Redis at {address}"), ahead, report);
         let message = format!("{address}: counting a request takes {response_time:.1?}");
         if response_time <= limit {
             report.ok("redis", message);

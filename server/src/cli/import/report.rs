@@ -73,6 +73,10 @@ impl Report {
     pub(super) fn finish(mut self) -> Result<(), CliError> {
         self.bar.clear();
         let Self { added, skipped, rejected, .. } = self;
+        if skipped > MAX_MESSAGES {
+            let more = skipped - MAX_MESSAGES;
+            print_message(format_args!("and {more} more skipped, the accounts exist"));
+        }
         let added = counted(added, "accounts");
         writeln!(stdout(), "{added} added, {skipped} skipped, {rejected} rejected")?;
         if rejected == 0 {

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
-use belfry_core::rules::{Document, RuleError, RuleScope};
+use belfry_core::rules::{Document, Effect, RuleError, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
@@ -39,7 +39,7 @@ pub(crate) async fn change_notifications(
         let account = session.require_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         match save(&session, account, &view, &pairs).await {
-            Ok(change) => redirect_after(&session, account, view, &pairs, &change).await,
+            Ok(saved) => redirect_after(&session, account, view, &pairs, saved).await,
             Err(error) => {
                 let reason = error.rejected()?;
                 let language = session.layout(session.lang).language;
@@ -56,7 +56,7 @@ async fn save(
     account: &Account,
     view: &NotificationsView,
     pairs: &Pairs,
-) -> Result<PreferenceChange, SubmitError<RejectionReason>> {
+) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
     let change = PreferenceChange::from_pairs(pairs, session.state.clock.now());
     // Only all devices together have built-in rules.
     let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
@@ -64,13 +64,13 @@ async fn save(
     save_preference(session, account, &scope, change).await
 }
 
-/// Makes the change of a form, with the limits of the API.
+/// Makes the change of a form, with the limits of the API. Returns it with the notice about it.
 pub(super) async fn save_preference(
     session: &BrowserSession,
     account: &Account,
     scope: &RuleScope,
     change: Result<PreferenceChange, PreferenceError>,
-) -> Result<PreferenceChange, SubmitError<RejectionReason>> {
+) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
     let change = match change {
         Ok(change) => change,
         Err(error @ PreferenceError::UnknownChange) => {
@@ -78,10 +78,22 @@ pub(super) async fn save_preference(
         }
         Err(error) => return Err(SubmitError::Rejected(RejectionReason::Field(error))),
     };
+    let notice = match &change {
+        PreferenceChange::SetKeyword { effect, .. } => {
+            let before = load(session, account).await?;
+            match before.document(scope).is_some_and(|it| change.reverses_word(it)) {
+                true if *effect == Effect::Silent => Notice::KeywordMuted,
+                true => Notice::WordUnmuted,
+                false => Notice::Saved,
+            }
+        }
+        change if change.is_removal() => Notice::Removed,
+        _ => Notice::Saved,
+    };
     let (applied, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
     let apply = move |document: &mut Document| applied.apply(document, limits);
     write(session, account, scope, apply).await?;
-    Ok(change)
+    Ok((change, notice))
 }
 
 /// Changes a ruleset of the signed-in user.
@@ -104,14 +116,13 @@ async fn redirect_after(
     account: &Account,
     mut view: NotificationsView,
     pairs: &Pairs,
-    change: &PreferenceChange,
+    (change, notice): (PreferenceChange, Notice),
 ) -> Result<Response, PageError> {
     let rulesets = load(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
-        view.show_changed(change, &Preferences::read(document));
+        view.show_changed(&change, &Preferences::read(document));
     }
     let part = NotificationsPart::from_form(pairs).ok_or(CommonError::Internal)?;
-    let notice = if change.is_removal() { Notice::Removed } else { Notice::Saved };
     redirect(session, &view.path_after(part, notice))
 }
 

@@ -5,8 +5,11 @@ use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::form::{Pairs, last_value};
+use belfry_core::rules::RuleScope;
+use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Sha256Digest};
 
+use super::notifications::load;
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
@@ -32,6 +35,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         let tokens = store.tokens_of(account.id, app.app_id, now).await?;
         listed.push(ListedApp { app, tokens });
     }
+    let rulesets = load(session, account).await?;
     let csrf = session.csrf_token();
     let name_in_notice = match session.notice {
         Some(Notice::AppRemoved) => load_removed_app(session, query).await?,
@@ -44,6 +48,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         nav: AccountNav { removed_app: name_in_notice, ..session.nav(AccountSection::Overview) },
         account: &account.name,
         email: account.email.as_deref().or(account.unverified_email.as_deref()),
+        pause: rulesets.document(&RuleScope::Global).and_then(Pause::read),
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },

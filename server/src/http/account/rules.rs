@@ -93,10 +93,10 @@ async fn add(
 ) -> Result<Response, PageError> {
     let change = PreferenceChange::from_rule_form(pairs);
     match save_preference(session, account, &RuleScope::Global, change).await {
-        Ok(change) => {
+        Ok((change, notice)) => {
             let rulesets = load(session, account).await?;
             let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
-            redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?)
+            redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?, notice)
         }
         Err(error) => {
             let reason = error.rejected()?;
@@ -117,7 +117,7 @@ async fn set_enabled(
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.set_enabled(kind, &id, enabled);
     match write(session, account, &rule.scope, change).await {
-        Ok(()) => redirect_to_rule(session, view, rule),
+        Ok(()) => redirect_to_rule(session, view, rule, Notice::Saved),
         Err(error) => show_rejected(session, account, view, rule, error).await,
     }
 }
@@ -147,9 +147,10 @@ fn redirect_to_rule(
     session: &BrowserSession,
     view: &RulesView,
     rule: &RuleRef,
+    notice: Notice,
 ) -> Result<Response, PageError> {
     let path = view.after(rule).path(session.lang);
-    let path = with_parameters(&path, [("notice", Notice::Saved.code())]);
+    let path = with_parameters(&path, [("notice", notice.code())]);
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
 

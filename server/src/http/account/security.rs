@@ -18,7 +18,7 @@ use crate::auth::authentication::{
     Authenticated, AuthenticationError, Guess, GuessGuard, VerifyError,
 };
 use crate::http::error::{PageError, SubmitError, security_status};
-use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{redirect, redirect_with_notice, respond, show_page, with_retry_after};
@@ -81,7 +81,7 @@ async fn respond_to_form(
 /// revokes all tokens.
 pub(crate) async fn change_password(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_password(&session, &guard, &pairs).await;
@@ -133,7 +133,7 @@ async fn handle_password(
 /// `email` is blank, if the password was entered again.
 pub(crate) async fn change_email(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let email = last_value(&pairs, "email").trim();
@@ -277,7 +277,7 @@ fn remote_sign_out(session: &BrowserSession) -> Events {
 /// period, if its password was entered again.
 pub(crate) async fn request_deletion(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_deletion(&session, &guard, &pairs).await;
@@ -312,12 +312,15 @@ async fn handle_deletion(
 }
 
 /// `POST /oauth/account/security/keep`: cancels the deletion of the account.
-pub(crate) async fn keep_account(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+pub(crate) async fn cancel_deletion(
+    session: BrowserSession,
+    PageForm(pairs): PageForm,
+) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
         let events = session.audit.success(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
-        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::AccountKept)
+        redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
     };
     respond(&session, result.await)
 }

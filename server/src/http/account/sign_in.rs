@@ -1,6 +1,6 @@
 //! `/oauth/sign_in`: signing in with a password.
 
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::Response;
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::form::{Pairs, last_value};
@@ -13,13 +13,14 @@ use crate::auth::authentication::{
 };
 use crate::config::RegistrationPolicy;
 use crate::http::error::{PageError, sign_in_status};
-use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
+use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
 use crate::language::Language;
-use crate::pages::{self, AccountSection, SignInPage};
+use crate::pages::{self, AccountSection, Notice, SignInPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
 /// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
@@ -50,6 +51,7 @@ pub(crate) fn show_sign_in_page(
         Some(pending) => (with_language(SIGN_IN, pending.chosen_lang), None),
         None => (sign_in_path(session.lang, session.return_to, session.notice), session.notice),
     };
+    let notice = notice.or_else(|| session.has_ended().then_some(Notice::SignedOut));
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
     let sign_up = sign_up_link(session, pending);
@@ -72,7 +74,12 @@ pub(crate) fn show_sign_in_page(
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failed.map_or(StatusCode::OK, sign_in_status);
-    let response = show_page(session, status, &page, app)?;
+    let mut response = show_page(session, status, &page, app)?;
+    if session.has_ended() {
+        // Reported once.
+        let remove = Cookie::SignedIn.set(&session.state.base_url, "", 0);
+        response.headers_mut().append(header::SET_COOKIE, remove);
+    }
     Ok(with_retry_after(response, failed.and_then(AuthenticationError::retry_after)))
 }
 
@@ -98,7 +105,7 @@ pub(crate) fn sign_up_link(
 /// `POST /oauth/sign_in`: verifies the password and starts a session, in the language of the page.
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle_sign_in(&mut session, &guard, &pairs).await;

@@ -18,8 +18,8 @@ pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
     let result = if session.account().is_some() {
         redirect(&session, &with_language(ACCOUNT, session.lang))
     } else {
-        let sign_in = with_language(SIGN_IN, session.lang);
-        let page = SignedOutPage { layout: session.layout(session.lang), sign_in: &sign_in };
+        let sign_in_path = &with_language(SIGN_IN, session.lang);
+        let page = SignedOutPage { layout: session.layout(session.lang), sign_in_path };
         show_page(&session, StatusCode::OK, &page, None)
     };
     respond(&session, result)

@@ -17,7 +17,7 @@ use crate::auth::authentication::{
 };
 use crate::config::RegistrationPolicy;
 use crate::http::error::{LimitExceeded, PageError, SubmitError, sign_in_status};
-use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
@@ -45,7 +45,7 @@ pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -
 /// `POST /oauth/sign_up`: creates an account and signs in to it, in the language of the page.
 pub(crate) async fn sign_up(
     mut session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = handle(&mut session, &guard, &pairs).await;

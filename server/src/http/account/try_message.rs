@@ -1,5 +1,6 @@
 //! `/oauth/account/try`: evaluates the rules of the user against a message. Nothing is stored.
 
+use std::num::NonZero;
 use std::time::Instant;
 
 use axum::http::StatusCode;
@@ -80,18 +81,20 @@ fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
     }
     let sender = optional(&fields.sender, Subject::parse_person);
     let room = optional(&fields.room, Subject::parse_room);
-    let members = optional(&fields.members, str::parse);
+    let members = optional(&fields.members, str::parse::<NonZero<u64>>);
+    let is_text_blank = fields.text.trim().is_empty();
     match (sender, room, members) {
-        (Ok(sender), Ok(room), Ok(member_count)) => Ok(TrialMessage {
+        (Ok(sender), Ok(room), Ok(members)) if !is_text_blank => Ok(TrialMessage {
             // Browsers send the line breaks of a textarea as CRLF.
             text: fields.text.replace("\r\n", "\n"),
             sender: sender.unwrap_or_default(),
             room: room.unwrap_or_default(),
-            member_count,
+            member_count: members.map(NonZero::get),
             display_name: fields.name.clone(),
             profile_tag: fields.profile.parse().ok(),
         }),
         (sender, room, members) => Err(TryErrors {
+            is_text_blank,
             sender: sender.err(),
             room: room.err(),
             is_count_invalid: members.is_err(),

@@ -66,8 +66,10 @@ impl IntoResponse for GatewayError {
         let mut body = json!({ "errcode": self.errcode(), "error": self.to_string() });
         let (status, challenge) = match &self {
             Self::Common(error) => return error.clone().into_response(),
-            Self::AppToken
-            | Self::Request(OriginalRequestError::Conflicting)
+            Self::AppToken => {
+                (StatusCode::FORBIDDEN, Some(r#"Bearer error="insufficient_scope""#.to_owned()))
+            }
+            Self::Request(OriginalRequestError::Conflicting)
             | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
             Self::MissingScopes(missing) => {
                 body["error_description"] =

@@ -45,19 +45,23 @@ impl AbuseGuard {
     }
 
     /// Checks the number of wrong client secrets, before a secret is verified. It counts nothing,
-    /// so that correct secrets do not use up the limit.
-    pub async fn client_secret(&self, client_id: &str) -> Result<(), LimitExceeded> {
+    /// so that correct secrets do not use up the limit. The audit event names the app, if it exists.
+    pub async fn client_secret(
+        &self,
+        client_id: &str,
+        app: Option<i64>,
+    ) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
-        self.check(&active, CountMode::Peek, &buckets).await
+        self.check_for(app, &active, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
-    pub async fn wrong_client_secret(&self, client_id: &str) {
+    pub async fn wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
         let active = self.state.limits.active();
         let buckets = active.abuse.client_secret(self.from, client_id);
         // The limit is enforced before the next secret is verified.
-        let _ = self.check(&active, CountMode::Charge, &buckets).await;
+        let _ = self.check_for(app, &active, CountMode::Charge, &buckets).await;
     }
 
     /// Counts the registration of an app.
@@ -95,6 +99,16 @@ impl AbuseGuard {
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
+        self.check_for(None, active, mode, buckets).await
+    }
+
+    async fn check_for(
+        &self,
+        app: Option<i64>,
+        active: &ActiveLimits,
+        mode: CountMode,
+        buckets: &[Bucket<'_>],
+    ) -> Result<(), LimitExceeded> {
         if active.mode == LimitMode::Off
             || mode == CountMode::Refund && !self.is_counted.load(Ordering::Relaxed)
         {
@@ -108,7 +122,7 @@ impl AbuseGuard {
         if result.is_err() {
             let detail = decision.closest().map(|closest| closest.limit.name().to_owned());
             let kind = AuditKind::AbuseLimit;
-            let subject = Subject { detail, ..Subject::new(kind, AuditOutcome::Failure) };
+            let subject = Subject { app, detail, ..Subject::new(kind, AuditOutcome::Failure) };
             self.audit.count_failure(kind, subject);
         }
         // A peek that does not reject the request is not reported, because it counts nothing.
@@ -154,6 +168,21 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
         let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
         Ok(Self::with(audit, outcome))
+    }
+}
+
+/// The abuse limits of a browser that uses a page, whose audit events have the origin of the page.
+pub(crate) struct PageGuard(pub(crate) AbuseGuard);
+
+impl FromRequestParts<Arc<AppState>> for PageGuard {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        state: &Arc<AppState>,
+    ) -> Result<Self, Infallible> {
+        let Ok(guard) = AbuseGuard::from_request_parts(parts, state).await;
+        Ok(Self(AbuseGuard { audit: guard.audit.for_page(), ..guard }))
     }
 }
 

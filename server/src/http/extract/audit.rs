@@ -47,7 +47,7 @@ impl Audit {
     pub(crate) fn count_failure(&self, kind: AuditKind, subject: Subject) {
         let address = self.state.audit.address(self.address);
         let outcome = AuditOutcome::Failure;
-        let subject = Subject { kind, outcome, address, ..subject };
+        let subject = Subject { kind, outcome, origin: self.origin, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }
 }

@@ -1,5 +1,5 @@
-//! The cookies of the pages. No cookie crate is used: their values are secrets of fixed format, and
-//! language codes.
+//! The cookies of the pages. No cookie crate is used: their values are secrets of fixed format,
+//! language codes and a flag.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::secret::SplitToken;
@@ -11,6 +11,9 @@ use crate::config::BaseUrl;
 pub(crate) enum Cookie {
     /// Identifies the browser and its session.
     Browser,
+    /// A flag of browsers that have signed in and not signed out. [`Self::Browser`] alone does not
+    /// show that a session has ended, because browsers without a session have it, too.
+    SignedIn,
     /// The authorization code that the out-of-band page shows.
     Code,
     /// The language that was chosen on a page.
@@ -24,6 +27,8 @@ impl Cookie {
         match (self, base_url.is_secure()) {
             (Self::Browser, true) => "__Host-belfry",
             (Self::Browser, false) => "belfry",
+            (Self::SignedIn, true) => "__Host-belfry-signed-in",
+            (Self::SignedIn, false) => "belfry-signed-in",
             (Self::Code, true) => "__Host-belfry-code",
             (Self::Code, false) => "belfry-code",
             (Self::Language, true) => "__Host-belfry-lang",

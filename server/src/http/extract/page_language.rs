@@ -12,6 +12,7 @@ use super::same_origin::is_same_origin;
 use crate::app::AppState;
 use crate::config::BaseUrl;
 use crate::language::Language;
+use crate::pages::AccountSection;
 use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
 /// The time for which a browser remembers the language that was chosen on a page.
@@ -48,12 +49,13 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 
 /// Returns the beginning of the links with which people choose a language: the same page with its
 /// other parameters. It is relative and contains no path, so it cannot lead to another server. The
-/// page after a form cannot be opened by a link, which leads to the front page instead, and so does
-/// the link of a query that would make the page too large.
+/// page after a form cannot be opened by a link, which leads to the page of the account with the
+/// form, or else to the front page, and so does the link of a query that would make the page too
+/// large.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
-        return FRONT.to_owned();
+        return AccountSection::of_form(uri.path()).map_or(FRONT, AccountSection::path).to_owned();
     }
     let mut link = String::new();
     for (name, value) in

@@ -56,6 +56,8 @@ pub(crate) struct BrowserSession {
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
     has_cookie: bool,
+    /// True if the browser has signed in and not signed out.
+    has_signed_in: bool,
     signed_in: Option<SignedIn>,
     /// The language that was chosen on a page earlier.
     chosen_language: Option<Language>,
@@ -98,6 +100,7 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             is_same_origin: is_same_origin(headers, &state.base_url),
             is_from_own_page: headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin"),
             has_cookie: cookie.is_some(),
+            has_signed_in: Cookie::SignedIn.value(headers, &state.base_url).is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
             signed_in,
             chosen_language: chosen_language(headers, &state.base_url),
@@ -119,6 +122,11 @@ impl BrowserSession {
     /// Returns the signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.signed_in.as_ref().map(|signed_in| &signed_in.account)
+    }
+
+    /// Returns whether the session of this browser has ended other than by signing out here.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_signed_in && self.signed_in.is_none()
     }
 
     /// Returns the signed-in account, without which this page of the account cannot be shown.
@@ -167,7 +175,7 @@ impl BrowserSession {
         let language = Language::negotiate(lang, self.chosen_language, session, accept);
         Layout {
             pauses_at_load: !self.is_from_own_page,
-            language_link: self.signed_in.is_none().then_some(&*self.language_link),
+            language_link: &self.language_link,
             ..self.state.layout(language)
         }
     }
@@ -186,6 +194,12 @@ impl BrowserSession {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
             let cookie = Cookie::Browser.set(&self.state.base_url, self.cookie.reveal(), seconds);
             response.headers_mut().append(header::SET_COOKIE, cookie);
+            let is_signed_in = self.signed_in.is_some();
+            if is_signed_in || self.has_signed_in {
+                let seconds = if is_signed_in { seconds } else { 0 };
+                let cookie = Cookie::SignedIn.set(&self.state.base_url, "1", seconds);
+                response.headers_mut().append(header::SET_COOKIE, cookie);
+            }
         }
         response
     }

@@ -129,7 +129,7 @@ async fn handle(
     let remembered = page.as_ref().and_then(|_| remember_language(uri, headers, base_url));
     let write_error = |error: CommonError| {
         let mut response = match &page {
-            Some((language, link)) => error_page(state, *language, Some(link), error),
+            Some((language, link)) => error_page(state, *language, link, error),
             None => error.to_response(area.errors),
         };
         // hyper would add the length, except in responses to HEAD.

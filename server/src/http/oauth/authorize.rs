@@ -7,10 +7,10 @@ use belfry_core::oauth::form::last_value;
 
 use crate::http::account::sign_in;
 use crate::http::error::{CommonError, PageError, log_rejection};
-use crate::http::extract::abuse_guard::AbuseGuard;
+use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::pending_authorization::PendingAuthorization;
+use crate::http::pending_authorization::{PendingAuthorization, resume_path};
 use crate::http::respond::{respond, show_page};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
@@ -18,7 +18,7 @@ use crate::paths;
 /// `GET /oauth/authorize`: starts an authorization.
 pub(crate) async fn begin(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
     let result = async {
@@ -31,7 +31,7 @@ pub(crate) async fn begin(
 /// URL is valid in this browser only.
 pub(crate) async fn resume(
     session: BrowserSession,
-    guard: AbuseGuard,
+    PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
     let result = async {
@@ -96,8 +96,9 @@ fn show_consent_page(
     let [decide, switch] = [paths::AUTHORIZE, paths::SIGN_OUT]
         .map(|path| paths::with_language(path, pending.chosen_lang));
     let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
+    let language_link = pending.handle().map_or_else(String::new, |it| resume_path(it, None));
     let page = ConsentPage {
-        layout: session.layout(pending.lang()),
+        layout: session.layout(pending.lang()).with_language_link(&language_link),
         form: form(&decide),
         switch: form(&switch),
         app: &pending.app.details,

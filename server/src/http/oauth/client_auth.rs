@@ -26,8 +26,9 @@ pub(crate) async fn authenticate(
     credentials: &Credentials,
 ) -> Result<App, OAuthApiError> {
     let client_id = &credentials.client_id;
-    guard.client_secret(client_id).await?;
     let app = state.store.app_by_client_id(client_id).await?;
+    let id = app.as_ref().map(|app| app.app.id);
+    guard.client_secret(client_id, id).await?;
     let presented = SplitToken::parse(credentials.client_secret.reveal());
     let presented = presented.map(|secret| secret.hashed());
     let now = state.clock.now();
@@ -44,9 +45,9 @@ pub(crate) async fn authenticate(
         }
     };
     let kind = AuditKind::ClientAuthentication;
-    let (app, detail) = (app.map(|app| app.app.id), Some(reason.to_owned()));
-    let subject = Subject { app, detail, ..Subject::new(kind, AuditOutcome::Failure) };
+    let detail = Some(reason.to_owned());
+    let subject = Subject { app: id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
-    guard.wrong_client_secret(client_id).await;
+    guard.wrong_client_secret(client_id, id).await;
     Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason })
 }

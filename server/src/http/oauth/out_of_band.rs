@@ -14,7 +14,6 @@ use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
 use crate::http::respond::{respond, show_page};
 use crate::pages::CodePage;
-use crate::paths::{ACCOUNT, with_language};
 
 /// Shows the code from the cookie, or from the parameter `code`, only if it is redeemable, and only
 /// to the account that approved it: otherwise a link could show an attacker's code as if this
@@ -38,9 +37,8 @@ pub(crate) async fn show_code_page(
         });
         let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
         let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
-        let (layout, account) =
-            (session.layout(session.lang), with_language(ACCOUNT, session.lang));
-        let page = CodePage { layout, app: &app, code: code.secret(), account: &account };
+        let layout = session.layout(session.lang);
+        let page = CodePage { layout, app: &app, code: code.secret() };
         show_page(&session, StatusCode::OK, &page, None)
     };
     respond(&session, result.await)

@@ -62,8 +62,8 @@ impl RuleRow {
     }
 
     pub(super) fn state(&self, layout: &Layout<'_>) -> Cow<'static, str> {
-        let state = if self.enabled { "on" } else { "off" };
-        layout.text(&format!("notifications-switch-{state}"))
+        // Not "on", which says on the notifications page that messages notify.
+        layout.text(if self.enabled { "rules-enabled" } else { "rules-disabled" })
     }
 }
 

@@ -83,11 +83,13 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
 
     assert!(written.starts_with("backup written to copy.db: "), "{written}");
     assert!(written.contains("1 account, 1 app, 2 tokens"), "{written}");
+    assert!(written.contains("0 recent deletions"), "{written}");
+    assert!(!written.contains('_'), "no names of tables: {written}");
     let file = old.join("copy.db");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let recorded = events(old, &from, "backup");
     assert_eq!((recorded.len(), &recorded[0]["detail"]), (1, &"copy.db".into()));
-    assert_eq!(recorded[0]["origin"], "command line");
+    assert_eq!(recorded[0]["origin"], "command-line");
     succeed(old, &["token", "revoke", revoked.trim_end()], &from);
     assert_eq!((status(&server, kept).await, status(&server, revoked).await), (200, 401));
     drop(server);

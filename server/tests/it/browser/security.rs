@@ -55,7 +55,7 @@ fn an_account_is_deleted_and_kept_without_scripts() {
         fixture.delete_account("alice").await;
         fixture.tab.click("form[action='/oauth/account/security/keep'] button").await;
         fixture.tab.find("[name=password]").await;
-        assert!(fixture.tab.url().await.as_str().ends_with("notice=account-kept"));
+        assert!(fixture.tab.url().await.as_str().ends_with("notice=deletion-cancelled"));
     });
 }
 

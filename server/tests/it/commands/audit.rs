@@ -27,7 +27,7 @@ fn commands_are_recorded(workspace: &Workspace) {
             .map(|event| {
                 assert_eq!(
                     (&event["origin"], &event["count"]),
-                    (&json!("command line"), &json!(1))
+                    (&json!("command-line"), &json!(1))
                 );
                 event["kind"].as_str().unwrap().to_owned()
             })
@@ -54,7 +54,7 @@ fn commands_are_recorded(workspace: &Workspace) {
 
     let table = workspace.run(&["audit", "--account", "bob"]);
     let row: Vec<&str> = table.trim_end().split('\t').skip(1).collect();
-    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command line", "-", "-", "-"]);
+    assert_eq!(row, ["account_add", "success", "1", "bob", "-", "command-line", "-", "-", "-"]);
     assert!(!workspace.run(&["audit"]).contains(token.trim_end()));
     workspace.run(&["account", "delete", "bob"]);
     workspace.run(&["app", "delete", app]);
@@ -184,9 +184,17 @@ async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: W
         let message = workspace.fail(&["audit", "--app", unknown]);
         assert_eq!(message, format!("belfry: there is no app {unknown:?}; see belfry app list\n"));
     }
-    // A deleted app has no name, and is shown by its id.
+    // A deleted app is shown by its id, and found by the name that it had, too.
     workspace.run(&["app", "delete", &both[0]]);
     assert_eq!(ids(&format!("#{}", both[0])), [&*both[0]; 2]);
+    let mut all = [&*both[0], &both[0], &both[1]];
+    all.sort_unstable();
+    assert_eq!(ids("MY app"), all);
+    workspace.run(&["app", "delete", &both[1]]);
+    assert_eq!(ids("my app").len(), 4);
+    let deletions =
+        workspace.json(&["audit", "--kind", "app_delete", "--app", &text(&first, "id")]);
+    assert_eq!(deletions[0]["detail"], "name My app");
 }
 
 async fn the_trail_says_that_there_are_more_events(workspace: Workspace) {

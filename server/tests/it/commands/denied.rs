@@ -132,7 +132,7 @@ fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
         let message = workspace.fail(arguments);
         let expected = "belfry: cannot create the database new/belfry.db: new belongs to ";
         assert!(message.starts_with(expected), "{message}");
-        assert!(message.contains("(uid 65534), who could not read files of root"), "{message}");
+        assert!(message.contains("(uid 65534), who could not read root's files"), "{message}");
         assert!(message.contains("; run it as the owner: sudo -u "), "{message}");
         assert_eq!(read_dir(&new).unwrap().count(), 0);
     }

@@ -140,19 +140,17 @@ impl Gateway {
         let reader = Some(self.reader.as_str());
         let app = self.app_token().await;
         for (path, token, status, challenge, error) in [
-            ("/x", None, 401, Some("Bearer"), "No access token was sent"),
-            ("/x", Some("x"), 401, Some("error=\"invalid_token\""), "The access token is invalid"),
-            ("/api/v1/media", reader, 403, Some("insufficient_scope"), "outside the authorized"),
-            ("/x", Some(&*app), 403, None, "requires the token of a user"),
+            ("/x", None, 401, "Bearer", "No access token was sent"),
+            ("/x", Some("x"), 401, "error=\"invalid_token\"", "The access token is invalid"),
+            ("/api/v1/media", reader, 403, "insufficient_scope", "outside the authorized"),
+            ("/x", Some(&*app), 403, "insufficient_scope", "requires the token of a user"),
         ] {
             let rejected = self.send(&format!("GET {path}"), token, &[]).await;
             assert_eq!(rejected.status(), status, "{path} {token:?}");
             let challenges: Vec<_> =
                 rejected.headers().get_all("www-authenticate").iter().collect();
-            assert_eq!(challenges.len(), usize::from(challenge.is_some()), "{challenges:?}");
-            if let Some(challenge) = challenge {
-                assert!(challenges[0].to_str().unwrap().contains(challenge), "{challenges:?}");
-            }
+            assert_eq!(challenges.len(), 1, "{challenges:?}");
+            assert!(challenges[0].to_str().unwrap().contains(challenge), "{challenges:?}");
             assert_eq!(rejected.headers()["content-type"], "application/json");
             assert!(rejected.headers().contains_key("x-ratelimit-remaining"));
             let body: Value = rejected.json().await.unwrap();
@@ -199,6 +197,8 @@ impl Gateway {
             let body: Value = rejected.json().await.unwrap();
             assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
             assert_eq!(body["error"], "Too many requests");
+            let wait = body["retry_after_ms"].as_u64().unwrap();
+            assert!((1_700_000..=1_800_000).contains(&wait), "{wait}");
         }
         assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
         assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
@@ -270,6 +270,31 @@ async fn nginx_requires_the_scope_of_the_method() {
         let writer = gateway.send(&target, Some(&gateway.token), &[]).await;
         assert_eq!(writer.status(), 200, "{method}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn scripts_from_other_origins_can_read_the_rejections_of_nginx() {
+    let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
+    let (reader, token) = (Some(gateway.reader.as_str()), Some(gateway.token.as_str()));
+    let verify = async |target: &str, token: Option<&str>, status: u16| {
+        let rejected = gateway.send(target, token, &[]).await;
+        assert_eq!(rejected.status(), status, "{target}");
+        let origins: Vec<_> =
+            rejected.headers().get_all("access-control-allow-origin").iter().collect();
+        assert_eq!(origins, ["*"], "{status}");
+        let exposed = &rejected.headers()["access-control-expose-headers"];
+        assert_eq!(exposed, "Retry-After, WWW-Authenticate", "{status}");
+    };
+    verify("GET /x", None, 401).await;
+    verify("GET /api/v1/media", reader, 403).await;
+    for _ in 0..30 {
+        let passed = gateway.send("POST /api/v1/media", token, &[]).await;
+        let origin = passed.headers().get("access-control-allow-origin");
+        assert_eq!((passed.status().as_u16(), origin), (200, None), "left to the server");
+    }
+    verify("POST /api/v1/media", token, 429).await;
+    gateway.belfry.signal("KILL");
+    verify("GET /x", token, 503).await;
 }
 
 /// Servers that normalise these paths would serve `/api/v1/media` without its scope.

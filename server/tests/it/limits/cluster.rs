@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use test_engines::RedisCluster;
-use test_engines::shared::{own_cluster, shared_cluster};
+use test_engines::shared::{private_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
 use super::nodes::node;
@@ -59,7 +59,7 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
-    let Some(cluster) = own_cluster() else { return };
+    let Some(cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let nodes = [(); 2].map(|()| node(&cluster.url(), settings));
@@ -104,7 +104,7 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
     let [(one, _one), (two, _two)] = [(); 2].map(|()| node(&cluster.url(), settings));

@@ -137,19 +137,19 @@ async fn wrong_client_secrets_are_counted_and_correct_ones_never() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..100 {
-        assert!(here.client_secret("app").await.is_ok());
+        assert!(here.client_secret("app", None).await.is_ok());
     }
     let mut wrong = 0;
-    while here.client_secret("app").await.is_ok() {
-        here.wrong_client_secret("app").await;
+    while here.client_secret("app", None).await.is_ok() {
+        here.wrong_client_secret("app", None).await;
         wrong += 1;
         assert!(wrong < 1000);
     }
     assert_eq!(wrong, 25);
-    assert!(elsewhere.client_secret("app").await.is_ok(), "the real client is served");
-    assert!(here.client_secret("other").await.is_ok());
+    assert!(elsewhere.client_secret("app", None).await.is_ok(), "the real client is served");
+    assert!(here.client_secret("other", None).await.is_ok());
     service.clock.advance(300);
-    assert!(here.client_secret("app").await.is_ok());
+    assert!(here.client_secret("app", None).await.is_ok());
 }
 
 #[tokio::test]

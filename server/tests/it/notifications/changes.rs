@@ -63,10 +63,16 @@ async fn a_word_is_muted_and_removed() {
     assert!(text.contains("You have no keywords.") && !text.contains("no muted words"), "{text}");
 
     // A word is either a keyword or muted, whatever its case.
-    alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
-    let text = visible_text(&alice.page().await);
+    let page = alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
+    let text = visible_text(&page);
     assert!(text.contains("|spam|Sound|") && text.contains("You have no muted words."), "{text}");
-    alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    let notice = "Keywords|1|Saved. This word was muted. It is now a keyword instead.|";
+    assert!(text.contains(notice), "{text}");
+    let page = alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    let text = visible_text(&page);
+    let notice =
+        "Muted words|1|Saved. This word was one of your keywords. It is now muted instead.|";
+    assert!(text.contains(notice), "{text}");
     assert_eq!(alice.rules("global/content/spam/actions").await, json!({"actions": []}));
 
     let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
@@ -183,6 +189,25 @@ async fn a_pause_ends_by_itself() {
         assert_eq!(alice.rules(enabled).await["enabled"], false, "{length}");
         alice.page().await.assert_page(200, "Notifications are on.");
     }
+}
+
+#[tokio::test]
+async fn the_overview_shows_a_pause_with_its_end_and_a_link() {
+    let mut alice = Alice::new().await;
+    let overview = async |alice: &mut Alice| alice.browser.get("/oauth/account?lang=en").await;
+    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.change(&[("change", "pause"), ("for", "hour")]).await;
+    let page = overview(&mut alice).await;
+    let text = visible_text(&page);
+    let expected = "|Everything is paused until|09:00 UTC|.|Notifications|";
+    assert!(text.contains(expected), "{text}");
+    let link = format!(" <a href=\"{PAGE}?lang=en\">Notifications</a></p>");
+    assert!(page.text.contains(&link), "{page:?}");
+    alice.service.clock.advance(3600);
+    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.change(&[("change", "pause"), ("for", "open")]).await;
+    let expected = "Everything is paused until you switch it on again. <a href=";
+    overview(&mut alice).await.assert_page(200, expected);
 }
 
 #[tokio::test]

@@ -143,13 +143,46 @@ async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
 }
 
 #[tokio::test]
-async fn a_page_for_a_signed_in_user_has_no_language_links() {
+async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.client().await;
+    for path in [
+        "/",
+        "/oauth/account",
+        "/oauth/account/notifications?profile=phone",
+        "/oauth/account/rules/rule?rule=global%2Foverride%2F.m.rule.master",
+        "/oauth/account/security",
+        &*client.authorize(&[("force_login", "true")]),
+    ] {
+        let mut browser = service.browser().sign_in_as("alice").await;
+        let mut page = browser.get(path).await;
+        if path.contains("force_login") {
+            // The authorization continues, and does not begin again with the password.
+            page = browser.sign_in(&page, "alice").await;
+        }
+        assert_lang(&page, "en");
+        let headings = page.text.matches("<h2").count();
+        let german = choose(&mut browser, path, &page, "de").await;
+        assert_lang(&german, "de");
+        assert_eq!(german.text.matches("<h2").count(), headings, "{path}");
+        assert_lang(&browser.get("/oauth/account/try").await, "de");
+    }
+}
+
+/// The response to a form cannot be opened again, but the page with the form can.
+#[tokio::test]
+async fn the_links_below_a_rejected_form_lead_to_its_page() {
+    let service = Service::start().await;
+    service.add_account("alice").await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    for path in ["/", "/oauth/account", "/oauth/account/security", &*client.authorize(&[])] {
+    for (path, action) in [
+        ("/oauth/account/security", "/oauth/account/security/password"),
+        ("/oauth/account/try", "/oauth/account/try"),
+    ] {
         let page = browser.get(path).await;
-        assert!(page.status == 200 && !page.text.contains("<footer>"), "{path}");
+        let rejected = browser.submit(&page, action, &[]).await;
+        assert!([401, 422].contains(&rejected.status), "{rejected:?}");
+        assert_eq!(link(&rejected, "pl"), format!("{path}?lang=pl&remember=1"));
     }
 }

@@ -37,6 +37,8 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
     assert_eq!(shown.header("cache-control"), "no-store");
     let code = shown_code(&shown);
     assert_eq!(code.len(), 64);
+    // The list of apps has no entry for this one until the code is redeemed.
+    assert!(!shown.text.contains("/oauth/account"), "{shown:?}");
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.assert_page(200, code);
     assert_eq!(client.redeem(code, &[]).await.status, 200);

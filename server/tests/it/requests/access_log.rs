@@ -64,9 +64,16 @@ async fn a_line_describes_a_request_without_its_secrets() {
         .unwrap();
     assert_eq!(response.status(), 200);
     let issued: Value = response.json().await.unwrap();
+    let query = [
+        ("response_type", "code"),
+        ("client_id", app["client_id"].as_str().unwrap()),
+        ("redirect_uri", "https://app.example/cb"),
+    ];
+    let authorize = client.get(format!("{}/oauth/authorize", server.url)).query(&query);
+    assert_eq!(authorize.send().await.unwrap().status(), 200);
 
     let log = server.log();
-    let [rules, issue] = &*json_lines(&log) else { panic!("{log}") };
+    let [rules, issue, authorize] = &*json_lines(&log) else { panic!("{log}") };
     let account = rules["request"]["account"].as_str().unwrap();
     let mut actual = rules.clone();
     for (field, is_valid) in [
@@ -100,6 +107,7 @@ async fn a_line_describes_a_request_without_its_secrets() {
     assert_eq!(issue["address"], "127.0.0.1");
     assert_eq!(issue["request"]["app"], app["id"], "{issue}");
     assert_eq!(issue["request"].get("account"), None, "{issue}");
+    assert_eq!(authorize["request"]["app"], app["id"], "{authorize}");
     assert_eq!(issue["request"].get("trace_id"), None, "the parent id is invalid: {issue}");
     let secrets = [
         &token,

@@ -36,17 +36,22 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
             [("mute", json!([]), "Silent"), ("highlight", loud.clone(), "Notifies|Sound|Highlight")]
         {
             // The second submit changes nothing.
-            for _ in 0..2 {
+            for is_first in [true, false] {
+                let (code, notice) = match (subject, effect) {
+                    ("word", "highlight") if is_first => {
+                        ("word-unmuted", "Saved. This word was muted. It is now a keyword instead.")
+                    }
+                    _ => ("saved", "Saved."),
+                };
                 let form = fill(&form, effect, subject, value);
                 let saved = form.submit(&mut alice.browser).await;
-                let expected = format!("{RULES}?changed={}&notice=saved", encode(rule));
+                let expected = format!("{RULES}?changed={}&notice={code}", encode(rule));
                 assert_eq!(location(&saved), expected);
                 let page = alice.browser.follow(&saved).await;
-                page.assert_page(200, "Saved.");
                 row(&page, rule);
                 // The notice is next to the rule.
                 let text = visible_text(&page);
-                assert!(text.contains(&format!("|On|Saved.|{mark}|Delete|")), "{text}");
+                assert!(text.contains(&format!("|Enabled|{notice}|{mark}|Delete|")), "{text}");
                 let stored = alice.client.get_rules(&format!("{rule}/actions")).await;
                 assert_eq!(stored, json!({ "actions": actions }), "{effect} {value}");
             }
@@ -59,9 +64,13 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
     let mut alice = Alice::new().await;
     let before = all_rules(&alice).await;
     let form = new_rule(&alice.browser.get(RULES).await);
+    let is_id = "This is the id of a person or room, not a word. Please choose “Messages from this \
+                 person” or “Messages in this room” above.";
     for (subject, value, reason) in [
         ("word", " ", "Please enter a word."),
         ("word", &*"x".repeat(241), "This word is too long."),
+        ("word", "@eve:example.org", is_id),
+        ("word", "https://matrix.to/#/!a:x", is_id),
         ("person", "", "Please enter the id of a person or a room."),
         ("person", "@bob", "The server is missing."),
         ("person", "!a:x", "This is not an id."),

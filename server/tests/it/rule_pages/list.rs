@@ -34,18 +34,18 @@ async fn all_rules_are_listed_in_the_order_of_evaluation() {
     let text = visible_text(&page);
     let mut rest = text.as_str();
     for part in [
-        "Before everything else|While this rule is on, nothing notifies you.|\
-         Pause everything|Off|.m.rule.master|Silent|Built-in|Details|",
-        "On devices with the profile phone|People|1|Messages from @bob:x|On|Silent|Delete|Details|",
+        "Before everything else|While this rule is enabled, nothing notifies you.|\
+         Pause everything|Disabled|.m.rule.master|Silent|Built-in|Details|",
+        "On devices with the profile phone|People|1|Messages from @bob:x|Enabled|Silent|Delete|Details|",
         "On all devices|Above all others|12|\
-         Rule with conditions of its own|On|polls|Silent|Delete|Details|\
-         Messages from bots|On|.m.rule.suppress_notices|Silent|Built-in|Details|",
-        "Words|2|Messages with the word cake|On|sweets|Notifies|Sound|Highlight|Delete|Details|\
-         Messages with your user name|On|.m.rule.contains_user_name|",
-        "Rooms|2|Messages in the room !quiet:x|Off|Silent|Delete|Details|\
-         Messages in the room !loud:x|On|Notifies|Delete|",
-        "When nothing else fits|5|Calls|On|.m.rule.call|",
-        "Messages in all other rooms|Off|.m.rule.message|Notifies|Built-in|Details|",
+         Rule with conditions of its own|Enabled|polls|Silent|Delete|Details|\
+         Messages from bots|Enabled|.m.rule.suppress_notices|Silent|Built-in|Details|",
+        "Words|2|Messages with the word cake|Enabled|sweets|Notifies|Sound|Highlight|Delete|Details|\
+         Messages with your user name|Enabled|.m.rule.contains_user_name|",
+        "Rooms|2|Messages in the room !quiet:x|Disabled|Silent|Delete|Details|\
+         Messages in the room !loud:x|Enabled|Notifies|Delete|",
+        "When nothing else fits|5|Calls|Enabled|.m.rule.call|",
+        "Messages in all other rooms|Disabled|.m.rule.message|Notifies|Built-in|Details|",
     ] {
         let Some((_, after)) = rest.split_once(part) else { panic!("{part}: {rest}") };
         rest = after;
@@ -134,7 +134,7 @@ async fn a_thousand_rules_are_shown_in_pages() {
     let page = alice.browser.get(RULES).await;
     let text = visible_text(&page);
     assert!(text.contains("Words|1001|Messages with the word xxx"), "{text}");
-    let title = format!("|Messages with the word {}…|On|000|", "x".repeat(200));
+    let title = format!("|Messages with the word {}…|Enabled|000|", "x".repeat(200));
     assert!(text.contains(&title), "{text}");
 
     // Every rule is on one of the pages that the links lead to.

@@ -12,9 +12,10 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
 
-/// Returns the form on the page.
+/// Returns the form on the page, with a message.
 fn trial_form(page: &TestResponse) -> PageForm {
-    forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap()
+    let form = forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap();
+    if form.value("text") == Some("") { form.set("text", "Hello") } else { form }
 }
 
 /// Returns the result without tags and bidirectional isolates.
@@ -213,7 +214,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     let page = form.submit(&mut alice.browser).await;
     let text = unescape(&visible_text(&page));
     for line in [
-        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is off.|",
+        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is disabled.|",
         "|a|Above all others · On all devices|The message does not meet a condition of this rule.|\
          The message has no content.a, and the rule looks for true.|",
         "|b|Above all others · On all devices|The message does not meet a condition of this rule.|\
@@ -225,7 +226,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
         "sweets|Words · On all devices|The text does not contain cake.|",
         "!s:x|Rooms · On all devices|The message is in a different room.|",
         "@bob:x|People · On all devices|The message is from somebody else.|",
-        "!r:x|Rooms · On all devices|It is off.|",
+        "!r:x|Rooms · On all devices|It is disabled.|",
         "moon|When nothing else fits · On all devices|This server does not know the condition moon.|",
         "The number of people in the room is 3, and the rule asks for 2.|",
         "|Messages in all other rooms|When nothing else fits · On all devices ·|.m.rule.message|\
@@ -300,12 +301,49 @@ async fn only_the_last_100_checked_rules_are_shown() {
 async fn an_invalid_number_is_reported_next_to_its_field() {
     let mut alice = Alice::new().await;
     let form = trial_form(&alice.browser.get(TRY).await).set("text", "Hi");
-    for members in ["x", "-1", "1.5", "99999999999999999999"] {
+    for members in ["x", "-1", "0", "1.5", "99999999999999999999"] {
         let page = form.clone().set("members", members).submit(&mut alice.browser).await;
-        page.assert_page(422, "id=\"members-error\">Please enter a whole number.");
+        page.assert_page(422, "id=\"members-error\">Please enter a whole number of at least 1.");
         assert_eq!(trial_form(&page).value("members"), Some(members));
         assert_eq!(trial_form(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""));
+    }
+}
+
+#[tokio::test]
+async fn a_message_without_text_is_reported_next_to_its_field() {
+    let mut alice = Alice::new().await;
+    let form = trial_form(&alice.browser.get(TRY).await);
+    for text in ["", " \r\n "] {
+        let page = form.clone().set("text", text).submit(&mut alice.browser).await;
+        page.assert_page(422, "id=\"text-error\">Please enter a message.");
+        assert_eq!(page.text.matches("-error\">").count(), 1, "{page:?}");
+        assert!(!page.text.contains("class=\"sentence\""), "{page:?}");
+    }
+    let page = form.set("text", "").set("sender", "bob").submit(&mut alice.browser).await;
+    let focused = page.text.split_once(" autofocus").unwrap().0.rsplit_once(" id=\"").unwrap().1;
+    assert!(focused.starts_with("text\""), "{focused}");
+}
+
+/// A message with `@room` notifies only if its sender has the permission.
+#[tokio::test]
+async fn the_reason_why_a_room_mention_has_no_effect_is_named() {
+    let mut alice = Alice::new().await;
+    let form = trial_form(&alice.browser.get(TRY).await);
+    let reason = "|@room had no effect: it only counts from people who may notify the whole room, \
+                  and this page does not know whether the sender may.|";
+    let message = "global/underride/.m.rule.message/enabled";
+    let mention = "global/override/.m.rule.roomnotif/enabled";
+    for (rule, enabled, text, is_named) in [
+        (message, true, "@room Lunch!", true),
+        (message, true, "Lunch in this room", false),
+        (message, false, "@room Lunch!", true),
+        (message, false, "Lunch in this room", false),
+        (mention, false, "@room Lunch!", false),
+    ] {
+        alice.client.put_ok(rule, &json!(enabled)).await;
+        let page = form.clone().set("text", text).submit(&mut alice.browser).await;
+        assert_eq!(visible_text(&page).contains(reason), is_named, "{rule} {enabled} {text}");
     }
 }
 

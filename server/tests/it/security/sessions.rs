@@ -132,6 +132,38 @@ async fn ending_the_session_of_this_browser_signs_out() {
 
 /// The page in another tab shows a session that has ended in the meantime.
 #[tokio::test]
+async fn a_browser_whose_session_has_ended_shows_that_once() {
+    let service = Service::start().await;
+    let mut here = sign_in_alice(&service).await;
+    let ended = "Your session in this browser has ended,";
+    let shows = async |browser: &mut Browser, path: &str| {
+        let mut page = browser.get(path).await;
+        while page.status == 303 {
+            page = browser.follow(&page).await;
+        }
+        page.assert_page(200, "<h1>Sign in</h1>");
+        page.text.contains(ended)
+    };
+    let client = service.client().await;
+    for path in [SECURITY, "/oauth/sign_in", &*client.authorize(&[])] {
+        let mut other = sign_in(&service, "alice", SAFARI).await;
+        let page = here.get(SECURITY).await;
+        here.submit(&page, END_OTHERS, &[]).await;
+        assert!(shows(&mut other, path).await, "{path}");
+        assert!(!shows(&mut other, path).await, "{path}");
+        assert!(!other.cookies.contains_key("__Host-belfry-signed-in"));
+    }
+    // Neither a browser without a session nor one that was signed out has lost a session.
+    let mut new = service.browser();
+    for _ in 0..2 {
+        assert!(!shows(&mut new, SECURITY).await);
+    }
+    let page = here.get("/oauth/account").await;
+    here.submit(&page, "/oauth/sign_out", &[]).await;
+    assert!(!shows(&mut here, SECURITY).await);
+}
+
+#[tokio::test]
 async fn a_form_on_a_stale_list_ends_no_other_session() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;

@@ -5,11 +5,11 @@ use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::any_events;
 use belfry_store::{AuthorizedApp, NewToken, Store};
 
-use super::{add_app, at, grant, hashed, issue_code, run_concurrently, token, with_alice};
+use super::{add_alice_and_app, add_app, at, grant, hashed, issue_code, run_concurrently, token};
 
 /// Adds the apps 1 and 2, and account 7.
-async fn with_two_apps(store: &Store) {
-    with_alice(store).await;
+async fn add_alice_and_two_apps(store: &Store) {
+    add_alice_and_app(store).await;
     let mut two = super::app(2, "other");
     "Other".clone_into(&mut two.app.details.name);
     two.app.details.website = None;
@@ -32,7 +32,7 @@ async fn apps(store: &Store, account: i64, now: i64) -> Vec<i64> {
 }
 
 pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
-    with_two_apps(&store).await;
+    add_alice_and_two_apps(&store).await;
     assert!(apps(&store, 7, 1).await.is_empty());
     issue(&store, "one", 1, Some(7)).await;
     let expiring = NewToken { app_id: 2, expires_at: Some(at(100)), ..token("two", Some(7)) };
@@ -49,10 +49,10 @@ pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
     assert_eq!(apps(&store, 7, 99).await, [2]);
 }
 
-pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_first_time(
+pub(crate) async fn an_authorized_app_has_the_scopes_and_the_first_time_of_its_valid_tokens(
     store: Store,
 ) {
-    with_two_apps(&store).await;
+    add_alice_and_two_apps(&store).await;
     for (secret, scopes, created_at) in
         [("d", "write", 5), ("c", "read", 10), ("b", "push", 20), ("a", "read", 30)]
     {
@@ -76,7 +76,7 @@ pub(crate) async fn an_authorized_app_lists_the_scopes_of_its_tokens_and_the_fir
 }
 
 pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_else(store: Store) {
-    with_two_apps(&store).await;
+    add_alice_and_two_apps(&store).await;
     store.add_account(&any_events(), &super::account(8, "bob")).await.unwrap();
     let others = [("other app", 2, Some(7)), ("other", 1, Some(8)), ("app only", 1, None)];
     for (secret, app, account) in others.into_iter().chain([("a", 1, Some(7)), ("b", 1, Some(7))]) {
@@ -103,8 +103,8 @@ pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_e
     assert_eq!((apps(&store, 7, 11).await, apps(&store, 8, 11).await), (vec![2], vec![1]));
 }
 
-pub(crate) async fn revoking_access_deletes_codes_that_are_not_redeemed(store: Store) {
-    with_two_apps(&store).await;
+pub(crate) async fn revoking_access_deletes_unredeemed_codes(store: Store) {
+    add_alice_and_two_apps(&store).await;
     for (secret, app, account) in
         [("a", 1, 7), ("redeemed", 1, 7), ("other app", 2, 7), ("b", 1, 8)]
     {
@@ -124,7 +124,7 @@ pub(crate) async fn revoking_access_deletes_codes_that_are_not_redeemed(store: S
 }
 
 pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Store) {
-    with_two_apps(&store).await;
+    add_alice_and_two_apps(&store).await;
     issue(&store, "t", 1, Some(7)).await;
     for (account, app) in [(8, 1), (7, 2), (7, 99), (0, 0), (i64::MIN, i64::MAX)] {
         assert_eq!(store.revoke_access(&any_events(), account, app, at(10)).await.unwrap(), 0);
@@ -138,7 +138,7 @@ pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Sto
 pub(crate) async fn no_code_redeemed_concurrently_with_a_revocation_leaves_a_valid_token(
     store: Store,
 ) {
-    with_two_apps(&store).await;
+    add_alice_and_two_apps(&store).await;
     for index in 0..super::MANY {
         issue_code(&store, &format!("c{index}"), &code(1, 7)).await;
     }

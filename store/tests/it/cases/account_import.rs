@@ -1,4 +1,4 @@
-//! Importing many accounts.
+//! Conformance cases for the import of accounts.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{AccountListFilter, AddAccountError, Store, StoreError};
 use jiff::Timestamp;
 
-use super::{account, at, run_concurrently, with_alice};
+use super::{account, add_alice_and_app, at, run_concurrently};
 
 /// A time later than that of the test accounts.
 const NOW: i64 = 1_800_000_000;
@@ -42,7 +42,7 @@ pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccoun
     imported
 }
 
-/// Returns an account with a global ruleset and one of a device.
+/// Returns an account with a global ruleset and one for a device.
 fn import(name: &str) -> ImportedAccount {
     import_with(name, vec![document("global", name), document("device/phone", "other")])
 }
@@ -51,7 +51,7 @@ async fn rules_of(store: &Store, account: i64) -> Vec<Document> {
     store.rulesets(account, at(5)).await.unwrap().documents().cloned().collect()
 }
 
-/// More accounts than a transaction of the command has.
+/// More accounts than the command imports in one transaction.
 pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Store) {
     let names: Vec<String> = (0..600).map(|number| format!("n{number:03}")).collect();
     let imports = names.iter().map(|name| import(name)).collect();
@@ -72,8 +72,8 @@ pub(crate) async fn imported_accounts_are_read_back_with_their_rules(store: Stor
     assert!(store.import_accounts(&any_events(), at(NOW), Vec::new()).await.unwrap().is_empty());
 }
 
-pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn an_import_does_not_change_existing_accounts(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "gone")).await.unwrap();
     store.delete_account(&any_events(), 8, at(50)).await.unwrap();
     let mut same_name = import("alice");
@@ -100,8 +100,8 @@ pub(crate) async fn an_import_changes_nothing_of_existing_accounts(store: Store)
     assert_eq!(names, ["alice", "carol", "dave"]);
 }
 
-pub(crate) async fn every_imported_account_has_its_event(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn every_imported_account_has_an_audit_event(store: Store) {
+    add_alice_and_app(&store).await;
     let detail = Some("import".to_owned());
     let event = AuditEntry { detail, ..AuditEntry::from_command(at(NOW), AuditKind::AccountAdd) };
     let imports = ["alice", "bob", "carol"].map(import).into();

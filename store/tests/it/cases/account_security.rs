@@ -7,21 +7,21 @@ use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
-    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, NewToken,
-    RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
+    Account, AccountSession, AccountToken, AccountUpdateOutcome, AuditFilter, ExistingAccess,
+    NewToken, RetentionSettings, Session, Store, SweepOutcome, UpdateOutcome,
 };
 
 use super::last_use::use_token;
 use super::{
-    PASSWORD, account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently,
-    session, token, with_alice,
+    PASSWORD, account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 const NOW: i64 = 1_800_000_000;
 const DAY: i64 = 86_400;
 
-async fn with_alice_and_bob(store: &Store) -> [Account; 2] {
-    with_alice(store).await;
+async fn add_alice_and_bob(store: &Store) -> [Account; 2] {
+    add_alice_and_app(store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     [account(7, "alice"), account(8, "bob")]
 }
@@ -40,7 +40,7 @@ async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
 pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session(
     store: Store,
 ) {
-    let [alice, _] = with_alice_and_bob(&store).await;
+    let [alice, _] = add_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("bob", 8)] {
         add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
@@ -77,11 +77,57 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at.is_none(), access, "{name}");
     }
-    assert_eq!(events(&store, 7).await, [("password_change".to_owned(), 1)]);
+    let mut recorded = events(&store, 7).await;
+    recorded.sort();
+    assert_eq!(recorded, [("password_change".to_owned(), 1), ("token_revoke".to_owned(), 2)]);
+    assert_eq!(events(&store, 8).await, []);
+}
+
+pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Store) {
+    let [alice, _] = add_alice_and_bob(&store).await;
+    add_app(&store, &app(2, "second")).await;
+    add_app(&store, &app(3, "without tokens")).await;
+    let issue = async |round: &str| {
+        for (name, app_id, id) in [("a", 1, 7), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8)] {
+            let new = NewToken { app_id, ..token(&format!("{name} {round}"), Some(id)) };
+            store.add_token(&any_events(), &new).await.unwrap();
+        }
+        let expired =
+            NewToken { expires_at: Some(at(NOW)), ..token(&format!("old {round}"), Some(7)) };
+        store.add_token(&any_events(), &expired).await.unwrap();
+    };
+    let recorded = async || {
+        let filter = AuditFilter { kind: Some(AuditKind::TokenRevoke), ..recorded_events() };
+        let events = store.audit_events(filter, 100).await.unwrap();
+        let mut apps: Vec<_> = events
+            .iter()
+            .map(|event| {
+                assert_eq!((event.account_id, event.at), (Some(7), at(NOW)));
+                assert_eq!(event.detail.as_deref(), Some("password change"));
+                assert_eq!(event.origin, "command-line");
+                (event.app_id.unwrap(), event.count)
+            })
+            .collect();
+        apps.sort_unstable();
+        apps
+    };
+    let changing = event(AuditKind::PasswordChange);
+    let set = async |access| store.set_password(&changing, 7, "new", access).await.unwrap();
+
+    issue("first").await;
+    let this = hashed("this").lookup;
+    let changed = store.change_password(&changing, &alice, "new", this, at(NOW)).await.unwrap();
+    assert_eq!(changed, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
+    issue("second").await;
+    assert_eq!(set(ExistingAccess::Keep).await, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
+    assert_eq!(set(ExistingAccess::RevokeAt(at(NOW))).await, UpdateOutcome::Updated);
+    assert_eq!(recorded().await, [(1, 2), (1, 2), (2, 1), (2, 1)]);
 }
 
 pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
-    let [alice, _] = with_alice_and_bob(&store).await;
+    let [alice, _] = add_alice_and_bob(&store).await;
     let (store, changed) = run_concurrently(store, move |store, index| {
         let alice = alice.clone();
         async move {
@@ -98,12 +144,12 @@ pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: S
 }
 
 pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
-    let [alice, bob] = with_alice_and_bob(&store).await;
+    let [alice, bob] = add_alice_and_bob(&store).await;
     let changing = event(AuditKind::EmailChange);
     let change = async |verified: &Account, email| {
         store.change_email(&changing, verified, email).await.unwrap()
     };
-    // Whoever verified another password changes nothing.
+    // A request that verified a different password changes nothing.
     let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(change(&stale, Some("new@a.example")).await, UpdateOutcome::NotFound);
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
@@ -120,8 +166,8 @@ pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     assert_eq!(events(&store, 7).await.len(), 2);
 }
 
-pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(store: Store) {
-    with_alice_and_bob(&store).await;
+pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_first(store: Store) {
+    add_alice_and_bob(&store).await;
     let browser = UserAgent::from_text("Firefox/Linux");
     for (name, id, seen_at, expires_at) in [
         ("a", 7, 10, 100),
@@ -150,7 +196,7 @@ pub(crate) async fn sessions_are_listed_with_their_browser_the_last_used_first(s
 }
 
 pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
-    with_alice_and_bob(&store).await;
+    add_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("third", 7), ("bob", 8)] {
         add_session(&store, hashed(name), &session(id, 100)).await;
     }
@@ -179,8 +225,8 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     assert_eq!(events(&store, 8).await, []);
 }
 
-pub(crate) async fn the_tokens_of_an_app_are_listed_the_last_used_first(store: Store) {
-    with_alice_and_bob(&store).await;
+pub(crate) async fn the_tokens_of_an_app_are_listed_most_recently_used_first(store: Store) {
+    add_alice_and_bob(&store).await;
     add_app(&store, &app(2, "second")).await;
     for (name, app_id, id, created_at, expires_at) in [
         ("a", 1, 7, 10, None),
@@ -216,7 +262,7 @@ pub(crate) async fn the_tokens_of_an_app_are_listed_the_last_used_first(store: S
 }
 
 pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
-    with_alice_and_bob(&store).await;
+    add_alice_and_bob(&store).await;
     for (name, id) in [("a", 7), ("b", 7), ("of bob", 8)] {
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
         assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
@@ -246,7 +292,7 @@ async fn sweep(store: &Store, now: i64) {
 }
 
 pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
-    let [alice, bob] = with_alice_and_bob(&store).await;
+    let [alice, bob] = add_alice_and_bob(&store).await;
     let requesting = event(AuditKind::AccountDeleteRequest);
     let request = async |account: &Account, time| {
         store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
@@ -281,7 +327,7 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
 }
 
 pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(store: Store) {
-    let [alice, bob] = with_alice_and_bob(&store).await;
+    let [alice, bob] = add_alice_and_bob(&store).await;
     store.set_account_role(&any_events(), 7, Role::Admin).await.unwrap();
     let request = async |account: &Account| {
         store
@@ -306,7 +352,7 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
 
 /// A cancellation in time preserves the account and everything that belongs to it.
 pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let alice = account(7, "alice");
     store.request_account_deletion(&any_events(), &alice, at(NOW)).await.unwrap();
     sweep(&store, NOW).await;

@@ -10,8 +10,8 @@ use belfry_store::{
 };
 
 use super::{
-    MANY, PASSWORD, account, add_session, at, grant, hashed, issue_code, run_concurrently, session,
-    token, with_alice,
+    MANY, PASSWORD, account, add_alice_and_app, add_session, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 pub(crate) async fn an_account_is_read_back_as_it_was_added(store: Store) {
@@ -181,7 +181,7 @@ pub(crate) async fn a_new_password_ends_the_sessions(store: Store) {
 }
 
 pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (secret, account) in [("alice", Some(7)), ("bob", Some(8)), ("app", None)] {
         store.add_token(&any_events(), &token(secret, account)).await.unwrap();
@@ -238,10 +238,10 @@ pub(crate) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserv
     add_session(&store, hashed("later"), &super::session(7, 100)).await;
 }
 
-pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its_verification(
+pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verification(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let alice = store.account(7).await.unwrap().unwrap();
     let sign_in = async |name: &str, version| {
         let (session, token) = (session(7, 100), token(name, Some(7)));
@@ -275,7 +275,7 @@ pub(crate) async fn nothing_is_added_for_a_credential_that_was_changed_after_its
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         let session = session(7, 100);
         let secret = hashed(&format!("s{index}"));

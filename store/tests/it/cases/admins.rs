@@ -1,4 +1,5 @@
-//! Roles, and the rule that the last enabled admin is not disabled, demoted or deleted.
+//! Conformance cases for roles, and for the rule that the last enabled admin is not disabled,
+//! demoted or deleted.
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::oauth::account::Role;
@@ -7,7 +8,9 @@ use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, NewToken, Store,
 };
 
-use super::{MANY, account, add_session, at, hashed, run_concurrently, session, token, with_alice};
+use super::{
+    MANY, account, add_alice_and_app, add_session, at, hashed, run_concurrently, session, token,
+};
 
 async fn add_admin(store: &Store, id: i64, name: &str) {
     let admin = Account { role: Role::Admin, ..account(id, name) };
@@ -36,7 +39,7 @@ fn event(kind: AuditKind) -> Events {
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     add_admin(&store, 8, "root").await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let role = async || {
@@ -60,11 +63,11 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: S
     );
     let unknown = store.set_account_role(&changed, 9, Role::Admin).await.unwrap();
     assert_eq!(unknown, AccountUpdateOutcome::NotFound);
-    assert_eq!(events(&store).await, ["role_change", "role_change"], "only of changes");
+    assert_eq!(events(&store).await, ["role_change", "role_change"], "only for changes");
 }
 
 pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     add_admin(&store, 8, "root").await;
     let off = Account { role: Role::Admin, disabled_at: Some(at(1)), ..account(9, "off") };
     store.add_account(&any_events(), &off).await.unwrap();

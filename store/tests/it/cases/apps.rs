@@ -9,7 +9,7 @@ use belfry_store::{
     AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, UpdateOutcome,
 };
 
-use super::{add_app, app, at, grant, hashed, issue_code, token, with_alice};
+use super::{add_alice_and_app, add_app, app, at, grant, hashed, issue_code, token};
 
 pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
     let mut full = app(1, "client");
@@ -72,7 +72,7 @@ pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(st
         let app = store.app_by_client_id("client").await.unwrap();
         app.unwrap().disabled_at
     };
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     assert_eq!(disabled_at().await, None);
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
@@ -92,7 +92,7 @@ pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(st
 }
 
 pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (id, client_id, name) in [
         (2, "two", "Ice Cubes"),
         (3, "three", "Tusky 100%"),
@@ -138,7 +138,7 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
     }
 }
 
-pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_some_time(
+pub(crate) async fn a_rotation_replaces_the_secret_and_accepts_the_previous_one_for_some_time(
     store: Store,
 ) {
     add_app(&store, &app(1, "client")).await;
@@ -170,8 +170,8 @@ pub(crate) async fn a_rotated_secret_replaces_the_one_before_and_keeps_it_for_so
     assert_eq!(missing, UpdateOutcome::NotFound);
 }
 
-pub(crate) async fn the_valid_tokens_of_an_app_are_counted(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn an_apps_valid_tokens_are_counted(store: Store) {
+    add_alice_and_app(&store).await;
     let tokens = async |now| store.app_tokens(1, at(now)).await.unwrap();
     assert_eq!(tokens(1).await, AppTokens { valid: 0, last_issued_at: None });
     for (secret, account, created_at, expires_at) in [

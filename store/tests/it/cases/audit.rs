@@ -13,7 +13,8 @@ use belfry_store::{
 use jiff::Timestamp;
 
 use super::{
-    MANY, account, app, at, grant, hashed, issue_code, run_concurrently, session, token, with_alice,
+    MANY, account, add_alice_and_app, app, at, grant, hashed, issue_code, run_concurrently,
+    session, token,
 };
 
 /// The time of every event.
@@ -35,7 +36,8 @@ async fn events(store: &Store) -> Vec<AuditEvent> {
     store.audit_events(recorded_events(), 1000).await.unwrap()
 }
 
-/// Kind, account, app and count of each event. Events of one second are in any order.
+/// Returns the kind, account, app and count of each event, sorted, because events of the same
+/// second are in any order.
 async fn summary(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
     let events = events(store).await.into_iter();
     let mut all: Vec<_> =
@@ -134,7 +136,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
 }
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (audited, now) = (Events::from(entry(AuditKind::SignIn)), at(NOW));
     let taken = store.add_account(&audited, &account(8, "alice")).await.unwrap_err();
     assert!(matches!(taken, AddAccountError::NameTaken));
@@ -169,14 +171,14 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     store.set_password(&audited, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&audited, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&audited, 9, Some(now)).await.unwrap();
-    // Tokens of apps are counted instead.
+    // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
     store.revoke_token(&audited, hashed("app").lookup, now).await.unwrap();
     assert_eq!(summary(&store).await, []);
 }
 
 pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let audited = Events::from(entry(AuditKind::TokenIssue));
     // The token exists already.
@@ -222,7 +224,7 @@ pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Sto
 }
 
 pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (second, person) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
         let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
@@ -259,7 +261,7 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
 }
 
 pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for second in 1..=10 {
         let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
         let new = token(&format!("t{second}"), Some(7));

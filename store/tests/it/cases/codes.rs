@@ -8,7 +8,8 @@ use belfry_store::{
 use belfry_core::secret::HashedSecret;
 
 use super::{
-    MANY, at, grant, hashed, issue_code, redeem, run_concurrently, session_of, token, with_alice,
+    MANY, add_alice_and_app, at, ensure_session, grant, hashed, issue_code, redeem,
+    run_concurrently, token,
 };
 
 fn code() -> StoredCode {
@@ -16,7 +17,7 @@ fn code() -> StoredCode {
 }
 
 pub(crate) async fn a_code_is_read_back_as_it_was_added(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(code()));
     let forged = HashedSecret { digest: hashed("d").digest, ..hashed("c") };
@@ -25,7 +26,7 @@ pub(crate) async fn a_code_is_read_back_as_it_was_added(store: Store) {
 }
 
 pub(crate) async fn a_code_is_redeemed_once(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
 
     let redeem = async |token, expires_at| {
@@ -44,7 +45,7 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
 }
 
 pub(crate) async fn a_redeemed_code_names_its_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(1), None).await.unwrap();
     let redeemed = StoredCode { token: Some(hashed("t").lookup), ..code() };
@@ -52,7 +53,7 @@ pub(crate) async fn a_redeemed_code_names_its_token(store: Store) {
 }
 
 pub(crate) async fn an_expired_code_is_not_redeemed(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!(
         store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), at(600), None).await,
@@ -71,7 +72,7 @@ pub(crate) async fn an_unknown_code_is_not_redeemed(store: Store) {
 }
 
 pub(crate) async fn one_of_several_concurrent_redemptions_of_a_code_succeeds(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
 
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
@@ -94,8 +95,8 @@ pub(crate) async fn one_of_several_concurrent_redemptions_of_a_code_succeeds(sto
 }
 
 pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Store) {
-    with_alice(&store).await;
-    let (alices, bobs) = (session_of(&store, 7).await, session_of(&store, 8).await);
+    add_alice_and_app(&store).await;
+    let (alices, bobs) = (ensure_session(&store, 7).await, ensure_session(&store, 8).await);
     let issue = async |session: HashedSecret| {
         let consent = Consent { session: session.lookup, at: at(1), is_implied: false };
         store.add_code(&any_events(), hashed("c"), &grant(), consent).await.unwrap()
@@ -108,14 +109,14 @@ pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Sto
 }
 
 pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_access(store: Store) {
-    with_alice(&store).await;
-    let session = session_of(&store, 7).await;
+    add_alice_and_app(&store).await;
+    let session = ensure_session(&store, 7).await;
     let issue = async |secret, now| {
         let consent = Consent { session: session.lookup, at: at(now), is_implied: true };
         store.add_code(&any_events(), hashed(secret), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
-    // Tokens of other accounts and of the app itself do not imply consent.
+    // Tokens of other accounts and app tokens do not imply consent.
     store.add_token(&any_events(), &token("bob", Some(8))).await.unwrap();
     store.add_app_token(&token("app", None)).await.unwrap();
     assert!(!issue("a", 10).await);
@@ -129,8 +130,8 @@ pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_acce
 }
 
 pub(crate) async fn no_code_issued_without_consent_survives_a_concurrent_revocation(store: Store) {
-    with_alice(&store).await;
-    let session = session_of(&store, 7).await;
+    add_alice_and_app(&store).await;
+    let session = ensure_session(&store, 7).await;
     store.add_token(&any_events(), &token("first", Some(7))).await.unwrap();
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {

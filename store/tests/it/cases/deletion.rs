@@ -11,8 +11,8 @@ use belfry_store::{CodeOutcome, Consent, UpdateOutcome};
 
 use super::rulesets::save;
 use super::{
-    MANY, account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently,
-    session, token, with_alice,
+    MANY, account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 fn request(app_id: i64, account_id: i64) -> StoredRequest {
@@ -20,9 +20,10 @@ fn request(app_id: i64, account_id: i64) -> StoredRequest {
     StoredRequest { app_id, browser, account_id: Some(account_id), parameters, expires_at }
 }
 
-/// Adds a session, code, token and request of alice and bob, each for the apps 1 and 2.
-async fn with_two_of_each(store: &Store) {
-    with_alice(store).await;
+/// Adds sessions for alice and bob, and for each of them a code, token and request for the apps 1
+/// and 2.
+async fn add_two_of_each(store: &Store) {
+    add_alice_and_app(store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(store, &app(2, "other")).await;
     for account_id in [7, 8] {
@@ -49,12 +50,12 @@ async fn exists(store: &Store, account_id: i64, app_id: i64) -> [bool; 3] {
 }
 
 pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
-    with_two_of_each(&store).await;
+    add_two_of_each(&store).await;
     assert!(save(&store, "global", Some("a")).await);
 
     let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();
 
-    // One session is the test's, the other that of the codes.
+    // One session was added by the test, the other to issue the codes.
     let expected = DeletedRows { sessions: 2, codes: 2, tokens: 2, rulesets: 1, requests: 2 };
     assert_eq!(deleted, AccountDeletionOutcome::Deleted(expected));
     assert_eq!(store.account(7).await.unwrap(), None);
@@ -73,8 +74,8 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
     );
 }
 
-pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
-    with_two_of_each(&store).await;
+pub(crate) async fn the_deletion_event_contains_the_account_name(store: Store) {
+    add_two_of_each(&store).await;
     let entry = AuditEntry::from_command(at(50), AuditKind::AccountDelete);
     store.delete_account(&entry.clone().into(), 7, at(50)).await.unwrap();
     let by_admin = AuditEntry { at: at(60), detail: Some("by root; why".to_owned()), ..entry };
@@ -90,7 +91,7 @@ pub(crate) async fn the_event_of_a_deletion_has_the_name(store: Store) {
 }
 
 pub(crate) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_released(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     let again = account(9, "alice");
     assert!(matches!(
@@ -104,7 +105,7 @@ pub(crate) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_releas
 }
 
 pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
-    with_two_of_each(&store).await;
+    add_two_of_each(&store).await;
     assert!(store.app_by_client_id("client").await.unwrap().is_some(), "it is cached now");
 
     let deleted = store.delete_app(&any_events(), 1).await.unwrap();
@@ -122,7 +123,7 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
 
 /// Writes of requests that had read the account or app before its deletion.
 pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) {
-    with_two_of_each(&store).await;
+    add_two_of_each(&store).await;
     let session_of_bob = hashed("s8").lookup;
     store.delete_account(&any_events(), 7, at(50)).await.unwrap();
     store.delete_app(&any_events(), 1).await.unwrap();
@@ -156,7 +157,7 @@ pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) 
 }
 
 pub(crate) async fn no_sign_in_concurrent_with_the_deletion_survives_it(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index == MANY / 2 {
             let deleted = store.delete_account(&any_events(), 7, at(50)).await.unwrap();

@@ -5,16 +5,16 @@ use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{AuditFilter, NewToken, Session, Store};
 
 use super::grants::{count, device};
-use super::last_use::{issue, use_token};
+use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_app, add_session, app, at, grant, hashed, issue_code, redeem, run_concurrently,
-    session, token, with_alice,
+    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code, redeem,
+    run_concurrently, session, token,
 };
 
 const START: i64 = 1_800_000_000;
 
-/// Deletes the rows beyond the maximum numbers and returns how many. An app may have `max` tokens
-/// of its own.
+/// Deletes the rows beyond the maximum numbers and returns their number. An app may have `max` app
+/// tokens.
 async fn delete_excess(store: &Store, max: usize) -> usize {
     let deleted = store.delete_excess(max, at(START)).await.unwrap();
     deleted.into_iter().map(|(_, rows)| rows).sum()
@@ -37,19 +37,17 @@ fn event(kind: &str, count: i64, reason: &str) -> (String, i64, Option<String>) 
     (kind.to_owned(), count, Some(reason.to_owned()))
 }
 
-pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_a_maximum(
-    store: Store,
-) {
-    with_alice(&store).await;
+pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maximum(store: Store) {
+    add_alice_and_app(&store).await;
     add_app(&store, &app(2, "other")).await;
     for (secret, created_at) in [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("e", 3000)] {
-        issue(&store, 1, secret, START + created_at).await;
-        // Now it is cached.
+        issue_app_token(&store, 1, secret, START + created_at).await;
+        // It is cached now.
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    issue(&store, 2, "of another app", START).await;
+    issue_app_token(&store, 2, "of another app", START).await;
     store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
-    // It may have been used until an hour later.
+    // This counts as a use until an hour later.
     use_token(&store, "b", START + 10).await;
     store.flush_uses().await.unwrap();
 
@@ -67,16 +65,16 @@ pub(crate) async fn the_least_recently_used_tokens_of_an_app_are_deleted_beyond_
         assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
     }
     assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
-    issue(&store, 1, "f", START).await;
+    issue_app_token(&store, 1, "f", START).await;
     assert_eq!(delete_excess(&store, 1).await, 3);
     assert!(store.token(hashed("b")).await.unwrap().is_some());
 }
 
 pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         for number in 0..3 {
-            issue(&store, 1, &format!("{index} {number}"), START + number).await;
+            issue_app_token(&store, 1, &format!("{index} {number}"), START + number).await;
             delete_excess(&store, 10).await;
         }
     })
@@ -85,8 +83,8 @@ pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(stor
     assert_eq!(store.app_tokens(1, at(START)).await.unwrap().valid, 10);
 }
 
-pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     let names: Vec<String> = (0..103).map(|number| format!("t{number:03}")).collect();
@@ -123,7 +121,7 @@ pub(crate) async fn the_100_last_used_valid_tokens_of_a_grant_remain(store: Stor
 }
 
 pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for number in 0..101 {
         let (code, token) = (format!("c{number}"), format!("t{number}"));
         issue_code(&store, &code, &grant()).await;
@@ -132,8 +130,8 @@ pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
     assert_eq!(delete_excess(&store, 1).await, 1);
 }
 
-pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("valid", Some(7))).await.unwrap();
     for number in 0..120 {
         let scopes = if number % 2 == 0 { "read push" } else { "read" }.parse().unwrap();
@@ -155,10 +153,8 @@ pub(crate) async fn an_app_keeps_100_tokens_that_are_no_longer_valid(store: Stor
     assert_eq!(count(&store).await, 2);
 }
 
-pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_maximum(
-    store: Store,
-) {
-    with_alice(&store).await;
+pub(crate) async fn a_grant_is_deleted_when_its_last_token_exceeds_the_maximum(store: Store) {
+    add_alice_and_app(&store).await;
     let add = async |name: &str, scopes: &str, expires_at: i64| {
         let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
         let created_at = at(expires_at.unwrap().as_second() - 10);
@@ -175,8 +171,8 @@ pub(crate) async fn a_grant_is_deleted_with_the_last_of_its_tokens_beyond_the_ma
     assert_eq!(count(&store).await, 1);
 }
 
-pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store: Store) {
+    add_alice_and_app(&store).await;
     let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
         let created_at = at(START + i64::try_from(number).unwrap());
@@ -194,7 +190,7 @@ pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
     assert_eq!(count(&store).await, 500);
-    // The grant of the code is the oldest, as its time is that of the consent.
+    // The code's grant is the oldest, because it began at the time of the consent.
     for (name, expected) in [("t000", true), ("t001", false), ("t002", false), ("t003", true)] {
         assert_eq!(is_valid(&store, name).await, Some(expected), "{name}");
     }
@@ -202,8 +198,8 @@ pub(crate) async fn the_500_last_used_grants_of_an_account_remain(store: Store) 
     assert_eq!(events(&store).await, [expected.clone(), expected]);
 }
 
-pub(crate) async fn the_50_last_used_sessions_of_an_account_remain(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn the_50_most_recently_used_sessions_of_an_account_remain(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_session(&store, hashed("of bob"), &session(8, START + 600)).await;
     for number in 0..53 {

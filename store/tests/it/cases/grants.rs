@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::retention::settle;
 use super::{
-    MANY, account, add_app, app, at, grant, hashed, issue_code, redeem, run_concurrently,
-    session_of, token, with_alice,
+    MANY, account, add_alice_and_app, add_app, app, at, ensure_session, grant, hashed, issue_code,
+    redeem, run_concurrently, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -55,7 +55,7 @@ async fn revoke(store: &Store, secret: &str) {
 }
 
 pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     assert_eq!((count(&store).await, active(&store, 20).await), (1, 0));
     assert!(redeem(&store, "c", "t").await);
@@ -66,11 +66,11 @@ pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(stor
         "when the user consented, not when the code was redeemed"
     );
     store.add_app_token(&token("app", None)).await.unwrap();
-    assert_eq!(count(&store).await, 1, "a token of the app itself has no grant");
+    assert_eq!(count(&store).await, 1, "an app token has no grant");
 }
 
 pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_app(&store, &app(2, "other")).await;
     let code = async |name: &str, scopes: &str, redirect_uri: &str| {
@@ -108,7 +108,7 @@ pub(crate) async fn a_grant_is_identified_by_scopes_redirect_uri_and_device(stor
 }
 
 pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (secret, created_at, expires_at) in [("a", 10, None), ("b", 20, None), ("c", 5, Some(60))] {
         let (created_at, expires_at) = (at(created_at), expires_at.map(at));
         let new = NewToken { created_at, expires_at, ..token(secret, Some(7)) };
@@ -126,8 +126,8 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     assert_eq!((active(&store, 70).await, since(&store, 70).await), (1, 70), "it begins anew");
 }
 
-pub(crate) async fn revoking_access_deletes_the_grants_of_the_app_only(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn revoking_access_deletes_only_the_grants_of_the_app(store: Store) {
+    add_alice_and_app(&store).await;
     add_app(&store, &app(2, "other")).await;
     issue_code(&store, "pending", &grant()).await;
     for (secret, app_id) in [("a", 1), ("b", 2)] {
@@ -143,14 +143,14 @@ pub(crate) async fn revoking_access_deletes_the_grants_of_the_app_only(store: St
 }
 
 pub(crate) async fn grants_are_deleted_with_their_app(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "pending", &grant()).await;
     store.delete_app(&any_events(), 1).await.unwrap();
     assert_eq!(count(&store).await, 0);
 }
 
 pub(crate) async fn a_login_replaces_the_tokens_of_its_device(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let login = async |secret: &str, id: &str, name: &str, version: i64| {
         let new = NewToken { device: Some(device(id, name)), ..token(secret, Some(7)) };
         store.add_token_for_password(&any_events(), &new, version).await.unwrap();
@@ -182,7 +182,7 @@ pub(crate) async fn a_login_replaces_the_tokens_of_its_device(store: Store) {
 }
 
 pub(crate) async fn a_sweep_deletes_a_grant_with_its_last_code_or_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let with_scopes = |scopes: &str, expires_at| Grant {
         scopes: scopes.parse().unwrap(),
         expires_at: at(expires_at),
@@ -214,8 +214,8 @@ pub(crate) async fn a_sweep_deletes_a_grant_with_its_last_code_or_token(store: S
 }
 
 pub(crate) async fn concurrent_codes_and_tokens_of_one_identity_have_one_grant(store: Store) {
-    with_alice(&store).await;
-    session_of(&store, 7).await;
+    add_alice_and_app(&store).await;
+    ensure_session(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         let name = format!("{index}");
         if index % 2 == 0 {
@@ -231,10 +231,10 @@ pub(crate) async fn concurrent_codes_and_tokens_of_one_identity_have_one_grant(s
     assert_eq!(tokens(&store, 20).await, MANY);
 }
 
-/// The sweep deletes the code that the grants began with.
+/// The sweep deletes the codes with which the grants began.
 pub(crate) async fn no_grant_renewed_during_a_sweep_is_lost(store: Store) {
-    with_alice(&store).await;
-    // An app that a user has authorized is not deleted as unused.
+    add_alice_and_app(&store).await;
+    // An app that a user has authorised is not deleted as unused.
     issue_code(&store, "first", &grant()).await;
     // The session expires at the start.
     let now = settle(&store, START - DAY).await + 60;

@@ -4,7 +4,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use jiff::Timestamp;
 
-use super::{at, hashed, run_concurrently, token, with_alice};
+use super::{add_alice_and_app, at, hashed, run_concurrently, token};
 
 const START: i64 = 1_800_000_000;
 
@@ -20,14 +20,14 @@ async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()
 }
 
-/// Issues a token to an app itself at this time.
-pub(crate) async fn issue(store: &Store, app_id: i64, secret: &str, created_at: i64) {
+/// Issues an app token at this time.
+pub(crate) async fn issue_app_token(store: &Store, app_id: i64, secret: &str, created_at: i64) {
     let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
     store.add_app_token(&new).await.unwrap();
 }
 
 pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(last_use(&store, "t").await, None);
     assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, None);
@@ -45,16 +45,16 @@ pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(s
     }
 }
 
-pub(crate) async fn issuing_a_token_without_a_user_is_a_use_of_the_app(store: Store) {
-    with_alice(&store).await;
-    issue(&store, 1, "t", START).await;
+pub(crate) async fn issuing_an_app_token_is_a_use_of_the_app(store: Store) {
+    add_alice_and_app(&store).await;
+    issue_app_token(&store, 1, "t", START).await;
     store.flush_uses().await.unwrap();
     assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, Some(at(START)));
     assert_eq!(last_use(&store, "t").await, None);
 }
 
 pub(crate) async fn uses_recorded_during_a_flush_are_not_lost(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (store, names) = run_concurrently(store, |store, index| async move {
         let name = index.to_string();
         store.add_token(&any_events(), &token(&name, Some(7))).await.unwrap();

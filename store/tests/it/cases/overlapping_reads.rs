@@ -9,7 +9,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use tokio::task::block_in_place;
 
-use super::{account, add_app, app, at, hashed, token, with_alice};
+use super::{account, add_alice_and_app, add_app, app, at, hashed, token};
 
 /// Pauses a read after the database has responded.
 struct ReadPause {
@@ -91,7 +91,7 @@ pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_ca
 
 pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
     let (pause, store) = ReadPause::new(store).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (number, by_id) in [true, false].into_iter().enumerate() {
         let read = |store: Store| async move {
             let app = if by_id {
@@ -113,7 +113,7 @@ pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
 
 pub(crate) async fn an_account_read_while_it_is_disabled_is_not_cached(store: Store) {
     let (pause, store) = ReadPause::new(store).await;
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let read = async |store: Store| store.token_account("alice").await.unwrap().unwrap();
     let disable = async {
         store.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();

@@ -2,7 +2,7 @@
 
 use belfry_store::{Store, StoredRequest, UpdateOutcome};
 
-use super::{at, hashed, run_concurrently, with_alice};
+use super::{add_alice_and_app, at, hashed, run_concurrently};
 
 fn request() -> StoredRequest {
     StoredRequest {
@@ -15,7 +15,7 @@ fn request() -> StoredRequest {
 }
 
 pub(crate) async fn a_request_is_found_only_in_its_browser_until_it_expires(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let find = async |handle, browser, now| {
         store.request(hashed(handle), hashed(browser), at(now)).await.unwrap()
@@ -27,7 +27,7 @@ pub(crate) async fn a_request_is_found_only_in_its_browser_until_it_expires(stor
 }
 
 pub(crate) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for second in 0..5 {
         let request = StoredRequest { expires_at: at(100 + second / 2), ..request() };
         store.add_request(hashed(&format!("h{second}")), &request).await.unwrap();
@@ -48,7 +48,7 @@ pub(crate) async fn the_oldest_requests_are_deleted_beyond_a_maximum(store: Stor
 }
 
 pub(crate) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let rebind = async |from, to, account| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), account).await.unwrap()
@@ -65,7 +65,7 @@ pub(crate) async fn a_request_is_rebound_only_by_its_browser(store: Store) {
 }
 
 pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let rebind = async |from, to| {
         store.rebind_request(hashed("h"), hashed(from), hashed(to), Some(7)).await.unwrap()
@@ -84,7 +84,7 @@ pub(crate) async fn a_request_can_be_rebound_again_from_the_previous_cookie(stor
 }
 
 pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let consume = async |browser, now| {
         store.consume_request(None, hashed("h"), hashed(browser), at(now)).await.unwrap()
@@ -96,7 +96,7 @@ pub(crate) async fn a_request_is_consumed_once_and_only_by_its_browser(store: St
 }
 
 pub(crate) async fn one_of_several_concurrent_attempts_to_consume_a_request_succeeds(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_request(hashed("h"), &request()).await.unwrap();
     let (_, consumed) = run_concurrently(store, |store, _| async move {
         store.consume_request(None, hashed("h"), hashed("b"), at(1)).await.unwrap()

@@ -12,10 +12,10 @@ use belfry_store::{
 };
 use jiff::Timestamp;
 
-use super::last_use::use_token;
+use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_app, add_session, app, at, grant, hashed, issue_code, run_concurrently, session,
-    token, with_alice,
+    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
+    run_concurrently, session, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -52,7 +52,7 @@ fn request(expires_at: Timestamp) -> StoredRequest {
 }
 
 pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minutes(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
         store.add_request(hashed(name), &request(at(expires_at))).await.unwrap();
         issue_code(&store, name, &Grant { expires_at: at(expires_at), ..grant() }).await;
@@ -71,7 +71,7 @@ pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minut
 }
 
 pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
     for (name, time) in [("old", old), ("young", young)] {
         let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
@@ -99,20 +99,20 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
 
 /// Adds an app that was registered at this time.
 async fn add_app_at(store: &Store, id: i64, client_id: &str, created_at: i64) {
-    add_app_of(store, id, client_id, created_at, Origin::Api).await;
+    add_app_with_origin(store, id, client_id, created_at, Origin::Api).await;
 }
 
-/// Adds an app that was registered at this time by this origin.
-async fn add_app_of(store: &Store, id: i64, client_id: &str, created_at: i64, origin: Origin) {
+/// Adds an app that was registered at this time, with this origin.
+async fn add_app_with_origin(
+    store: &Store,
+    id: i64,
+    client_id: &str,
+    created_at: i64,
+    origin: Origin,
+) {
     let properties = ClientProperties::new(origin);
     let new = App { properties, ..app(id, client_id).app };
     add_app(store, &StoredApp::new(new, hashed("client secret"), at(created_at))).await;
-}
-
-/// Issues a token to an app itself.
-async fn issue_to_app(store: &Store, app_id: i64, secret: &str, created_at: i64) {
-    let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_app_token(&new).await.unwrap();
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
@@ -123,7 +123,7 @@ async fn remaining_apps(store: &Store) -> Vec<i64> {
 pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let (old, young) = (START - 31 * DAY, START - 30 * DAY + MINUTE);
     for (id, client_id) in [
         (2, "unused"),
@@ -133,13 +133,13 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
         (6, "with a deleted code"),
         (10, "with tokens that were not used"),
         (11, "with a token that was used"),
-        (12, "with a token that was issued lately"),
+        (12, "with a token that was issued recently"),
         (13, "with a deleted token"),
     ] {
         add_app_at(&store, id, client_id, old).await;
     }
-    add_app_of(&store, 7, "matrix", old, Origin::Matrix).await;
-    add_app_of(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
+    add_app_with_origin(&store, 7, "matrix", old, Origin::Matrix).await;
+    add_app_with_origin(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
     let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
@@ -154,7 +154,7 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     for (app_id, secret, created_at) in
         [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]
     {
-        issue_to_app(&store, app_id, secret, created_at).await;
+        issue_app_token(&store, app_id, secret, created_at).await;
     }
     assert!(store.token(hashed("cached")).await.unwrap().is_some());
     use_token(&store, "used", young).await;
@@ -176,13 +176,13 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
 }
 
 pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_many(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for id in 2..9 {
         add_app_at(&store, id, &format!("app {id}"), START - DAY + id).await;
     }
     store.add_token(&any_events(), &NewToken { app_id: 2, ..token("t", Some(7)) }).await.unwrap();
-    issue_to_app(&store, 3, "app 3", START - DAY).await;
-    issue_to_app(&store, 4, "app 4", START - DAY).await;
+    issue_app_token(&store, 3, "app 3", START - DAY).await;
+    issue_app_token(&store, 4, "app 4", START - DAY).await;
     use_token(&store, "app 3", START).await;
     store.flush_uses().await.unwrap();
     let now = settle(&store, START).await + MINUTE;
@@ -242,7 +242,7 @@ pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(stor
 }
 
 pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let add = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
             let handle = hashed(&format!("{task} {index}"));
@@ -256,7 +256,7 @@ pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
 
 /// A clock that is wrong for less than an hour deletes nothing.
 pub(crate) async fn nothing_is_deleted_after_a_clock_jump(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     add_session(&store, hashed("s"), &session(7, START + DAY)).await;
     for name in ["t", "u"] {
         let expiring = NewToken { expires_at: Some(at(START + DAY)), ..token(name, Some(7)) };
@@ -293,8 +293,8 @@ pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
     assert_eq!(outcomes.into_iter().filter(|swept| *swept).count(), 1);
 }
 
-pub(crate) async fn the_retention_is_a_setting(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn the_retention_times_are_configurable(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     store.revoke_token(&any_events(), hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;

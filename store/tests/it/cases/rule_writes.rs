@@ -1,4 +1,4 @@
-//! Conformance cases for changes of several rulesets together.
+//! Conformance cases for changes to several rulesets together.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,7 @@ fn expected<const N: usize>(scopes: [(&str, &[&str]); N]) -> Vec<(String, Vec<St
     scopes.into_iter().map(|(scope, ids)| (scope.to_owned(), owned(ids))).collect()
 }
 
-fn deleted(scope_text: &str) -> SerializedDocument {
+fn empty_document(scope_text: &str) -> SerializedDocument {
     SerializedDocument::new(Document::new(scope(scope_text)))
 }
 
@@ -52,8 +52,8 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
     let documents = vec![
         with_rule(&read, "global", "three"),
         with_rule(&read, "device/b", "four"),
-        deleted("device/a"),
-        deleted("device/unknown"),
+        empty_document("device/a"),
+        empty_document("device/unknown"),
     ];
     assert_eq!(store.save_rulesets(&read, documents).await.unwrap(), SaveOutcome::Saved);
     let saved = expected([("device/b", &["four"]), ("global", &["three", "two"])]);
@@ -88,12 +88,13 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
             assert_eq!(rules(&store).await, before, "in the database: {conflicting} {exists}");
 
             if exists {
-                let all = SCOPES.map(deleted).to_vec();
+                let all = SCOPES.map(empty_document).to_vec();
                 let outcome = store.save_rulesets(&read, all).await.unwrap();
                 assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting}");
             }
             let read = store.rulesets_for_update(7, at(5)).await.unwrap();
-            let outcome = store.save_rulesets(&read, SCOPES.map(deleted).to_vec()).await.unwrap();
+            let outcome =
+                store.save_rulesets(&read, SCOPES.map(empty_document).to_vec()).await.unwrap();
             assert_eq!(outcome, SaveOutcome::Saved, "{conflicting} {exists}");
             assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
         }
@@ -102,7 +103,7 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
 
 /// Writers add a rule to three scopes in one change, in different orders. Readers never see it in
 /// only some of them.
-pub(crate) async fn no_concurrent_change_of_several_documents_is_lost_or_partial(store: Store) {
+pub(crate) async fn no_concurrent_change_to_several_documents_is_lost_or_partial(store: Store) {
     ensure_account(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index % 4 == 0 {
@@ -149,9 +150,9 @@ fn add(document: &mut Document, id: &str) -> Result<(), RuleError> {
     document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default())
 }
 
-/// Calls a function when a change is applied for the first time, which is between its read and its
-/// save. Returns the number of times that it was applied.
-fn interleaved(
+/// Wraps a change so that `between` runs when it is applied for the first time, which is between
+/// its read and its save. Also returns a counter of the times that it was applied.
+fn interleave(
     between: impl Future<Output = ()> + Send + 'static,
     change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> (Arc<AtomicUsize>, impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync) {
@@ -169,7 +170,7 @@ fn interleaved(
 }
 
 /// A second node changes one of the documents between the read and the save of a change.
-pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(store: Store) {
+pub(crate) async fn a_change_to_all_documents_is_applied_again_after_a_conflict(store: Store) {
     ensure_account(&store, 7).await;
     for scope in SCOPES {
         assert!(save(&store, scope, Some("old")).await);
@@ -178,7 +179,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
     let put = async move {
         other.change(7, scope("device/b"), at(5), |it| add(it, "put")).await.unwrap();
     };
-    let (applied, change) = interleaved(put, |documents| {
+    let (applied, change) = interleave(put, |documents| {
         SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), "bulk"))
     });
     one.change_all(7, at(5), change).await.unwrap();
@@ -197,7 +198,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
     let put = async move {
         other.change(7, scope("device/b"), at(5), |it| add(it, "late")).await.unwrap();
     };
-    let (applied, reset) = interleaved(put, |documents| {
+    let (applied, reset) = interleave(put, |documents| {
         documents.reset_all();
         Ok(())
     });
@@ -206,7 +207,7 @@ pub(crate) async fn a_change_of_all_documents_is_applied_again_after_a_conflict(
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }
 
-pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
+pub(crate) async fn a_rejected_change_to_all_documents_is_undone(store: Store) {
     ensure_account(&store, 7).await;
     let writer = writer(&store);
     let mut changes = JoinSet::new();
@@ -236,8 +237,8 @@ pub(crate) async fn a_rejected_change_of_all_documents_is_undone(store: Store) {
     assert!(stored[0].1.iter().all(|id| id[1..].parse::<i64>().unwrap() % 2 == 0));
 }
 
-/// Two writers are like two nodes: each has a queue of its own.
-pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
+/// Two writers are like two nodes: each has its own queue.
+pub(crate) async fn all_changes_of_two_writers_are_saved(store: Store) {
     ensure_account(&store, 7).await;
     let writers = [writer(&store), writer(&store)];
     let mut changes = JoinSet::new();
@@ -265,7 +266,7 @@ pub(crate) async fn changes_of_two_writers_are_all_made(store: Store) {
     }
 }
 
-/// The account is deleted between the read and the save of a change, of its first rule or of a
+/// The account is deleted between the read and the save of a change that adds its first rule or a
 /// later one.
 pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
     for (account, old) in [(7, None), (8, Some("old"))] {
@@ -279,7 +280,7 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
             assert!(deleter.delete_account(&any_events(), account, at(5)).await.is_ok());
         };
         let (applied, change) =
-            interleaved(delete, |documents| add(documents.get_mut(&RuleScope::Global), "new"));
+            interleave(delete, |documents| add(documents.get_mut(&RuleScope::Global), "new"));
         let error = writer.change_all(account, at(5), change).await.unwrap_err();
         assert!(matches!(error, RuleWriteError::NoAccount), "{error}");
         assert_eq!(applied.load(Ordering::SeqCst), 1);

@@ -122,7 +122,7 @@ pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reuse
     assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "device/a"), ["two"]);
 }
 
-pub(crate) async fn no_concurrent_change_of_a_ruleset_is_lost(store: Store) {
+pub(crate) async fn no_concurrent_change_to_a_ruleset_is_lost(store: Store) {
     ensure_account(&store, 7).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         while !save(&store, "global", Some(&index.to_string())).await {}
@@ -161,7 +161,7 @@ pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(sto
     assert_eq!(counts, [100; 64]);
 }
 
-/// Adds a rule to a scope of the account 7, or removes the document.
+/// Adds a rule to a scope of account 7, or removes the document. Returns false after a conflict.
 pub(crate) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
     let read = store.rulesets_for_update(7, at(5)).await.unwrap();
     let draft = match rule {
@@ -171,6 +171,7 @@ pub(crate) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) ->
     store.save_ruleset(&read, draft).await.unwrap() == SaveOutcome::Saved
 }
 
+/// Returns a scope's document with one more rule.
 pub(crate) fn with_rule(
     read: &RulesetsForUpdate,
     scope_text: &str,

@@ -18,14 +18,14 @@ fn session(account: i64) -> Session {
     }
 }
 
-async fn with_people(store: &Store) {
+async fn add_alice_and_bob(store: &Store) {
     for (id, name) in [(7, "alice"), (8, "bob")] {
         store.add_account(&any_events(), &account(id, name)).await.unwrap();
     }
 }
 
 pub(crate) async fn a_session_is_read_back_until_it_expires(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
     assert_eq!(store.session(hashed("s"), at(99)).await.unwrap(), Some(session(7)));
     assert_eq!(store.session(hashed("s"), at(100)).await.unwrap(), None);
@@ -33,7 +33,7 @@ pub(crate) async fn a_session_is_read_back_until_it_expires(store: Store) {
 }
 
 pub(crate) async fn using_a_session_extends_it(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
     store.record_session_use(hashed("s").lookup, at(50), at(150)).await.unwrap();
     let extended = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
@@ -41,14 +41,14 @@ pub(crate) async fn using_a_session_extends_it(store: Store) {
 }
 
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
     store.end_session(&any_events(), 7, hashed("s").lookup).await.unwrap();
     assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
 }
 
 pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     for (account, version) in [(7, 1), (7, -1), (9, 0)] {
         let session = session(account);
         assert_eq!(
@@ -60,7 +60,7 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
 }
 
 pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
     let rejected = store.add_session(&any_events(), hashed("wrong"), &session(7), 1).await.unwrap();
     assert_eq!(rejected, SignInOutcome::PasswordChanged);
@@ -80,7 +80,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
 }
 
 pub(crate) async fn the_sessions_of_an_account_are_counted_until_they_expire(store: Store) {
-    with_people(&store).await;
+    add_alice_and_bob(&store).await;
     let sessions = async |account, now| store.session_use(account, at(now)).await.unwrap();
     assert_eq!(sessions(7, 1).await, SessionUse { count: 0, last_used_at: None });
     for (name, account, seen_at, expires_at) in

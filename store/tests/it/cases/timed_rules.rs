@@ -57,7 +57,7 @@ async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String>
 /// Returns an account's rules in the database, including those that have ended.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     // Invalidates the cached rules.
-    store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
+    store.set_account_disabled_at(&any_events(), account, None).await.unwrap();
     rules_at(store, account, Timestamp::UNIX_EPOCH).await
 }
 
@@ -227,7 +227,7 @@ pub(crate) async fn no_change_concurrent_with_a_sweep_is_lost(store: Store) {
     save_document(&store, 7, document(&[("a", Some(10)), ("b", Some(11))])).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         if index % 4 == 0 {
-            // Half a minute after each other.
+            // At intervals of half a minute.
             let now = at(START + 30 + 8 * index);
             store.sweep(&RetentionSettings::default(), now).await.unwrap();
         } else {

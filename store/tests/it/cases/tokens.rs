@@ -9,11 +9,12 @@ use belfry_store::test_support::any_events;
 use belfry_store::{CodeOutcome, Consent, NewToken, SignInOutcome, Store, UpdateOutcome};
 
 use super::{
-    at, grant, hashed, issue_code, redeem, run_concurrently, session_of, token, with_alice,
+    add_alice_and_app, at, ensure_session, grant, hashed, issue_code, redeem, run_concurrently,
+    token,
 };
 
 pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let issued = NewToken { expires_at: Some(at(1_800_000_000)), ..token("t", Some(7)) };
     store.add_token(&any_events(), &issued).await.unwrap();
 
@@ -37,8 +38,8 @@ pub(crate) async fn a_token_is_read_back_with_its_account(store: Store) {
     }
 }
 
-pub(crate) async fn a_token_of_an_app_has_no_account(store: Store) {
-    with_alice(&store).await;
+pub(crate) async fn an_app_token_has_no_account(store: Store) {
+    add_alice_and_app(&store).await;
     store.add_app_token(&token("t", None)).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().account, None);
 }
@@ -52,7 +53,7 @@ pub(crate) async fn an_unknown_token_is_not_found(store: Store) {
 }
 
 pub(crate) async fn a_revoked_token_is_reported_immediately(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
 
@@ -66,7 +67,7 @@ pub(crate) async fn a_revoked_token_is_reported_immediately(store: Store) {
 }
 
 pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(
         store.revoke_token(&any_events(), hashed("t").lookup, at(10)).await.unwrap(),
@@ -80,7 +81,7 @@ pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
 }
 
 pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         // Half of the tasks read the token concurrently with the revocations.
@@ -96,7 +97,7 @@ pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) 
 }
 
 pub(crate) async fn a_token_of_a_disabled_account_is_reported_immediately(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let disabled_at = async || {
         let stored = store.token(hashed("t")).await.unwrap().unwrap();
@@ -110,7 +111,7 @@ pub(crate) async fn a_token_of_a_disabled_account_is_reported_immediately(store:
 }
 
 pub(crate) async fn active_grants_are_those_of_valid_tokens(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let issue = async |secret, app, account, scopes: &str, expires_at| {
         let scopes = scopes.parse().unwrap();
         let new = NewToken { app_id: app, scopes, expires_at, ..token(secret, account) };
@@ -136,7 +137,7 @@ pub(crate) async fn active_grants_are_those_of_valid_tokens(store: Store) {
 }
 
 pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for (account, version) in [(Some(7), 1), (Some(8), 0), (None, 0)] {
         let new = token("t", account);
         assert_eq!(
@@ -160,7 +161,7 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
 pub(crate) async fn a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let forged = HashedSecret { digest: hashed("other").digest, ..hashed("t") };
     for reading in ["from the database", "while the token is cached"] {
@@ -173,9 +174,9 @@ pub(crate) async fn a_token_with_the_right_lookup_key_and_a_different_secret_is_
 pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_is_disabled(
     store: Store,
 ) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
-    let session = session_of(&store, 7).await.lookup;
+    let session = ensure_session(&store, 7).await.lookup;
     let issue_all = async || {
         let (code, consent) =
             (hashed("late code"), Consent { session, at: at(1), is_implied: false });
@@ -212,7 +213,7 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
 }
 
 pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let signed_in_at = async || store.account(7).await.unwrap().unwrap().signed_in_at;
     // A token that was issued without a password is not a sign-in.
     store.add_token(&any_events(), &token("issued", Some(7))).await.unwrap();
@@ -225,9 +226,9 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_token(store: Store) {
     assert_eq!(signed_in_at().await, Some(at(5)));
 }
 
-/// A newer release may have stored them.
+/// A newer release may have stored unknown scopes.
 pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
     let new = NewToken { scopes: scopes.clone(), ..token("t", Some(7)) };
     let counted = || {

@@ -7,13 +7,13 @@ use belfry_store::test_support::any_events;
 use belfry_store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, at, ensure_account, with_alice};
+use super::{account, add_alice_and_app, at, ensure_account};
 
 pub(crate) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
 }
 
-pub(crate) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {
+pub(crate) async fn text_in_any_script_and_with_quotes_is_read_back(store: Store) {
     for (id, text) in [
         (1, "Zürich 東京 🔔 العربية"),
         (2, "'); drop table accounts; --"),
@@ -27,9 +27,9 @@ pub(crate) async fn text_of_any_script_and_quotes_are_read_back(store: Store) {
     }
 }
 
-/// PostgreSQL cannot store it, so SQLite must reject it too.
+/// PostgreSQL cannot store NUL characters, so SQLite must reject them too.
 pub(crate) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
-    with_alice(&store).await;
+    add_alice_and_app(&store).await;
     for text in ["alice\0", "\0", "a\0lice@example.org"] {
         assert_eq!(store.account_by_name(text).await.unwrap(), None, "{text:?}");
         assert_eq!(store.account_by_email(text).await.unwrap(), None, "{text:?}");

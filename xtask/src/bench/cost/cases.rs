@@ -39,7 +39,7 @@ pub(super) struct Case {
 
 /// The server and its data.
 pub(super) struct Installation<'a> {
-    /// Program that inserts data that no request can create.
+    /// The `belfry-bench` binary, which inserts data that no request can create.
     pub bench: &'a Path,
     pub dir: &'a Path,
     pub address: SocketAddr,
@@ -82,7 +82,7 @@ impl Installation<'_> {
                 json!({ "type": "m.login.password", "user": "visitor", "password": password });
             Request::new("POST", "/_matrix/client/v3/login").with_body(JSON, body.to_string())
         };
-        let app_token = self.app_token()?;
+        let app_token = self.request_app_token()?;
         let add = |number: u32| sign_up(&app_token, &format!("new{number}"));
         let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
@@ -108,15 +108,17 @@ impl Installation<'_> {
         ])
     }
 
-    /// Returns the requests of an account with as many grants, tokens and sessions as its limits
+    /// Returns the requests of an account with as many grants, tokens and sessions as the limits
     /// allow.
     fn access_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let user = self.add_user("hoarder")?;
         self.run(Command::new(self.bench).args(["hoard", "hoarder"]))?;
         let page = user.get_page("/oauth/account/security");
         let html = text(&self.send(&page)?);
-        let download =
-            form("/oauth/account/security/download", &format!("csrf={}", hidden(&html, "csrf")?));
+        let download = form(
+            "/oauth/account/security/download",
+            &format!("csrf={}", hidden_field(&html, "csrf")?),
+        );
         let (id, _) = self.register_app()?;
         Ok(vec![
             case("GET authorize, 50,000 tokens", "user", user.get_page(&authorize(&id))),
@@ -159,7 +161,7 @@ impl Installation<'_> {
         let html = text(&self.send(&collector.get_page("/oauth/account/try"))?);
         let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
         let attempt =
-            form("/oauth/account/try", &format!("csrf={}&{message}", hidden(&html, "csrf")?))
+            form("/oauth/account/try", &format!("csrf={}&{message}", hidden_field(&html, "csrf")?))
                 .with_cookie(&collector.cookie);
         let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
@@ -220,8 +222,8 @@ impl Installation<'_> {
         Ok((id, credentials))
     }
 
-    /// Requests a token with which an app signs people up.
-    fn app_token(&self) -> Result<String, Box<dyn Error>> {
+    /// Requests an app token, with which users are signed up.
+    fn request_app_token(&self) -> Result<String, Box<dyn Error>> {
         let (_, credentials) = self.register_app()?;
         let request = format!("grant_type=client_credentials&scope=write&{credentials}");
         parse_token(&self.send(&form("/oauth/token", &request))?)
@@ -229,17 +231,18 @@ impl Installation<'_> {
 
     /// Signs a user up and in.
     fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
-        let token = parse_token(&self.send(&sign_up(&self.app_token()?, name))?)?;
+        let token = parse_token(&self.send(&sign_up(&self.request_app_token()?, name))?)?;
 
         let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
         let html = text(&page);
-        let fields = format!("csrf={}&username={name}&password={PASSWORD}", hidden(&html, "csrf")?);
+        let fields =
+            format!("csrf={}&username={name}&password={PASSWORD}", hidden_field(&html, "csrf")?);
         let sign_in = form("/oauth/sign_in", &fields).with_cookie(&parse_cookie(&page)?);
         let cookie = parse_cookie(&self.send(&sign_in.expecting(303))?)?;
         Ok(User { token, cookie })
     }
 
-    /// Runs a command in the directory of the data and returns its output.
+    /// Runs a command in the data directory and returns its output.
     fn run(&self, command: &mut Command) -> io::Result<String> {
         cargo::remove_inherited_variables(command);
         let output = command.current_dir(self.dir).output()?;
@@ -294,7 +297,7 @@ fn text(response: &Response) -> String {
 }
 
 /// Returns the value of the first hidden field with this name.
-fn hidden<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
+fn hidden_field<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
     let field = format!("name=\"{name}\" value=\"");
     let value = page.split_once(&field).and_then(|(_, rest)| rest.split('"').next());
     value.ok_or_else(|| format!("no field {name} in {page}").into())

@@ -1,4 +1,4 @@
-//! Operations.
+//! The sections about operations.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::source::{entries, items, text};
 use super::{one_line, schema};
 
-/// The methods in the order of the page.
+/// The methods, in the order in which the page lists them.
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "any"];
 
 /// Renders the operations of a path.
@@ -71,7 +71,7 @@ pub(super) fn responses(responses: &Value) -> String {
     page
 }
 
-/// Returns the authorization that a request needs: scopes, or another kind of authentication.
+/// Describes the authorization that a request needs: scopes, or another kind of authentication.
 fn access(security: &Value) -> String {
     let mut scopes = Vec::new();
     let mut others = Vec::new();
@@ -81,8 +81,8 @@ fn access(security: &Value) -> String {
                 ("oauth2", Some(scope)) => scopes.push(format!("`{scope}`")),
                 ("oauth2", None) => others.push("any valid token"),
                 ("applicationService", _) => others.push("an application service"),
-                ("client", _) => others.push("the client id and secret of the app"),
-                ("session", _) => others.push("the session of the browser"),
+                ("client", _) => others.push("the app's client id and secret"),
+                ("session", _) => others.push("the browser's session"),
                 _ => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Schemas.
+//! The sections about schemas.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(super) fn render(name: &str, schema: &Value) -> String {
     page + &body(schema)
 }
 
-/// Returns the fields or alternatives of a schema.
+/// Renders the fields or alternatives of a schema.
 fn body(schema: &Value) -> String {
     for (key, word) in [("anyOf", "One of:"), ("allOf", "All of:")] {
         if schema[key].is_array() && !schema["properties"].is_object() {
@@ -51,7 +51,7 @@ fn fields(schema: &Value) -> String {
     page
 }
 
-/// Returns the type of a schema in a few words.
+/// Describes the type of a schema in a few words.
 pub(super) fn short(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return match reference.rsplit('/').next().unwrap_or_default() {
@@ -95,7 +95,7 @@ fn value(value: &Value) -> String {
     }
 }
 
-/// Returns the content of a body or a response in a few words.
+/// Describes the content of a body or a response in a few words.
 pub(super) fn content(body: &Value) -> String {
     let mut parts = Vec::new();
     for (key, value) in entries(body) {

@@ -1,4 +1,4 @@
-//! The files in `server/openapi/`.
+//! The OpenAPI files in `server/openapi/`.
 
 use std::error::Error;
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cargo;
 
-/// The areas, in the order of the page. The server embeds the same files.
+/// The areas, in the order in which the page lists them. The server embeds the same files.
 const AREAS: [&str; 9] = [
     "push_rules",
     "evaluation",
@@ -22,7 +22,7 @@ const AREAS: [&str; 9] = [
 
 /// The parsed files.
 pub(super) struct Source {
-    /// The part that all areas share.
+    /// The file with the parts that all areas share.
     pub base: Value,
     pub areas: Vec<Value>,
 }
@@ -52,8 +52,8 @@ fn parse(name: &str) -> Result<Value, Box<dyn Error>> {
     Ok(serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
 }
 
-/// Returns the paths of an area, without those of devices, which differ from others only in their
-/// scope.
+/// Returns the paths of an area, without those for devices, which differ from the others only in
+/// their rule scope.
 pub(super) fn described_paths(area: &Value) -> impl Iterator<Item = (&str, &Value)> {
     entries(&area["paths"]).filter(|(path, _)| !path.contains("/device/{profile_tag}/"))
 }
@@ -68,7 +68,7 @@ pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// Returns the text of a field, or an empty text.
+/// Returns a string field, which is empty if it is missing.
 pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }

@@ -18,7 +18,7 @@ pub(super) fn find_cycles<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>) -> V
     cycles
 }
 
-/// Returns the nodes that paths from this node lead to.
+/// Returns the nodes that can be reached from this one.
 fn reachable<N: Ord + Clone>(edges: &BTreeMap<N, BTreeSet<N>>, start: &N) -> BTreeSet<N> {
     let mut reached = BTreeSet::new();
     let mut pending = vec![start];

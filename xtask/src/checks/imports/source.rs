@@ -1,4 +1,4 @@
-//! The paths in a source file, found with a parser for the small part of Rust that this needs.
+//! The paths in a source file, found by a parser for the small part of Rust that this needs.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -9,8 +9,8 @@ use super::super::sources::is_word;
 /// The paths in a source file, without its test code.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// Paths of `use` declarations and of expressions and types, with their lines. A path of a
-    /// different crate begins with `::` or with a name that is not declared here.
+    /// Paths in `use` declarations, expressions and types, with their lines. A path into a different
+    /// crate begins with `::` or with a name that is not declared here.
     pub paths: Vec<(Vec<String>, usize)>,
     /// The names that `use` declarations introduce, with their paths.
     pub names: BTreeMap<String, Vec<String>>,
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_of_a_crate_is_not_a_path_of_a_module() {
+    fn a_path_into_a_different_crate_begins_with_colons() {
         assert_eq!(paths("use ::redis::{Client, cmd};"), ["::::redis::Client", "::::redis::cmd"]);
     }
 

@@ -1,8 +1,10 @@
 //! The checks of PostgreSQL, its schema, and Redis.
 
+use std::net::TcpListener;
+
 use belfry_store::test_support::{PooledDatabase, PostgresProxy};
 use test_engines::shared::engine_url;
-use test_engines::shared::own_cluster;
+use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
 use super::{doctor, doctor_at, with_database};
@@ -115,7 +117,7 @@ async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
     let doctor = |user: &str| {
         doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
     };
-    let advice = "correct the user and the password in the URL; of special characters write";
+    let advice = "correct the user and the password in the URL; percent-encode";
     doctor("belfry:wrong@").assert_failed("database", advice);
     doctor("belfry@")
         .assert_failed("database", "password missing; correct the URL: postgres://USER");
@@ -201,8 +203,19 @@ async fn clocks_that_differ_are_reported() {
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
     let workspace = with_database();
     let Some(checks) = doctor_at(&workspace, "+2m", &["--redis", &redis]) else { return };
-    checks.assert_failed("clock", "the clock of Redis is ");
+    let address = redis.trim_start_matches("redis://").split('/').next().unwrap();
+    checks.assert_failed("clock", &format!("the clock of Redis at {address} is "));
     checks.assert_failed("clock", " behind this machine's");
+}
+
+#[test]
+fn a_redis_that_does_not_respond_is_not_waited_for_long() {
+    let workspace = with_database();
+    // Connections are accepted by the system, and never served.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let checks =
+        doctor(&workspace, &["--redis", &format!("redis://{}", silent.local_addr().unwrap())]);
+    checks.assert_failed("redis", "no response within 5 s");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,7 +260,7 @@ async fn a_redis_that_cannot_count_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shard_of_a_cluster_is_checked() {
-    let Some(mut cluster) = own_cluster() else { return };
+    let Some(mut cluster) = private_cluster() else { return };
     let workspace = with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();

@@ -63,7 +63,7 @@ fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
 const CHECK_ADDITION: &str = "# Add to /etc/nginx/belfry_check.conf\n";
 
 /// Adds the locations of a guide, which have no file name, to the nginx server, and writes its
-/// files and its addition to the file of the check to the directory.
+/// files, and the file of the check with the addition for browsers, to the directory.
 fn extend_site(
     files: &[(String, String)],
     guide: &str,
@@ -75,11 +75,12 @@ fn extend_site(
     for (_, name, text) in blocks {
         write(&(name, text));
     }
+    let (_, _, addition) =
+        named_blocks(GUIDE).find(|(_, _, text)| text.starts_with(CHECK_ADDITION)).unwrap();
+    let (name, check) = files.iter().find(|(name, _)| name == "belfry_check.conf").unwrap();
+    write(&(name.clone(), format!("{check}{addition}")));
     for (language, name, text) in named_blocks(guide) {
-        if let Some(addition) = text.strip_prefix(CHECK_ADDITION) {
-            let check = files.iter().find(|(name, _)| name == "belfry_check.conf").unwrap();
-            write(&(check.0.clone(), format!("{}{addition}", check.1)));
-        } else if language == "nginx" && name.is_empty() {
+        if language == "nginx" && name.is_empty() {
             locations.push_str(&text);
         }
     }

@@ -20,8 +20,8 @@ pub(crate) fn message() -> Value {
     })
 }
 
-/// The rules from which those of each user are chosen.
-pub(crate) struct World {
+/// The pool from which each user's rules are chosen.
+pub(crate) struct RulePool {
     keywords: Vec<NewRule>,
     mute: NewRule,
     highlight: NewRule,
@@ -31,7 +31,7 @@ const KEYWORDS: u64 = 5000;
 const ROOMS: u64 = 2000;
 const SENDERS: u64 = 20_000;
 
-impl World {
+impl RulePool {
     pub(crate) fn new() -> Self {
         let read = |kind, body: Value| {
             NewRule::read(
