@@ -5,7 +5,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::authorized_apps::{with_access_revoked, revocation_events};
+use super::authorized_apps::{revocation_events, with_access_revoked};
 use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};

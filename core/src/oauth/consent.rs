@@ -127,10 +127,7 @@ mod tests {
             ("admin:write:reports", true),
         ] {
             let items = items(&scopes.parse().unwrap());
-            assert!(
-                items.iter().all(|item| item.allows_changes() == allows_changes),
-                "{scopes}"
-            );
+            assert!(items.iter().all(|item| item.allows_changes() == allows_changes), "{scopes}");
         }
     }
 

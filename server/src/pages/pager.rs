@@ -64,7 +64,11 @@ impl PageNumber {
 
 /// Returns the shown entries of one of several lists that are paged as one. `first` is the index of
 /// the list's first entry in all lists together.
-pub(super) fn shown<'a, T>(list: &'a [T], first: usize, entries: &Range<usize>) -> &'a [T] {
+pub(super) fn select_entries<'a, T>(
+    list: &'a [T],
+    first: usize,
+    entries: &Range<usize>,
+) -> &'a [T] {
     let index = |entry: usize| entry.clamp(first, first + list.len()) - first;
     &list[index(entries.start)..index(entries.end)]
 }
@@ -104,7 +108,7 @@ mod tests {
                 let mut first = 0;
                 let mut all: Vec<i32> = Vec::new();
                 for list in lists {
-                    all.extend(shown(list, first, &(start..end)));
+                    all.extend(select_entries(list, first, &(start..end)));
                     first += list.len();
                 }
                 assert_eq!(all, [1, 2, 3, 4, 5, 6][start..end], "{start}..{end}");

@@ -16,7 +16,7 @@ pub use self::links::RulesView;
 pub(crate) use self::links::anchor as rule_anchor;
 use self::row::RuleRow;
 pub(super) use self::title::{builtin_title, rule_title};
-use super::pager::{PageNumber, Pager, shown};
+use super::pager::{PageNumber, Pager, select_entries};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
@@ -51,7 +51,7 @@ pub struct NewRuleFields {
 
 impl NewRuleFields {
     /// Creates a rejected form, which is shown again with the reason.
-    pub fn rejected(pairs: &Pairs, error: String) -> Self {
+    pub fn from_rejected(pairs: &Pairs, error: String) -> Self {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let [effect, subject, value] = ["effect", "subject", "value"].map(value);
         Self { effect, subject, value, error: Some(error) }
@@ -97,7 +97,7 @@ impl RulesPage<'_> {
         for scope in &self.listing.scopes {
             let mut groups = Vec::new();
             for kind in RuleKind::ALL {
-                let shown = shown(&scope.rules[kind], first, &entries);
+                let shown = select_entries(&scope.rules[kind], first, &entries);
                 first += scope.rules[kind].len();
                 if !shown.is_empty() {
                     groups.push(self.group(scope, kind, shown));

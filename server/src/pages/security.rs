@@ -43,7 +43,7 @@ pub struct SecurityPage<'a> {
     pub current: LookupKey,
     pub now: Timestamp,
     /// Reasons why the page is shown again.
-    pub failed: &'a [SecurityError],
+    pub errors: &'a [SecurityError],
 }
 
 /// Reason why a form had no effect; the page is shown again.
@@ -115,13 +115,13 @@ impl SecurityError {
 impl SecurityPage<'_> {
     /// Returns the error of the field with this id.
     fn error(&self, field: &str) -> Option<String> {
-        let failed = self.failed.iter().find(|failed| failed.field() == field)?;
-        Some(failed.text(&self.layout))
+        let error = self.errors.iter().find(|error| error.field() == field)?;
+        Some(error.text(&self.layout))
     }
 
     /// Returns whether a field has the focus: the one with the first error.
     fn has_focus(&self, field: &str) -> bool {
-        self.failed.first().is_some_and(|failed| failed.field() == field)
+        self.errors.first().is_some_and(|error| error.field() == field)
     }
 
     /// Returns the message key of the hint about the e-mail address.

@@ -16,7 +16,7 @@ pub struct SignInPage<'a> {
     /// The name entered in the failed attempt.
     pub name: &'a str,
     /// Reason why the page is shown again.
-    pub failed: Option<AuthenticationError>,
+    pub failure: Option<AuthenticationError>,
     /// Reason why the user has to sign in again.
     pub notice: Option<Notice>,
     /// Link to the page for resetting the password.
@@ -30,7 +30,7 @@ impl SignInPage<'_> {
     /// does not work if it is unverified, like every address from a sign-up.
     fn suggests_name(&self) -> bool {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
-        is_address && self.failed == Some(AuthenticationError::WrongPassword)
+        is_address && self.failure == Some(AuthenticationError::WrongPassword)
     }
 }
 

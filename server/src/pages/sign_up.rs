@@ -20,11 +20,11 @@ pub struct SignUpPage<'a> {
     pub email: &'a str,
     /// Link to the service's rules. Without one, there is nothing to accept.
     pub rules: Option<&'a str>,
-    pub is_agreed: bool,
+    pub has_agreed: bool,
     pub errors: &'a [AccountError],
     pub passwords_differ: bool,
     /// Reason why no account was created, unless a field is invalid.
-    pub failed: Option<AuthenticationError>,
+    pub failure: Option<AuthenticationError>,
     pub sign_in: &'a str,
 }
 

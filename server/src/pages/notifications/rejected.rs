@@ -72,7 +72,7 @@ impl RejectedForm {
 }
 
 /// Returns the message about an invalid field.
-pub(in crate::pages) fn field_error(
+pub(in crate::pages) fn describe_preference_error(
     error: PreferenceError,
     language: Language,
 ) -> Cow<'static, str> {
@@ -93,7 +93,7 @@ impl RejectionReason {
         let shown_id = show_name(id);
         let name = Argument::Trusted(&shown_id);
         match self {
-            Self::Field(error) => field_error(*error, language).into_owned(),
+            Self::Field(error) => describe_preference_error(*error, language).into_owned(),
             Self::Rules(RuleError::TooManyRules(max)) => {
                 let max = max.to_string();
                 let count = Argument::Trusted(&max);
