@@ -240,7 +240,7 @@ impl AppState {
             title: &self.config.instance.title,
             logo: self.logo.as_ref(),
             style: self.style.path(),
-            pauses_at_load: true,
+            ignores_early_input: true,
             language_link: FRONT,
         }
     }

@@ -65,7 +65,7 @@ pub struct Layout<'a> {
     pub style: &'a str,
     /// True if key presses and clicks just after loading are ignored, because the site that opened
     /// this page may have timed a click to land here (clickjacking).
-    pub pauses_at_load: bool,
+    pub ignores_early_input: bool,
     /// The path of the language links at the foot of the page.
     pub language_link: &'a str,
 }

@@ -44,7 +44,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         title,
         logo: None,
         style,
-        pauses_at_load: false,
+        ignores_early_input: false,
         language_link: "?client_id=a",
     };
     let logo = logo();

@@ -23,7 +23,7 @@ pub(super) fn sample_layout() -> Layout<'static> {
         title: server,
         logo: None,
         style,
-        pauses_at_load: true,
+        ignores_early_input: true,
         language_link: "/",
     }
 }

@@ -16,17 +16,17 @@ async fn start(database: TestDatabase) -> Service {
     Service::on(database, unlimited()).await
 }
 
-/// Returns the id of an account.
-async fn id_of(service: &Service, name: &str) -> i64 {
+async fn account_id(service: &Service, name: &str) -> i64 {
     service.store().account_by_name(name).await.unwrap().unwrap().id
 }
 
 async fn set_role(service: &Service, name: &str, role: Role) {
-    let id = id_of(service, name).await;
+    let id = account_id(service, name).await;
     service.store().set_account_role(&any_events(), id, role).await.unwrap();
 }
 
-/// Returns a client with a token of the admin `root` with these scopes. Adds a missing account.
+/// Returns a client with a token for the admin `root` with these scopes. Creates the account if it
+/// does not exist.
 async fn root(service: &Service, scopes: &str) -> TestClient {
     let root = service.user_with_scopes("root", scopes).await;
     set_role(service, "root", Role::Admin).await;

@@ -1,5 +1,5 @@
-//! The audit trail: every kind of event by requests and commands, request ids, bounds, and no
-//! secrets.
+//! The audit trail: every kind of event that requests cause, request ids, addresses, origins, the
+//! log, bounds, and no secrets.
 
 use std::net::Ipv4Addr;
 
@@ -18,7 +18,7 @@ use crate::support::{
     Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
 };
 
-/// Returns all events, after counted ones are stored.
+/// Stores the counted events, and returns all events.
 async fn events(service: &Service) -> Vec<AuditEvent> {
     service.state.audit.flush(service.store()).await.unwrap();
     service.store().audit_events(recorded_events(), 10_000).await.unwrap()
@@ -40,7 +40,7 @@ fn line(event: &AuditEvent) -> String {
     format!("{kind} {outcome} {account} {app} {address} {detail} {count}")
 }
 
-fn with_bridge() -> Config {
+fn config_with_bridge() -> Config {
     let settings = "[[application_services]]\nid = 'irc'\nas_token = 'as_token_of_irc'\n\
          hs_token = 'x'\nsender_localpart = 'irc_bot'\n\
          [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
@@ -48,11 +48,11 @@ fn with_bridge() -> Config {
 }
 
 /// Causes every kind of event that requests can cause.
-async fn every_event_of_requests_is_recorded(database: TestDatabase) {
-    let service = Service::on(database, with_bridge()).await;
+async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
+    let service = Service::on(database, config_with_bridge()).await;
     service.add_account("alice").await;
     let sender = "account_add success irc_bot - - irc 1";
-    assert_eq!(lines(&service).await, [sender], "the account of the application service");
+    assert_eq!(lines(&service).await, [sender], "the application service's account");
     let client = service.client().await;
 
     let mut browser = service.browser();
@@ -69,7 +69,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
     let again = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     let second = parse_token(&client.redeem(&again, &[]).await);
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
-    // The replay revokes the token of the code.
+    // Redeeming a code twice revokes its token.
     assert_eq!(client.redeem(&again, &[]).await.status, 400);
     let second = service.anonymous().with_token(&second).get("/oauth/userinfo").await;
     assert_eq!(second.status, 401);
@@ -117,9 +117,9 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
         assert_eq!(bridge.get(path).await.status, 200);
     }
 
-    let crowd = service.anonymous().at([192, 0, 2, 9]);
+    let abuser = service.anonymous().at([192, 0, 2, 9]);
     for _ in 0..31 {
-        crowd.send("POST /api/v1/apps", "").await;
+        abuser.send("POST /api/v1/apps", "").await;
     }
 
     let here = "192.0.2.1";
@@ -162,7 +162,7 @@ async fn every_event_of_requests_is_recorded(database: TestDatabase) {
 
 #[tokio::test]
 async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
-    let service = Service::with(with_bridge()).await;
+    let service = Service::with(config_with_bridge()).await;
     let client = service.client().await;
     let guesser = client.http.at([192, 0, 2, 8]);
     for _ in 0..27 {
@@ -180,14 +180,14 @@ async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
 }
 
 #[tokio::test]
-async fn every_event_of_requests_is_recorded_on_sqlite() {
-    Box::pin(every_event_of_requests_is_recorded(TestDatabase::sqlite())).await;
+async fn every_event_that_requests_cause_is_recorded_on_sqlite() {
+    Box::pin(every_event_that_requests_cause_is_recorded(TestDatabase::sqlite())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_event_of_requests_is_recorded_on_postgres() {
+async fn every_event_that_requests_cause_is_recorded_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        Box::pin(every_event_of_requests_is_recorded(database)).await;
+        Box::pin(every_event_that_requests_cause_is_recorded(database)).await;
     }
 }
 
@@ -227,26 +227,26 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
 }
 
 #[tokio::test]
-async fn an_event_has_the_id_that_the_response_returns() {
+async fn an_event_has_the_request_id_of_the_response() {
     let trusting = config(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     });
     let service = Service::with(trusting).await;
-    let register = form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
+    let app = form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
     let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
-    let registered = async |client: &TestClient| {
-        let response = client.send("POST /api/v1/apps", register.clone()).await;
+    let register = async |client: &TestClient| {
+        let response = client.send("POST /api/v1/apps", app.clone()).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.header("x-request-id").to_owned()
     };
-    let from_proxy = registered(&http.with("x-request-id", "proxy-1.2_3")).await;
+    let from_proxy = register(&http.with("x-request-id", "proxy-1.2_3")).await;
     assert_eq!(from_proxy, "proxy-1.2_3");
-    let generated = registered(&http).await;
+    let generated = register(&http).await;
     assert_eq!(generated.len(), 32);
-    let unsafe_id = registered(&http.with("x-request-id", "a b\"")).await;
+    let unsafe_id = register(&http.with("x-request-id", "a b\"")).await;
     assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
     let untrusted = http.at([198, 51, 100, 1]).with("x-request-id", "from-the-client");
-    let for_untrusted = registered(&untrusted).await;
+    let for_untrusted = register(&untrusted).await;
     assert_eq!(for_untrusted.len(), 32, "{for_untrusted}");
     let mut ids: Vec<String> =
         events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
@@ -257,7 +257,7 @@ async fn an_event_has_the_id_that_the_response_returns() {
 }
 
 #[tokio::test]
-async fn the_setting_truncates_addresses_or_omits_them() {
+async fn addresses_are_truncated_or_omitted_as_configured() {
     for (addresses, recorded) in [
         (AddressPolicy::Full, Some("198.51.100.77")),
         (AddressPolicy::Truncated, Some("198.51.100.0/24")),
@@ -279,9 +279,9 @@ async fn the_setting_truncates_addresses_or_omits_them() {
     }
 }
 
-/// An attacker with many addresses fills neither the memory nor the disk.
+/// An attacker with many addresses can fill neither memory nor the disk.
 #[tokio::test]
-async fn failures_from_a_thousand_addresses_are_a_bounded_number_of_rows() {
+async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
     let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
     let wrong = form(&[
@@ -300,7 +300,7 @@ async fn failures_from_a_thousand_addresses_are_a_bounded_number_of_rows() {
     }
     service.clock.advance(3600);
     http.send("POST /oauth/token", wrong).await;
-    assert_eq!(events(&service).await.len(), 102, "the next hour has rows of its own");
+    assert_eq!(events(&service).await.len(), 102, "the next hour has its own rows");
 }
 
 #[tokio::test]
@@ -321,20 +321,20 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
     assert_eq!(counted, [2]);
 }
 
-/// The person on the page, and the app by its request, do the same.
+/// A user removes the app on a page, and the app revokes its token: both record `token_revoke`.
 #[tokio::test]
-async fn the_origin_of_an_event_is_a_page_or_another_client() {
+async fn an_event_records_whether_a_page_or_a_client_caused_it() {
     let service = Service::with(unlimited()).await;
     service.add_account("alice").await;
     let client = service.client().await;
     let mut browser = service.browser();
-    let tokens = async |browser: &mut Browser| {
+    let issue_token = async |browser: &mut Browser| {
         let code = client.code(browser, "alice", &[("scope", "read")]).await;
         parse_token(&client.redeem(&code, &[]).await)
     };
-    let token = tokens(&mut browser).await;
+    let token = issue_token(&mut browser).await;
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
-    tokens(&mut browser).await;
+    issue_token(&mut browser).await;
     let page = browser.get("/oauth/account").await;
     let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
@@ -342,7 +342,7 @@ async fn the_origin_of_an_event_is_a_page_or_another_client() {
     let events = events(&service).await;
     let origins = |kind: &str| -> Vec<&str> {
         let mut origins: Vec<_> = events.iter().filter(|event| event.kind == kind).collect();
-        // Events of one second are in any order.
+        // Events within one second have no order.
         origins.sort_by_key(|event| event.origin.clone());
         origins.into_iter().map(|event| &*event.origin).collect()
     };
@@ -385,10 +385,10 @@ async fn counted_events_have_the_origin_of_their_requests() {
     assert_eq!(recorded, expected.map(|(kind, origin)| (kind.to_owned(), origin.to_owned())));
 }
 
-/// Events are logged as JSON under a target of their own. Counted events are logged at the latest
-/// when the server stops.
+/// Events are logged as JSON under their own target. Counted events are logged when the server
+/// stops at the latest.
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_logged_under_their_target_at_every_level() {
+async fn events_are_logged_even_if_the_log_level_is_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     let password = add_account(path, "alice");

@@ -1,5 +1,5 @@
-//! Backups and restores: on both engines, from one to the other, under load, of invalid files, on a
-//! read-only disk, and killed.
+//! Backups and restores: on both engines and between them, under load, with invalid files, on a
+//! read-only disk, and when killed.
 
 mod commands;
 mod invalid;

@@ -1,5 +1,5 @@
-//! nginx and Caddy in front of Belfry, with the configurations and settings of docs/install.md and
-//! HTTPS. curl is the client, with a source address for each person.
+//! nginx and Caddy in front of Belfry over HTTPS, configured as in docs/install.md. The client is
+//! curl, with a different source address for each person.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ const CADDY: &str = include_str!("../../../docs/examples/Caddyfile");
 /// Belfry and a proxy in front of it.
 struct Site {
     port: u16,
-    /// The certificate of the proxy.
+    /// Path of the proxy's certificate.
     certificate: String,
     _belfry: Process,
     _proxy: Proxy,
@@ -34,9 +34,9 @@ struct Response {
 }
 
 impl Site {
-    /// Starts both. The first function makes the configuration of the proxy from its port, the
-    /// address of Belfry and the directory of `certificate.pem` and `key.pem`. `None` if a program
-    /// is not installed.
+    /// Starts both. `configure` returns the proxy's configuration for its port, Belfry's address and
+    /// the directory with `certificate.pem` and `key.pem`. Returns `None` if a program is not
+    /// installed.
     fn start(
         configure: impl FnOnce(u16, &str, &Path) -> String,
         start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
@@ -125,7 +125,7 @@ impl Site {
         let metadata: Value = serde_json::from_str(&metadata.body).unwrap();
         assert_eq!(metadata["token_endpoint"], "https://ring.example/oauth/token");
 
-        // Each client has its own limits, which headers of the client do not change.
+        // Each client has its own limits, which its headers do not change.
         let forged = ["-H", "X-Forwarded-For: 192.0.2.7", "-H", "Forwarded: for=192.0.2.8"];
         for remaining in [1, 0] {
             let response = self.curl("127.0.0.2", "/api/v1/instance", &forged);
@@ -136,7 +136,7 @@ impl Site {
         assert_eq!(self.curl("127.0.0.2", "/api/v1/instance", &forged).status, 429);
         assert_eq!(self.curl("127.0.0.3", "/api/v1/instance", &[]).status, 200);
 
-        // Metrics are for operators, who cannot be imitated.
+        // Metrics are for operators, and headers cannot make a client an operator.
         let forged = ["-H", "X-Forwarded-For: 127.0.0.9", "-H", "Forwarded: for=127.0.0.9"];
         assert_eq!(self.curl("127.0.0.4", "/metrics", &forged).status, 404);
         assert_eq!(self.curl("127.0.0.9", "/metrics", &[]).status, 200);
@@ -152,22 +152,22 @@ impl Site {
 }
 
 #[test]
-fn nginx_forwards_the_address_of_the_client() {
+fn nginx_forwards_the_client_address() {
     if let Some(site) = Site::nginx() {
         site.verify();
     }
 }
 
 #[test]
-fn caddy_forwards_the_address_of_the_client() {
+fn caddy_forwards_the_client_address() {
     if let Some(site) = Site::caddy() {
         site.verify();
     }
 }
 
-/// nginx then sends neither a header that names the client nor the host of the request.
+/// Without further directives nginx forwards neither the client's address nor the request's host.
 #[tokio::test]
-async fn behind_the_shortest_configuration_of_nginx_nobody_is_an_operator() {
+async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
     let folder = tempfile::tempdir().unwrap();
     let belfry = Process::start(folder.path(), &[]);
     let (port, upstream) = (free_port().unwrap(), &belfry.url);

@@ -36,7 +36,8 @@ struct Workspace {
     database: Option<TestDatabase>,
 }
 
-/// Creates a workspace for commands on this database. SQLite is in its directory, as by default.
+/// Creates a workspace whose commands use this database. SQLite uses the default file in the
+/// workspace's directory.
 async fn start(database: TestDatabase) -> Workspace {
     let database = database.url().is_some().then_some(database);
     Workspace { database, ..Workspace::sqlite() }
@@ -114,7 +115,7 @@ impl Workspace {
 
 /// Returns the value after a label such as `password: ` in the output of a command.
 #[track_caller]
-fn printed(output: &str, label: &str) -> String {
+fn printed_value(output: &str, label: &str) -> String {
     let found = output.lines().find_map(|line| line.strip_prefix(label));
     found.unwrap_or_else(|| panic!("no {label:?} in {output}")).to_owned()
 }

@@ -34,7 +34,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn with(config: Config) -> Self {
-        // Boxed to keep the futures of the tests small.
+        // Boxed to keep the tests' futures small.
         Self::start(Box::pin(Service::with(config)).await).await
     }
 
@@ -59,7 +59,7 @@ impl Server {
     /// Sends these bytes and returns everything received until the connection is closed.
     pub(crate) async fn send(&self, bytes: &[u8]) -> String {
         let mut stream = self.connect().await;
-        // The server may close the connection before all is written.
+        // The server may close the connection before everything is written.
         drop(stream.write_all(bytes).await);
         read_until_closed(&mut stream).await
     }
@@ -114,7 +114,7 @@ async fn a_connection_with_a_request_in_flight_is_not_idle() {
     );
     let mut stream = server.connect().await;
     stream.write_all(head.as_bytes()).await.unwrap();
-    // Longer than the timeout and the interval of its checks.
+    // Longer than the timeout and the interval at which it is checked.
     tokio::time::sleep(SHORT * 3).await;
     stream.write_all(br#"{"actions":[]}"#).await.unwrap();
     let response = read_until_closed(&mut stream).await;
@@ -241,7 +241,7 @@ async fn http_1_0_is_supported() {
 }
 
 #[tokio::test]
-async fn an_error_response_has_its_body() {
+async fn an_error_response_has_a_complete_body() {
     let server = Server::with(Config::default()).await;
     for path in ["/nothing", "/_service/nothing", "/oauth/nothing", "/api/v1/nothing"] {
         let response = reqwest::get(format!("http://{}{path}", server.address)).await.unwrap();

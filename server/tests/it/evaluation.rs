@@ -23,7 +23,7 @@ pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 pub(crate) const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
-/// Returns a service with the application service and without rate limits.
+/// Returns a service without rate limits, and the client of its application service.
 async fn with_product() -> (Service, TestClient) {
     with_settings(PRODUCT).await
 }
@@ -70,7 +70,7 @@ impl TestClient {
         self.send_json(EXPLAIN, body).await.expect(StatusCode::OK)
     }
 
-    /// Returns the groups of an evaluation: the ID of the rule, and the users.
+    /// Evaluates an event and returns the groups: the rule's ID, and the users.
     async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
         let response = self.send_json(EVALUATE, body).await.expect(StatusCode::OK);
         let text = |value: &Value| value.as_str().unwrap().to_owned();

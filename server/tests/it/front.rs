@@ -1,4 +1,4 @@
-//! The front page, and the settings of the operator for the look of the pages.
+//! The front page, and the settings for the look of the pages.
 
 use axum::http::StatusCode;
 use belfry::config::Config;
@@ -8,7 +8,7 @@ use crate::support::Service;
 use crate::support::process::{run, run_successfully};
 
 #[tokio::test]
-async fn a_browser_gets_the_front_page_and_a_program_does_not() {
+async fn browsers_get_the_front_page_and_api_clients_do_not() {
     let service = Service::start().await;
     let mut browser = service.browser();
     let page = browser.get("/").await;
@@ -21,7 +21,7 @@ async fn a_browser_gets_the_front_page_and_a_program_does_not() {
     ] {
         assert!(page.text.contains(text), "{text}: {page:?}");
     }
-    assert!(!page.text.contains("Documentation"), "the operator has set none: {page:?}");
+    assert!(!page.text.contains("Documentation"), "no URL is configured: {page:?}");
     assert!(browser.cookies.is_empty(), "a page without a form needs no cookie");
     assert_eq!(page.header("cache-control"), "no-store");
     assert!(page.header("content-security-policy").contains("default-src 'none'"));
@@ -33,8 +33,8 @@ async fn a_browser_gets_the_front_page_and_a_program_does_not() {
                   /oauth/account is for people",
     });
     for accept in ["*/*", "application/json"] {
-        let program = service.anonymous().with("accept", accept);
-        assert_eq!(program.get("/").await.expect(StatusCode::NOT_FOUND), error, "{accept}");
+        let api_client = service.anonymous().with("accept", accept);
+        assert_eq!(api_client.get("/").await.expect(StatusCode::NOT_FOUND), error, "{accept}");
     }
     assert_eq!(service.anonymous().get("/").await.expect(StatusCode::NOT_FOUND), error);
 }
@@ -60,7 +60,7 @@ async fn the_front_page_offers_no_account_if_registration_is_closed() {
 }
 
 #[tokio::test]
-async fn the_text_the_links_and_the_accent_of_the_operator_are_shown() {
+async fn the_configured_description_links_and_accent_are_shown() {
     let settings = "[instance]\ntitle = 'Bell Ringers'\naccent = '#8A2B57'\n\
         description = '''Rings <every> bell.\n\nOnly at noon.'''\n\
         sign_up_url = 'https://ring.example/join'\n\
@@ -75,7 +75,7 @@ async fn the_text_the_links_and_the_accent_of_the_operator_are_shown() {
     ] {
         page.assert_page(200, text);
     }
-    // Every page has the style sheet with the accent, under a name of its own.
+    // Every page uses the style sheet with the accent, whose path differs from the default one.
     let path_of = |text: &str| {
         let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap();
         link.split('"').next().unwrap().to_owned()
@@ -90,7 +90,7 @@ async fn the_text_the_links_and_the_accent_of_the_operator_are_shown() {
 }
 
 #[test]
-fn config_check_measures_the_contrast_of_the_accent() {
+fn config_check_and_serve_reject_an_accent_with_too_little_contrast() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("belfry.toml");
     std::fs::write(&file, "[instance]\naccent = \"#8a2b57\"\n").unwrap();

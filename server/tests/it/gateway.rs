@@ -11,24 +11,24 @@ use crate::support::client::address;
 use crate::support::service::config;
 use crate::support::{Process, Service, TestClient, TestResponse, any_events};
 
-/// Returns a check as nginx sends it.
-async fn original(client: &TestClient, method: &str, uri: &str) -> TestResponse {
+/// Sends a check as nginx does.
+async fn check_like_nginx(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-original-method", method).with("x-original-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// Returns a check as Caddy and Traefik send it.
-async fn forwarded(client: &TestClient, method: &str, uri: &str) -> TestResponse {
+/// Sends a check as Caddy and Traefik do.
+async fn check_like_caddy(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     let client = client.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
     client.get("/gateway/check").await
 }
 
-/// Returns a check as Envoy sends it.
-async fn prefixed(client: &TestClient, method: &str, uri: &str) -> TestResponse {
+/// Sends a check as Envoy does.
+async fn check_like_envoy(client: &TestClient, method: &str, uri: &str) -> TestResponse {
     client.send(&format!("{method} /gateway/check{uri}"), "").await
 }
 
-/// Returns a new app token of the server with this URL. It has no account.
+/// Registers an app with the server at this URL, and returns an app token.
 async fn app_token(base_url: &str) -> String {
     let post = async |path: &str, fields: &[(&str, &str)]| {
         let request = reqwest::Client::new().post(format!("{base_url}{path}")).form(fields);
@@ -48,10 +48,10 @@ async fn a_valid_token_passes_with_its_account_app_and_scopes() {
     let alice = service.user_with_scopes("alice", "read write:media").await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
     for (left, response) in [
-        (29, original(&alice, "POST", "/api/v1/media").await),
-        (28, forwarded(&alice, "POST", "/api/v1/media?x=y").await),
-        (27, prefixed(&alice, "POST", "/api/v1/media?scope=nonsense").await),
-        (26, original(&alice, "post", "//API/v1/%6dedia/").await),
+        (29, check_like_nginx(&alice, "POST", "/api/v1/media").await),
+        (28, check_like_caddy(&alice, "POST", "/api/v1/media?x=y").await),
+        (27, check_like_envoy(&alice, "POST", "/api/v1/media?scope=nonsense").await),
+        (26, check_like_nginx(&alice, "post", "//API/v1/%6dedia/").await),
     ] {
         assert_eq!((response.status, response.text.as_str()), (200, ""));
         assert_eq!(response.header("x-account-id"), id);
@@ -77,9 +77,9 @@ async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let uri = format!("/x?access_token={}", alice.token());
-    assert_eq!(original(&service.anonymous(), "GET", &uri).await.status, 200);
-    assert_eq!(prefixed(&service.anonymous(), "GET", &uri).await.status, 200);
-    assert_eq!(original(&alice, "GET", &uri).await.status, 401);
+    assert_eq!(check_like_nginx(&service.anonymous(), "GET", &uri).await.status, 200);
+    assert_eq!(check_like_envoy(&service.anonymous(), "GET", &uri).await.status, 200);
+    assert_eq!(check_like_nginx(&alice, "GET", &uri).await.status, 401);
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {
-        let response = original(client, "GET", "/x").await;
+        let response = check_like_nginx(client, "GET", "/x").await;
         assert_eq!((response.status, response.json()["error"].as_str()), (status, Some(text)));
         assert_eq!(response.header("www-authenticate"), challenge);
         assert_eq!(response.header("x-account-id"), "");
@@ -164,7 +164,7 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         ("?app=allow", "/x", 200),
         ("?scope=read&app=allow", "/x?a=b", 200),
         ("?scope=write&app=allow", "/x", 403),
-        // Some proxies append the query of their client.
+        // Some proxies append their client's query.
         ("?app=allow", "/x?app=allow", 403),
         ("?a=b&%61pp=allow", "/x?a=b&%61pp=allow", 403),
         ("?app=allow", "/x?app=allow#y", 403),
@@ -180,13 +180,13 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
     let rejected = check("", "/x").await;
     assert_eq!(rejected.json(), expected);
     assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
-    assert_eq!(prefixed(&app, "GET", "/x?app=allow").await.status, 403);
+    assert_eq!(check_like_envoy(&app, "GET", "/x?app=allow").await.status, 403);
     let admitted = check("?app=allow", "/x").await;
     assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");
     assert_eq!(admitted.header("x-app-id"), "1");
 }
 
-/// The error is for the client of the proxy. What the operator has to change is logged.
+/// The proxy's client sees the error response. What the operator has to change is logged.
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_for_the_operator_are_logged() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,15 +194,15 @@ async fn hints_for_the_operator_are_logged() {
     let check = format!("{}/gateway/check", server.url);
     let token = app_token(&server.url).await;
     let request = reqwest::Client::new().get(check).bearer_auth(token);
-    let original = |uri: &str| {
+    let check_for = |uri: &str| {
         let request = request.try_clone().unwrap().header("x-original-method", "POST");
         request.header("x-original-uri", uri)
     };
     let target = format!("/{}?access_token=hidden", "y".repeat(1000));
-    let misspelt = original(&target).query(&[("scopes", "hidden")]);
+    let misspelt = check_for(&target).query(&[("scopes", "hidden")]);
     assert_eq!(misspelt.send().await.unwrap().status(), 400);
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 400);
-    let request = original("/x");
+    let request = check_for("/x");
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 403);
     let request = request.header("x-forwarded-method", "GET").header("x-forwarded-uri", "/y");
     assert_eq!(request.send().await.unwrap().status(), 403);
@@ -231,9 +231,9 @@ async fn hints_for_the_operator_are_logged() {
     assert!(!misspelt.to_string().contains("hidden"), "{log}");
 }
 
-/// An app counts like an account of its own, at the gateway and at Belfry itself.
+/// An app has the limits of an account, at the gateway and at Belfry itself.
 #[tokio::test]
-async fn app_tokens_count_for_the_limits_of_accounts_by_their_app() {
+async fn all_app_tokens_of_an_app_share_its_limits() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let tokens = [service.issue(None, "write").await, service.issue(None, "write").await];
@@ -272,9 +272,9 @@ async fn the_original_request_is_counted_and_not_the_check() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     for _ in 0..30 {
-        assert_eq!(original(&alice, "POST", "/api/v1/media").await.status, 200);
+        assert_eq!(check_like_nginx(&alice, "POST", "/api/v1/media").await.status, 200);
     }
-    let rejected = original(&alice, "POST", "/api/v1/media").await;
+    let rejected = check_like_nginx(&alice, "POST", "/api/v1/media").await;
     assert_eq!(rejected.status, 429);
     let body = serde_json::json!({
         "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 1_800_000,
@@ -288,7 +288,7 @@ async fn the_original_request_is_counted_and_not_the_check() {
         429,
         "shared with requests to Belfry itself"
     );
-    let other = original(&alice, "GET", "/api/v1/media").await;
+    let other = check_like_nginx(&alice, "GET", "/api/v1/media").await;
     assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "269"));
 }
 
@@ -323,7 +323,7 @@ async fn a_check_without_an_original_request_is_counted_itself() {
 }
 
 #[tokio::test]
-async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
+async fn behind_a_trusted_proxy_the_client_address_counts() {
     let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
     for (peer, forwarded_for, left) in [
@@ -333,7 +333,7 @@ async fn behind_a_trusted_proxy_the_address_of_the_client_counts() {
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {
         let client = service.user("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
-        let response = original(&client, "GET", "/x").await;
+        let response = check_like_nginx(&client, "GET", "/x").await;
         let expected = format!("\"ip\";r={left};");
         assert!(
             response.header("ratelimit").contains(&expected),
@@ -348,8 +348,8 @@ async fn with_limits_off_tokens_are_still_checked() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
     let alice = service.user("alice").await;
     for _ in 0..40 {
-        let response = original(&alice, "POST", "/api/v1/media").await;
+        let response = check_like_nginx(&alice, "POST", "/api/v1/media").await;
         assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, ""));
     }
-    assert_eq!(original(&service.anonymous(), "POST", "/api/v1/media").await.status, 401);
+    assert_eq!(check_like_nginx(&service.anonymous(), "POST", "/api/v1/media").await.status, 401);
 }

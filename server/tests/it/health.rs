@@ -162,7 +162,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         assert_eq!(is_operator(&service, target, host).await, expected, "{target}");
         assert_eq!(is_operator(&service, target, &[]).await, expected, "{target}");
     }
-    // A trusted proxy on this machine, whose own address is an operator's.
+    // A trusted proxy on this machine, whose address is an operator's.
     for (headers, expected) in [
         (&[("host", "127.0.0.1")][..], true),
         (&[("x-forwarded-for", "127.0.0.9")], true),
@@ -211,13 +211,13 @@ async fn every_response_forbids_content_sniffing() {
 }
 
 #[tokio::test]
-async fn only_a_holder_of_the_key_gets_the_settings_or_learns_how_a_request_arrived() {
+async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key() {
     let service = Service::with(config(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
     }))
     .await;
     let key = &service.state.diagnostics_key;
-    let ask = async |client: TestClient, header: &str| {
+    let fetch_diagnostics = async |client: TestClient, header: &str| {
         let response = client.with(DIAGNOSTICS, header).get("/healthz").await;
         assert_eq!(response.status, 200);
         serde_json::from_str::<Health>(&response.text).unwrap().diagnostics
@@ -230,13 +230,13 @@ async fn only_a_holder_of_the_key_gets_the_settings_or_learns_how_a_request_arri
         let unsigned = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
         for header in ["", "guess", &challenge.to_header(&other), &unsigned] {
             for client in [service.operator(), through_proxy()] {
-                assert!(ask(client, header).await.is_none(), "{header}");
+                assert!(fetch_diagnostics(client, header).await.is_none(), "{header}");
             }
         }
     }
 
     let challenge = Challenge::new(Purpose::Settings);
-    let found = ask(service.operator(), &challenge.to_header(key)).await.unwrap();
+    let found = fetch_diagnostics(service.operator(), &challenge.to_header(key)).await.unwrap();
     let settings: Value = found.verify(&challenge, key).unwrap();
     let digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
     assert_eq!(digest.len(), 16);
@@ -244,7 +244,7 @@ async fn only_a_holder_of_the_key_gets_the_settings_or_learns_how_a_request_arri
 
     let challenge = Challenge::new(Purpose::Arrival);
     let header = challenge.to_header(key);
-    let found = ask(through_proxy(), &header).await.unwrap();
+    let found = fetch_diagnostics(through_proxy(), &header).await.unwrap();
     let arrival: Value = found.verify(&challenge, key).unwrap();
     assert_eq!(arrival["is_trusted_proxy"], true);
     assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
@@ -252,5 +252,5 @@ async fn only_a_holder_of_the_key_gets_the_settings_or_learns_how_a_request_arri
     assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
     let next = Challenge::new(Purpose::Arrival);
     assert_eq!(found.verify::<Value>(&next, key), None, "an earlier response");
-    assert_eq!(found.verify::<Value>(&challenge, &other), None, "another process");
+    assert_eq!(found.verify::<Value>(&challenge, &other), None, "the key of a different process");
 }

@@ -1,4 +1,4 @@
-//! Matrix client-server API without push rules: versions, login, registration, account data.
+//! Matrix client-server API apart from push rules: versions, login, registration, account data.
 
 mod account;
 mod endpoints;

@@ -47,7 +47,7 @@ impl Alice {
         self.post_to(PAGE, fields).await
     }
 
-    /// Submits a form of a page with a query.
+    /// Submits a form of the page to this path, which may have a query.
     async fn post_to(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
         let csrf = csrf(&self.page().await);
         let all: Vec<(&str, &str)> =
@@ -55,7 +55,7 @@ impl Alice {
         self.browser.post(path, &all).await
     }
 
-    /// Submits a form, which must be accepted, and returns the page after it.
+    /// Submits a form, which must be accepted, and returns the page that follows.
     async fn change(&mut self, fields: &[(&str, &str)]) -> TestResponse {
         let response = self.post(fields).await;
         self.browser.follow(&response).await

@@ -34,7 +34,7 @@ async fn the_document_is_revalidated_and_readable_by_any_origin() {
     assert_eq!(response.header("access-control-allow-origin"), "*");
 }
 
-/// The document conforms to OpenAPI, and the recorded responses of `wire/` conform to the document.
+/// The document conforms to OpenAPI, and the recorded responses in `wire/` conform to the document.
 #[tokio::test]
 async fn the_document_is_valid_and_describes_the_recorded_responses() {
     let service = Service::start().await;

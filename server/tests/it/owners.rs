@@ -8,7 +8,7 @@ use belfry_store::Database;
 use crate::support::service::metric;
 use crate::support::{Service, TestDatabase};
 
-/// A command of another process deletes the owner, while the write of a request waits for it.
+/// A command in another process deletes the owner while a request's write waits for its transaction.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite() {
     let database = TestDatabase::sqlite();
@@ -29,7 +29,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
         let response = client.post("/oauth/token", &[("grant_type", "client_credentials")]).await;
         (response.status, response.json()["error"].clone())
     });
-    // Both have read their owner, which the transaction of the command does not prevent.
+    // Both requests have read their owner, which the command's transaction does not block.
     let start = Instant::now();
     while writes(&service).await < before + 2.0 {
         assert!(start.elapsed() < Duration::from_mins(1), "a write does not wait");
@@ -41,7 +41,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     assert_eq!(issue.await.unwrap(), (401, "invalid_client".into()));
 }
 
-/// Returns the writes of requests until now, also those that wait.
+/// Returns the number of writes so far, including those that are waiting.
 async fn writes(service: &Service) -> f64 {
     let metrics = service.metrics().await;
     metric(&metrics, "belfry_sqlite_commit_writes_sum")

@@ -131,7 +131,7 @@ fn an_address_in_use_is_reported() {
 }
 
 #[test]
-fn an_address_of_another_machine_is_reported() {
+fn an_address_that_the_machine_does_not_have_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["serve", "--listen", "192.0.2.1:8080"]);
     let message = String::from_utf8(output.stderr).unwrap();

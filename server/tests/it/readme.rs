@@ -42,8 +42,8 @@ fn the_readme_shows_what_the_server_prints() {
     assert_eq!(second, format!("belfry listening on {}", server.url));
 }
 
-/// Everything up to the page of the browser. The code of a request that nobody has allowed is
-/// invalid, which shows that the last command reaches the token endpoint with valid credentials.
+/// Runs all commands, but not the page in the browser. The code is therefore unknown, and the error
+/// `invalid_grant` shows that the last command reaches the token endpoint with valid credentials.
 #[test]
 fn the_first_five_minutes_work_as_typed() {
     let folder = tempfile::tempdir().unwrap();

@@ -135,7 +135,7 @@ async fn an_error_line_shows_the_request_with_its_account_and_app() {
 
 /// The log line has the id twice: in the audit event, and in the request context.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_audit_event_and_its_log_line_have_the_id_of_the_response() {
+async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     let folder = tempfile::tempdir().unwrap();
     let password = add_account(folder.path(), "alice");
     let server = Process::start(folder.path(), &["--log-level", "error"]);
@@ -179,7 +179,8 @@ fn rounded_integers(value: &Value) -> Vec<i64> {
     }
 }
 
-/// In the access log, in stored and counted audit events, and in lines about accounts and apps.
+/// In the access log, in stored and counted audit events, and in lines about accounts and
+/// apps.
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_in_the_log_are_strings() {
     let folder = tempfile::tempdir().unwrap();

@@ -49,7 +49,7 @@ impl Alice {
         Self::with(|_| ()).await
     }
 
-    /// Starts a service with these settings.
+    /// Starts a service without rate limits and with these settings.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::with(config(|config| {
             config.limits.mode = LimitMode::Off;
@@ -69,7 +69,7 @@ impl Alice {
         }
     }
 
-    /// Returns the ids of the room rules in order, joined.
+    /// Returns the ids of the room rules in order, separated by spaces.
     async fn rooms(&self) -> String {
         let rules = self.client.get_rules("global/room/").await;
         let ids = rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap());
@@ -116,7 +116,7 @@ impl PageForm {
     }
 }
 
-/// Returns the text of an attribute or element, without escapes.
+/// Replaces the HTML escapes in an attribute or in the text of an element.
 fn unescape(html: &str) -> String {
     let escapes = [("&#34;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&#38;", "&")];
     escapes.iter().fold(html.to_owned(), |text, (escape, plain)| text.replace(escape, plain))
@@ -179,7 +179,7 @@ fn location(response: &TestResponse) -> &str {
     location.split_once('#').map_or(location, |(path, _)| path)
 }
 
-/// Names that attack the page or the browser.
+/// Returns names that attack the page or the browser.
 fn hostile_names() -> Vec<String> {
     [
         "<script>alert(1)<b>",
@@ -199,7 +199,7 @@ fn hostile_names() -> Vec<String> {
     .collect()
 }
 
-/// Returns the path of a rule, as in a form.
+/// Returns the path of a rule as forms contain it.
 fn rule_path(scope: &str, kind: &str, id: &str) -> String {
     let [scope, id] = [scope, id].map(belfry_core::percent::encode);
     format!("{}/{kind}/{id}", scope.replace("%2F", "/"))

@@ -64,7 +64,7 @@ impl TestClient {
         self.send(&format!("DELETE {}", pushrules(path)), "").await
     }
 
-    /// Returns the ids of the user rules of a kind, in order.
+    /// Returns the ids of the user rules at this path, in order.
     pub(crate) async fn user_rule_ids(&self, path: &str) -> Vec<String> {
         ids(&self.get_rules(path).await, false)
     }

@@ -1,5 +1,5 @@
-//! The security of an account on its pages: password, e-mail address, sessions, tokens, data,
-//! deletion and sign-up.
+//! The pages for account security: password, e-mail address, sessions, tokens, data, deletion and
+//! sign-up.
 
 mod data;
 mod deletion;

@@ -38,8 +38,8 @@ fn resident_memory() -> u64 {
 }
 
 /// Sends authorization requests, registers apps and requests a token for each of them, from many
-/// addresses in each minute of these hours, within the rate limits. One app requests tokens all the
-/// time. Returns the sizes after each hour.
+/// addresses in each minute of these hours, within the rate limits. One further app requests
+/// several tokens per minute. Returns the sizes after each hour.
 async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
     let mut config = Config::default();
     config.retention.max_unauthorized_apps = 100 * addresses;
@@ -67,7 +67,7 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
                 registered.app_token("read").await;
             }))
             .await;
-            // More often than it is used otherwise, so that it has too many tokens.
+            // Often enough to exceed the number of app tokens that one app can have.
             for _ in 0..4 {
                 app.app_token("read").await;
             }

@@ -60,21 +60,20 @@ async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
     assert!(service.metrics().await.contains("belfry_panics_total 0"));
 }
 
-/// Returns the text as the value of a form field.
-fn encoded(text: &str) -> String {
+fn encode_form_value(text: &str) -> String {
     form(&[("", text)]).split_off(1)
 }
 
-/// Returns the responses of every endpoint that looks the text up or stores it.
+/// Sends the text to every endpoint that looks it up or stores it, and returns the responses.
 async fn responses(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let mut all = to_matrix(service, text).await;
-    all.extend(to_the_api(service, text).await);
-    all.extend(to_oauth(service, text).await);
-    all.extend(to_the_pages(service, text).await);
+    let mut all = send_to_matrix(service, text).await;
+    all.extend(send_to_mastodon_api(service, text).await);
+    all.extend(send_to_oauth(service, text).await);
+    all.extend(send_to_pages(service, text).await);
     all
 }
 
-async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+async fn send_to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let bridge = service.anonymous().with_token("token of all");
     let user = format!("@{text}:ring.example");
     let body = json!({ "event": {}, "room": {}, "members": [{ "user_id": user }] });
@@ -96,7 +95,7 @@ async fn to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResp
     all
 }
 
-async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let json = |http: TestClient| http.with("content-type", "application/json");
     let mut all = Vec::new();
     let client = service.client().await;
@@ -117,9 +116,9 @@ async fn to_the_api(service: &Service, text: &str) -> Vec<(&'static str, TestRes
     all
 }
 
-async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+async fn send_to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let client = service.client().await;
-    let basic = basic(&format!("{}:{}", encoded(text), encoded(text)));
+    let basic = basic(&format!("{}:{}", encode_form_value(text), encode_form_value(text)));
     let unknown_client = client.http.with("authorization", &basic);
     let mut all = Vec::new();
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
@@ -132,7 +131,7 @@ async fn to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestRespo
     all
 }
 
-async fn to_the_pages(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
+async fn send_to_pages(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
     let client = service.client().await;
     let mut all = Vec::new();
     for key in ["client_id", "redirect_uri", "scope", "state", "lang", "code_challenge"] {
@@ -146,7 +145,7 @@ async fn to_the_pages(service: &Service, text: &str) -> Vec<(&'static str, TestR
         let path = with_query("/oauth/authorize", &pairs);
         all.push((key, service.browser().get(&path).await));
     }
-    let handle = format!("/oauth/authorize/resume?request={}", encoded(text));
+    let handle = format!("/oauth/authorize/resume?request={}", encode_form_value(text));
     all.push(("handle", service.browser().get(&handle).await));
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[])).await;

@@ -1,4 +1,4 @@
-//! `/.well-known/security.txt` and `/.well-known/change-password`.
+//! `/.well-known/security.txt`, `/.well-known/change-password` and the links of profiles.
 
 use belfry::config::Config;
 
@@ -28,9 +28,9 @@ async fn without_a_contact_there_is_no_security_txt() {
     assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
 }
 
-/// Otherwise anyone could find out which names exist.
+/// A different response for existing names would reveal which names exist.
 #[tokio::test]
-async fn the_link_of_every_profile_leads_to_the_account_page() {
+async fn every_profile_link_leads_to_the_account_page() {
     let service = Service::start().await;
     service.user("alice").await;
     let profile = async |name: &str| {

@@ -99,7 +99,7 @@ fn body(response: &TestResponse) -> Value {
 }
 
 impl TestClient {
-    /// Sends a request, such as `GET /api/v1/instance`.
+    /// Sends a request such as `GET /api/v1/instance`, and records the exchange.
     async fn exchange(&self, request: &str, body: impl Into<Body>) -> Exchange {
         Exchange::new(request, &self.send(request, body).await)
     }
@@ -153,7 +153,7 @@ fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
     value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
 }
 
-/// Replaces a random value of 64 base64url characters with its name.
+/// Replaces a random value, 64 base64url, characters with its name.
 fn redact_secret(name: &str, text: &str) -> String {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     assert!(text.len() == 64 && text.bytes().all(is_base64url), "{text}");

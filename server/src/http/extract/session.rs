@@ -174,7 +174,7 @@ impl BrowserSession {
         let accept = self.accept_language.as_deref();
         let language = Language::negotiate(lang, self.chosen_language, session, accept);
         Layout {
-            pauses_at_load: !self.is_from_own_page,
+            ignores_early_input: !self.is_from_own_page,
             language_link: &self.language_link,
             ..self.state.layout(language)
         }

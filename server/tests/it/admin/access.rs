@@ -1,4 +1,4 @@
-//! Access to the admin API: for an admin, with the scope of the endpoint.
+//! Access to the admin API requires an admin and the endpoint's scope.
 
 use axum::http::StatusCode;
 use belfry::config::LimitMode;
@@ -52,8 +52,8 @@ fn not_allowed() -> (u16, Value) {
     (403, json!("This action is not allowed"))
 }
 
-/// Returns a copy of the client with a different token.
-async fn with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
+/// Returns a client with a new token of this account, or with an app token.
+async fn client_with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
     let token = service.issue(account, scopes).await;
     service.anonymous().with_token(token.reveal())
 }
@@ -61,15 +61,16 @@ async fn with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> T
 async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
     let service = &service;
     root(service, "read").await;
-    let root = super::id_of(service, "root").await;
+    let root = super::account_id(service, "root").await;
     service.add_account("alice").await;
-    let alice = super::id_of(service, "alice").await;
+    let alice = super::account_id(service, "alice").await;
     let every_scope: String =
         Scope::ALL.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ");
     for (request, scope) in ENDPOINTS {
         let parent = if scope.starts_with("admin:read") { "admin:read" } else { "admin:write" };
         for scopes in [scope, parent, &every_scope] {
-            let allowed = with_scopes(service, Some(root), scopes).await.send(request, "").await;
+            let allowed =
+                client_with_scopes(service, Some(root), scopes).await.send(request, "").await;
             if request.contains("/1") {
                 assert_eq!(error(&allowed), (404, json!("Record not found")), "{request}");
             } else {
@@ -79,7 +80,7 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
         let covers = |other: &&Scope| other.covers(scope.parse().unwrap());
         let others: Vec<&str> =
             Scope::ALL.iter().filter(|other| !covers(other)).map(|other| other.as_str()).collect();
-        let outside = with_scopes(service, Some(root), &others.join(" ")).await;
+        let outside = client_with_scopes(service, Some(root), &others.join(" ")).await;
         let response = outside.send(request, "").await;
         let expected = (403, json!("This action is outside the authorized scopes"));
         assert_eq!(error(&response), expected, "{request}");
@@ -90,7 +91,7 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
         assert!(challenge.ends_with(&format!("scope=\"{scope}\"")), "{request}: {challenge}");
 
         for account in [None, Some(alice)] {
-            let client = with_scopes(service, account, &every_scope).await;
+            let client = client_with_scopes(service, account, &every_scope).await;
             let response = client.send(request, "").await;
             assert_eq!(error(&response), not_allowed(), "{request} {account:?}");
         }
@@ -113,7 +114,7 @@ async fn a_demoted_admin_loses_access_immediately(service: Service) {
     set_role(service, "root", Role::Admin).await;
     assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
     // A disabled admin has no access at all.
-    let root = super::id_of(service, "root").await;
+    let root = super::account_id(service, "root").await;
     service
         .store()
         .set_account_disabled_at(&any_events(), root, Some(service.now()))
@@ -124,7 +125,7 @@ async fn a_demoted_admin_loses_access_immediately(service: Service) {
 }
 
 #[tokio::test]
-async fn an_application_service_has_no_access_for_an_admin() {
+async fn an_application_service_acting_for_an_admin_has_no_access() {
     let settings = "[[application_services]]\nid = 'irc'\nas_token = 'as_token_of_irc'\n\
          hs_token = 'x'\nsender_localpart = 'irc_bot'\n\
          [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
@@ -142,7 +143,7 @@ async fn an_application_service_has_no_access_for_an_admin() {
 }
 
 #[tokio::test]
-async fn missing_records_are_an_empty_list_or_not_found() {
+async fn unsupported_admin_resources_are_empty_or_not_found() {
     let service = Service::with(unlimited()).await;
     let admin = root(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {

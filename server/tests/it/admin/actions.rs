@@ -1,10 +1,10 @@
-//! Actions of admins on accounts, with their audit events.
+//! Admin actions on accounts, with their audit events.
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
 use serde_json::{Value, json};
 
-use super::{id_of, root, set_role};
+use super::{account_id, root, set_role};
 use crate::support::browser::form;
 use crate::support::{Service, TestClient, on_both_engines, recorded_events};
 
@@ -17,21 +17,21 @@ on_both_engines! {
     other_actions_are_rejected_or_change_nothing,
 }
 
-/// Returns the events of the admin API: kind, account id, detail, address, and whether the request
-/// id is that of the last response.
+/// Returns the audit events: kind, account id, detail, address, and whether an event has this
+/// request id.
 async fn events(service: &Service, request_id: &str) -> Vec<Value> {
     let events = service.store().audit_events(recorded_events(), 100).await.unwrap();
     let event = |event: &belfry_store::AuditEvent| {
-        let is_last = event.request_id.as_deref() == Some(request_id);
-        json!([event.kind, event.account_id, event.detail, event.address, is_last])
+        let has_id = event.request_id.as_deref() == Some(request_id);
+        json!([event.kind, event.account_id, event.detail, event.address, has_id])
     };
     events.iter().map(event).collect()
 }
 
-/// Returns a client with a token of `bob`, and the path of his account.
+/// Adds `bob`, and returns a client with his token, his account id and its path in the admin API.
 async fn bob(service: &Service) -> (TestClient, i64, String) {
     let bob = service.user("bob").await;
-    let id = id_of(service, "bob").await;
+    let id = account_id(service, "bob").await;
     (bob, id, format!("/api/v1/admin/accounts/{id}"))
 }
 
@@ -111,7 +111,7 @@ async fn an_admin_records_a_note(service: Service) {
 async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     let service = &service;
     let admin = root(service, "admin:write admin:read").await;
-    let path = format!("/api/v1/admin/accounts/{}", id_of(service, "root").await);
+    let path = format!("/api/v1/admin/accounts/{}", account_id(service, "root").await);
     let error =
         json!({ "error": "Validation failed: The last admin cannot be disabled or deleted" });
     let action = format!("POST {path}/action");
@@ -122,7 +122,7 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     assert_eq!(admin.get(&path).await.json()["disabled"], false);
     assert_eq!(events(service, "").await, [Value::Null; 0]);
 
-    // With another admin, both are possible.
+    // With a second admin, the first one can be disabled.
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
     admin.send(&action, form(&[("type", "disable")])).await.expect(StatusCode::OK);

@@ -7,7 +7,7 @@ use crate::evaluation::many::add_accounts;
 use crate::support::service::metric;
 use crate::support::{Service, TestDatabase};
 
-/// Hits and misses of a cache.
+/// Returns the hits and misses of a cache.
 async fn lookups(service: &Service, cache: &str) -> [f64; 2] {
     let metrics = service.metrics().await;
     ["hit", "miss"].map(|outcome| {
@@ -57,6 +57,6 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
             format!("belfry_cache_invalidations_total{{kind=\"{kind}\",origin=\"local\"}}");
         metric(&metrics, &series)
     };
-    // And the change of the admin's role.
+    // The additional one is the change of the admin's role.
     assert_eq!((local("account"), local("everything")), (501.0, 0.0));
 }

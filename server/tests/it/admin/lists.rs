@@ -11,13 +11,13 @@ use crate::support::{Service, TestClient, any_events, on_both_engines};
 on_both_engines! {
     crate::admin::start:
     accounts_are_listed_newest_first_in_linked_pages,
-    pages_are_bounded_by_ids,
-    flags_of_version_1_select_accounts,
-    parameters_of_version_2_select_accounts,
-    special_characters_of_a_prefix_match_only_themselves,
+    ids_in_the_query_bound_a_page,
+    version_1_parameters_filter_accounts,
+    version_2_parameters_filter_accounts,
+    special_characters_in_a_prefix_match_only_themselves,
 }
 
-/// Adds an account with an id.
+/// Adds an account with this id.
 async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Account)) {
     let mut account = Account {
         id,
@@ -43,7 +43,7 @@ async fn names(client: &TestClient, path: &str) -> String {
     accounts.as_array().unwrap().iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the path of a link of a response, if it has one.
+/// Returns the path of the link with this relation in a `Link` header, if there is one.
 fn link(header: &str, rel: &str) -> Option<String> {
     let link = header.split(", ").find(|link| link.ends_with(&format!("; rel=\"{rel}\"")))?;
     let url = link.strip_prefix("<https://ring.example").unwrap().split('>').next().unwrap();
@@ -69,7 +69,7 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
             last = link(response.header("link"), "prev");
         }
         assert_eq!(pages, ["root user_7 user_6", "user_5 user_4 user_3", "user_2 user_1"]);
-        // And back: the pages before the last one.
+        // And back to the page before the last one.
         let before = names(&admin, &last.clone().unwrap()).await;
         assert_eq!(before, "user_5 user_4 user_3");
         assert_eq!(last.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
@@ -78,7 +78,7 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
     assert_eq!((empty.expect(StatusCode::OK), empty.header("link")), (json!([]), ""));
 }
 
-async fn pages_are_bounded_by_ids(service: Service) {
+async fn ids_in_the_query_bound_a_page(service: Service) {
     let service = &service;
     let admin = root(service, "admin:read:accounts").await;
     for id in 1..=5 {
@@ -100,7 +100,7 @@ async fn pages_are_bounded_by_ids(service: Service) {
     assert_eq!(invalid.expect(StatusCode::BAD_REQUEST), expected);
 }
 
-/// Adds four accounts besides the admin `root`.
+/// Adds four accounts and the admin `root`, and returns the admin's client.
 async fn add_people(service: &Service) -> TestClient {
     let admin = root(service, "admin:read").await;
     let now = service.now();
@@ -119,7 +119,7 @@ async fn add_people(service: &Service) -> TestClient {
 
 const ALL: &str = "root boss bob albert alice";
 
-async fn flags_of_version_1_select_accounts(service: Service) {
+async fn version_1_parameters_filter_accounts(service: Service) {
     let service = &service;
     let admin = add_people(service).await;
     for (query, expected) in [
@@ -150,7 +150,7 @@ async fn flags_of_version_1_select_accounts(service: Service) {
     }
 }
 
-async fn parameters_of_version_2_select_accounts(service: Service) {
+async fn version_2_parameters_filter_accounts(service: Service) {
     let service = &service;
     let admin = add_people(service).await;
     for (query, expected) in [
@@ -179,7 +179,7 @@ async fn parameters_of_version_2_select_accounts(service: Service) {
     }
 }
 
-async fn special_characters_of_a_prefix_match_only_themselves(service: Service) {
+async fn special_characters_in_a_prefix_match_only_themselves(service: Service) {
     let service = &service;
     let admin = root(service, "admin:read").await;
     for (id, name) in [(1, "a_b"), (2, "a-b"), (3, "axb"), (4, "a.b")] {

@@ -1,4 +1,4 @@
-//! Scopes of admins: who can grant them, and what they are worth after the role has changed.
+//! Admin scopes: who can grant them, and their effect after the role has changed.
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
@@ -11,18 +11,18 @@ use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
     crate::admin::start:
-    admin_scopes_are_granted_by_an_admin_only,
-    an_admin_is_asked_each_time_for_admin_scopes,
-    the_role_is_checked_again_at_the_decision_and_at_the_redemption,
-    the_token_of_a_demoted_admin_has_no_admin_scopes,
-    admin_scopes_are_not_granted_without_an_admin,
+    only_an_admin_can_grant_admin_scopes,
+    an_admin_must_consent_to_admin_scopes_each_time,
+    the_role_is_checked_again_at_consent_and_at_redemption,
+    a_demoted_admins_token_has_no_admin_scopes,
+    admin_scopes_are_not_granted_without_consent,
 }
 
 const SCOPES: &str = "read write admin:read admin:write:accounts";
 
-/// Returns an app that declares scopes of admins, and the accounts `root`, `spare` (admins) and
-/// `alice`.
-async fn app(service: &Service) -> OAuthClient {
+/// Adds the accounts `root` and `spare` (admins) and `alice`, and registers an app with admin
+/// scopes.
+async fn register_app(service: &Service) -> OAuthClient {
     for name in ["root", "spare", "alice"] {
         service.add_account(name).await;
     }
@@ -31,9 +31,9 @@ async fn app(service: &Service) -> OAuthClient {
     OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
 }
 
-async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
+async fn only_an_admin_can_grant_admin_scopes(service: Service) {
     let service = &service;
-    let client = app(service).await;
+    let client = register_app(service).await;
     let mut browser = service.browser();
     for scopes in ["admin:read", "read admin:read", "admin:write:accounts"] {
         let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
@@ -42,7 +42,7 @@ async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
         } else {
             page
         };
-        // The user does not know this app, so a page with a link is shown.
+        // The user has not used this app before, so a page with a link is shown.
         page.assert_page(400, "error=invalid_scope");
     }
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
@@ -66,8 +66,8 @@ async fn admin_scopes_are_granted_by_an_admin_only(service: Service) {
     assert_eq!(account["role"], role);
 }
 
-async fn an_admin_is_asked_each_time_for_admin_scopes(service: Service) {
-    let client = app(&service).await;
+async fn an_admin_must_consent_to_admin_scopes_each_time(service: Service) {
+    let client = register_app(&service).await;
     let mut browser = service.browser();
     for scopes in [SCOPES, "admin:read", "read"] {
         let code = client.code(&mut browser, "root", &[("scope", scopes)]).await;
@@ -81,9 +81,9 @@ async fn an_admin_is_asked_each_time_for_admin_scopes(service: Service) {
     assert!(implied.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
-async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service: Service) {
+async fn the_role_is_checked_again_at_consent_and_at_redemption(service: Service) {
     let service = &service;
-    let client = app(service).await;
+    let client = register_app(service).await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
@@ -98,14 +98,14 @@ async fn the_role_is_checked_again_at_the_decision_and_at_the_redemption(service
     set_role(service, "root", Role::User).await;
     let rejected = client.redeem(&code, &[]).await;
     assert_eq!(parse_error(&rejected), oauth_error(400, "invalid_grant"));
-    // The code was not redeemed, and the role counts at that time.
+    // The rejected request did not redeem the code, and the role at redemption counts.
     set_role(service, "root", Role::Admin).await;
     assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
 }
 
-async fn the_token_of_a_demoted_admin_has_no_admin_scopes(service: Service) {
+async fn a_demoted_admins_token_has_no_admin_scopes(service: Service) {
     let service = &service;
-    let client = app(service).await;
+    let client = register_app(service).await;
     let mut browser = service.browser();
     let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
     let token = parse_token(&client.redeem(&code, &[]).await);
@@ -130,9 +130,9 @@ async fn the_token_of_a_demoted_admin_has_no_admin_scopes(service: Service) {
     }
 }
 
-async fn admin_scopes_are_not_granted_without_an_admin(service: Service) {
+async fn admin_scopes_are_not_granted_without_consent(service: Service) {
     let service = &service;
-    let client = app(service).await;
+    let client = register_app(service).await;
     for scope in ["admin:read", "read admin:write:accounts"] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;

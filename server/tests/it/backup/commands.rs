@@ -45,9 +45,9 @@ fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     events.filter(|event| event["kind"] == kind).collect()
 }
 
-/// Its primary may be busy. The event cannot be recorded.
+/// A backup of the standby spares a busy primary. Its audit event cannot be recorded.
 #[test]
-fn a_standby_of_postgres_can_be_backed_up() {
+fn a_postgres_standby_can_be_backed_up() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
@@ -63,7 +63,8 @@ fn a_standby_of_postgres_can_be_backed_up() {
     assert!(restored.contains("1 account"), "{restored}");
 }
 
-/// Backs up next to a running server on the first database, and serves the second one.
+/// Backs up the first database while a server uses it, restores into the second one, and serves
+/// that.
 async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDatabase>) {
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (old, new) = (old.path(), new.path());
@@ -135,7 +136,7 @@ async fn an_installation_moves_from_postgres_to_sqlite() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_revoke_tokens_no_token_of_the_backup_is_valid() {
+async fn restoring_with_revoke_tokens_invalidates_every_token() {
     let (old, new) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     add_account(old.path(), "alice");
     let token = run_successfully(old.path(), &["token", "issue", "alice", "--scopes", "push"]);
@@ -189,7 +190,7 @@ fn a_rejected_restore_creates_nothing() {
 }
 
 #[test]
-fn progress_is_shown_on_a_terminal_only() {
+fn no_progress_is_shown_without_a_terminal() {
     let folder = tempfile::tempdir().unwrap();
     add_account(folder.path(), "alice");
     for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--data", "new"]] {
@@ -234,7 +235,7 @@ fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
     );
 }
 
-/// The file may come from someone else.
+/// The backup may come from someone else.
 #[test]
 fn the_version_in_a_backup_cannot_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();
@@ -254,11 +255,11 @@ fn the_version_in_a_backup_cannot_control_the_terminal() {
 }
 
 #[test]
-fn a_restore_reports_names_that_it_does_not_know() {
+fn a_restore_reports_values_that_this_version_does_not_know() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     add_account(folder, "alice");
-    // The app of the command line has no grant types.
+    // The command-line app has no grant types, which causes no warning.
     run_successfully(folder, &["token", "issue", "alice", "--scopes", "read"]);
     run_successfully(folder, &["backup", "known.db"]);
     let output = run(folder, &["restore", "known.db", "--data", "known"]);

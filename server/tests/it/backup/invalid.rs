@@ -14,7 +14,7 @@ use super::rows::{fill, rows, sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::{TestDatabase, any_events};
 
-/// Returns a database with rows of all kinds, and its backup in a directory.
+/// Returns a database with rows of all kinds, and the directory and path of its backup.
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
@@ -24,8 +24,8 @@ async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     (source, folder, file)
 }
 
-/// Restores into a new SQLite database, whose directory must not even be created by an error.
-async fn restored(file: &Path) -> Result<TestDatabase, BackupError> {
+/// Restores into a new SQLite database. A failed restore must not even create its directory.
+async fn restore_into_new(file: &Path) -> Result<TestDatabase, BackupError> {
     let target = TestDatabase::sqlite();
     let outcome = try_restore(file, &target.database, RestoredTokens::Keep).await;
     let Database::Sqlite(path) = &target.database else { panic!("not SQLite") };
@@ -44,7 +44,7 @@ async fn a_truncated_backup_is_rejected() {
     let step = bytes.len() / 97;
     for length in (0..bytes.len()).step_by(step).chain(bytes.len() - 16..bytes.len()) {
         fs::write(&part, &bytes[..length]).unwrap();
-        let error = restored(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
+        let error = restore_into_new(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
         assert!(
             matches!(error, BackupError::Damaged { .. } | BackupError::NotABackup(_)),
             "{length} bytes: {error}"
@@ -67,7 +67,7 @@ async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
         let mut copy = bytes.clone();
         copy[position] ^= 0x20;
         fs::write(&changed, copy).unwrap();
-        match restored(&changed).await {
+        match restore_into_new(&changed).await {
             Ok(target) => assert_eq!(rows(&target).await, expected, "byte {position}"),
             Err(_) => rejected += 1,
         }
@@ -107,23 +107,23 @@ async fn a_changed_row_is_rejected() {
         connection.execute_batch(change).unwrap();
         assert!(connection.total_changes() > 0 || !change.starts_with("update"), "{change}");
         drop(connection);
-        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}"));
+        let error = restore_into_new(&file).await.err().unwrap_or_else(|| panic!("{change}"));
         assert!(matches!(error, BackupError::Damaged { .. }), "{change}: {error}");
     }
 }
 
-/// Writes a backup with changed rows, which matches its checksums.
-async fn forged_backup(file: &Path, change: &str) {
+/// Writes a backup with changed rows and matching checksums.
+async fn forge_backup(file: &Path, change: &str) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     back_up(&source, file).await;
-    // The binary refuses to write such rows.
+    // `belfry backup` refuses to write such rows.
     let forged = rusqlite::Connection::open(file).unwrap();
     forged.execute_batch(change).unwrap();
     forge_checksums(&forged);
 }
 
-/// The store could not read them: lists and requests of their users would fail.
+/// The store could not read these rows, so lists and the requests of their users would fail.
 #[tokio::test]
 async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,17 +150,18 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
     {
         let file = folder.path().join(index.to_string());
         let change = format!("update {table} set {column} = {value} where rowid = 3");
-        forged_backup(&file, &change).await;
-        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
+        forge_backup(&file, &change).await;
+        let error =
+            restore_into_new(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
         let place = format!("in the row of table {table} with ");
         assert!(error.contains(&format!("unreadable {column} ")), "{change}: {error}");
         assert!(error.contains(&place), "{change}: {error}");
     }
 }
 
-/// A view or a computed column could return rows without an end.
+/// A view could return endless rows, and a computed column huge values.
 #[tokio::test]
-async fn a_backup_with_something_else_in_place_of_a_table_is_rejected() {
+async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let endless = "(with recursive n (id) as (select 1 union all select id + 1 from n) select id, \
                    null as email from n)";
@@ -180,13 +181,14 @@ async fn a_backup_with_something_else_in_place_of_a_table_is_rejected() {
         fill(&source).await;
         back_up(&source, &file).await;
         rusqlite::Connection::open(&file).unwrap().execute_batch(&change).unwrap();
-        let error = restored(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
+        let error =
+            restore_into_new(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
         let reason = "its tables are not those of its schema version";
         assert!(error.contains(reason), "{change}: {error}");
     }
 }
 
-/// Pages that refer to each other return the same rows again and again.
+/// Database pages that refer to each other return the same rows endlessly.
 #[tokio::test]
 async fn a_backup_with_more_rows_than_its_manifest_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -206,12 +208,12 @@ async fn a_backup_with_more_rows_than_its_manifest_is_rejected() {
         forged.execute_batch(change).unwrap();
         forge_manifest(&forged);
         drop(forged);
-        let error = restored(&file).await.err().unwrap().to_string();
+        let error = restore_into_new(&file).await.err().unwrap().to_string();
         assert!(error.contains(reason), "{error}");
     }
 }
 
-/// The operator learns it while the database can still be corrected.
+/// The operator gets the error while the database can still be repaired.
 #[tokio::test]
 async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     let source = TestDatabase::sqlite();
@@ -229,7 +231,7 @@ async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
 }
 
 #[tokio::test]
-async fn names_that_only_another_version_knows_are_reported_and_restored() {
+async fn values_that_only_a_different_version_knows_are_reported_and_restored() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     let source = TestDatabase::sqlite();
@@ -241,13 +243,13 @@ async fn names_that_only_another_version_knows_are_reported_and_restored() {
     let backup = Backup::open(&file, &options()).unwrap();
     let value = "role \"superadmin\\u{1b}\" in the row of table accounts with id 7";
     assert_eq!(backup.verify(&mut |_| {}).unwrap(), [value]);
-    let target = restored(&file).await.unwrap();
+    let target = restore_into_new(&file).await.unwrap();
     let account = target.open().await.account(7).await.unwrap().unwrap();
     assert_eq!(account.role, belfry_core::oauth::account::Role::User);
 }
 
 #[tokio::test]
-async fn another_file_is_rejected() {
+async fn a_file_that_is_not_a_backup_is_rejected() {
     let database = TestDatabase::sqlite();
     fill(&database).await;
     let Database::Sqlite(live) = &database.database else { panic!("not SQLite") };
@@ -257,13 +259,13 @@ async fn another_file_is_rejected() {
     fs::write(&empty, "").unwrap();
     rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
     for file in [&text, &empty, &other, live] {
-        let error = restored(file).await.err().unwrap();
+        let error = restore_into_new(file).await.err().unwrap();
         assert!(matches!(error, BackupError::NotABackup(_)), "{error}");
         let expected = format!("{} was not written by belfry backup", file.display());
         assert_eq!(error.to_string(), expected);
     }
     let missing = folder.path().join("missing");
-    let error = restored(&missing).await.err().unwrap().to_string();
+    let error = restore_into_new(&missing).await.err().unwrap().to_string();
     assert_eq!(
         error,
         format!("cannot read {}: No such file or directory (os error 2)", missing.display())
@@ -272,7 +274,7 @@ async fn another_file_is_rejected() {
     assert!(error.starts_with(&format!("cannot read {}", folder.path().display())), "{error}");
 }
 
-async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
+async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
     let (_source, _folder, file) = new_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
@@ -293,21 +295,21 @@ async fn a_database_with_rows_is_not_restored_into(target: TestDatabase) {
 }
 
 #[tokio::test]
-async fn a_sqlite_database_with_rows_is_not_restored_into() {
-    a_database_with_rows_is_not_restored_into(TestDatabase::sqlite()).await;
+async fn nothing_is_restored_into_a_sqlite_database_with_rows() {
+    nothing_is_restored_into_a_database_with_rows(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn a_postgres_database_with_rows_is_not_restored_into() {
+async fn nothing_is_restored_into_a_postgres_database_with_rows() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_database_with_rows_is_not_restored_into(database).await;
+        nothing_is_restored_into_a_database_with_rows(database).await;
     }
 }
 
-async fn an_empty_database_of_a_server_is_restored_into(target: TestDatabase) {
+async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
     let (source, _folder, file) = new_backup().await;
     let store = target.open().await;
-    // A server does this at its start.
+    // A server does this when it starts.
     store.sweep(&belfry_store::RetentionSettings::default(), now()).await.unwrap();
     drop(store);
 
@@ -318,18 +320,18 @@ async fn an_empty_database_of_a_server_is_restored_into(target: TestDatabase) {
 }
 
 #[tokio::test]
-async fn an_empty_sqlite_database_of_a_server_is_restored_into() {
-    an_empty_database_of_a_server_is_restored_into(TestDatabase::sqlite()).await;
+async fn a_backup_is_restored_into_an_empty_sqlite_database() {
+    a_backup_is_restored_into_an_empty_database(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn an_empty_postgres_database_of_a_server_is_restored_into() {
+async fn a_backup_is_restored_into_an_empty_postgres_database() {
     if let Some(database) = TestDatabase::postgres().await {
-        an_empty_database_of_a_server_is_restored_into(database).await;
+        a_backup_is_restored_into_an_empty_database(database).await;
     }
 }
 
-/// Otherwise the first requests would be planned for empty tables.
+/// Without them PostgreSQL would plan the first requests for empty tables.
 #[tokio::test]
 async fn a_restored_postgres_database_has_statistics() {
     let Some(target) = TestDatabase::postgres().await else { return };
@@ -342,9 +344,9 @@ async fn a_restored_postgres_database_has_statistics() {
     assert_eq!(count, 3);
 }
 
-/// Tables of the same names may belong to another program.
+/// Tables with the same names may belong to a different application.
 #[tokio::test]
-async fn a_postgres_database_of_another_program_is_not_changed() {
+async fn a_postgres_database_of_a_different_application_is_not_changed() {
     let Some(target) = TestDatabase::postgres().await else { return };
     let (_source, _folder, file) = new_backup().await;
     let client = super::rows::client(target.url().unwrap()).await;
@@ -359,14 +361,14 @@ async fn a_postgres_database_of_another_program_is_not_changed() {
 }
 
 #[tokio::test]
-async fn an_existing_file_is_overwritten_only_on_demand() {
+async fn an_existing_file_is_overwritten_only_if_requested() {
     use std::os::unix::fs::PermissionsExt;
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     fs::write(&file, "precious").unwrap();
-    // What a killed backup leaves.
+    // A killed backup leaves this file.
     fs::write(folder.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
     let create = async |overwrite| {
         create_backup(&source.database, &options(), &file, overwrite, now(), None).await
@@ -395,7 +397,7 @@ async fn an_existing_file_is_overwritten_only_on_demand() {
     assert_eq!(error, expected, "a link, or a device such as /dev/null");
 }
 
-/// Others may write to the directory. A named pipe in place of the link would never be opened.
+/// Other users may write to the directory. Opening a named pipe instead of the link would block.
 #[tokio::test]
 async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
     let source = TestDatabase::sqlite();
@@ -434,7 +436,7 @@ async fn a_directory_that_cannot_be_written_is_reported() {
     assert!(error.starts_with("cannot write /proc/nowhere/backup: "), "{error}");
 }
 
-/// Changes a row on its way into the table that a restore creates.
+/// Triggers that change the rows of accounts while a restore inserts them.
 const CHANGE_ROWS: &str = "\
     create function change_row() returns trigger language plpgsql as \
     $$ begin new.password := 'changed'; return new; end $$; \

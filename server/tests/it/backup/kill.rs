@@ -4,8 +4,8 @@ use test_engines::shared::engine_url;
 
 use crate::support::process::belfry;
 
-/// Runs some rounds of a scenario of `cargo xtask torture`.
-fn survive(name: &str, rounds: u32) {
+/// Runs some rounds of a `cargo xtask torture` scenario, which must lose nothing.
+fn run_scenario(name: &str, rounds: u32) {
     let binary = belfry(std::path::Path::new("."), &[]).get_program().into();
     let settings =
         torture::Settings { belfry: binary, previous: None, rounds, time: None, seed: 1 };
@@ -17,12 +17,12 @@ fn survive(name: &str, rounds: u32) {
 
 #[test]
 fn a_killed_restore_leaves_an_empty_or_complete_database_on_sqlite() {
-    survive("restore-sqlite", 5);
+    run_scenario("restore-sqlite", 5);
 }
 
 #[test]
 fn a_killed_restore_leaves_an_empty_or_complete_database_on_postgres() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_some() {
-        survive("restore-postgres", 3);
+        run_scenario("restore-postgres", 3);
     }
 }

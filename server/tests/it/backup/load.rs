@@ -17,7 +17,7 @@ use crate::support::{TestDatabase, any_events};
 
 const WRITERS: i64 = 64;
 
-/// More rows than between two reports of the progress, so that one arrives within the first table.
+/// More rows than between two progress reports, so that one arrives within the first table.
 const ACCOUNTS_BEFORE: i64 = 1100;
 
 pub(super) fn account(id: i64) -> Account {
@@ -36,8 +36,8 @@ pub(super) fn account(id: i64) -> Account {
     }
 }
 
-/// Each writer adds accounts, with an audit event in the same transaction. The backup must have the
-/// event of each account and no other, although it reads accounts first and events later.
+/// Each writer adds accounts, with an audit event in the same transaction. The backup must
+/// contain exactly the events of its accounts, although it reads accounts first and events later.
 async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let store = database.open().await;
     let (next, written) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
@@ -99,9 +99,9 @@ async fn a_backup_is_consistent_while_64_clients_write_on_postgres() {
     }
 }
 
-/// A large table takes longer than any statement of a request may.
+/// Copying a large table takes longer than a request's statement may.
 #[tokio::test]
-async fn timeouts_of_statements_do_not_end_a_backup_or_restore() {
+async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     for id in 0..1100 {

@@ -1,4 +1,4 @@
-//! A disk that is read-only, as after an error of the disk, when a backup is needed most.
+//! A read-only disk, as after a disk error, when a backup is needed most.
 
 use std::fs;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::process::{Command, Output};
 use crate::support::Process;
 use crate::support::process::{belfry, run_successfully};
 
-/// Runs a command while the directory `data` is mounted read-only. `None` without the right to
-/// mount.
+/// Runs a command while the directory `data` is mounted read-only. Returns `None` if
+/// mounting is not permitted.
 fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
     let script = "mount --bind data data && mount -o remount,bind,ro data || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
@@ -31,8 +31,8 @@ fn restored_names(folder: &Path, file: &str) -> Vec<String> {
     listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
-/// A server that is killed leaves writes in the WAL, and the file -shm, which a copy of the data
-/// may lack. One that stops leaves neither.
+/// A killed server leaves writes in the WAL, and the file `-shm`, which a copy of the data may lack.
+/// A stopped server leaves neither.
 #[test]
 fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,7 +65,7 @@ fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
 }
 
 #[test]
-fn a_read_only_disk_is_named_instead_of_the_owner() {
+fn errors_name_the_read_only_disk_and_not_the_file_owner() {
     let folder = tempfile::tempdir().unwrap();
     run_successfully(folder.path(), &["account", "add", "alice"]);
     let serve = ["serve", "--listen", "127.0.0.1:0"];

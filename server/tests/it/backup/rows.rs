@@ -1,4 +1,4 @@
-//! Every row is restored as it was, on the other engine too.
+//! Every row is restored unchanged, even on the other engine.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ pub(super) type Rows = BTreeMap<String, Vec<String>>;
 /// Tables that a backup does not contain.
 const VOLATILE: [&str; 4] = ["locks", "migrations", "requests", "sweeps"];
 
-/// Strings that are stored as they are: scripts, quotes, white space, and what file formats would
-/// change.
+/// Strings that must be stored unchanged: scripts, quotes, white space, and strings with a meaning
+/// in file formats.
 const STRINGS: [&str; 12] = [
     "",
     " ",
@@ -48,7 +48,7 @@ const INTEGERS: [i64; 12] = [
     1 << 53,
 ];
 
-/// The largest time.
+/// The latest time that the store can read.
 const LATEST: i64 = 253_402_207_200;
 
 const TIMES: [i64; 12] = [
@@ -66,8 +66,8 @@ const TIMES: [i64; 12] = [
     1 << 37,
 ];
 
-/// Returns a value of a column that the store parses. `None` if the store accepts any value.
-fn readable(table: &str, column: &str, number: usize) -> Option<rusqlite::types::Value> {
+/// Returns a valid value for a column that the store parses, or `None` if it accepts any value.
+fn valid_value(table: &str, column: &str, number: usize) -> Option<rusqlite::types::Value> {
     let is_time = column == "at" || column.ends_with("_at") || column.ends_with("_until");
     let text = match (table, column) {
         _ if is_time => return Some(TIMES[number].into()),
@@ -112,7 +112,7 @@ pub(super) async fn fill(database: &TestDatabase) {
             let values = columns.iter().map(|(name, kind, not_null)| {
                 if !not_null && number % 3 == 1 {
                     rusqlite::types::Value::Null
-                } else if let Some(value) = readable(&table, name, number) {
+                } else if let Some(value) = valid_value(&table, name, number) {
                     value
                 } else if kind == "TEXT" {
                     STRINGS[number].to_owned().into()
@@ -143,7 +143,7 @@ pub(super) async fn rows(database: &TestDatabase) -> Rows {
     }
 }
 
-/// Reads the rows without the code that is tested.
+/// Reads the rows without the code under test.
 pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
     let mut all = Rows::new();
     for table in tables(connection) {
@@ -161,7 +161,7 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
                 names.iter().cloned().enumerate().map(|(i, name)| (name, value(i))).collect();
             rows_as_text.push(row);
         }
-        all.insert(table, sorted(rows_as_text));
+        all.insert(table, sort_as_text(rows_as_text));
     }
     all
 }
@@ -177,7 +177,7 @@ async fn postgres_rows(url: &str) -> Rows {
             let select = format!("select to_json(t)::text from {table} t");
             let rows = client.query(&select, &[]).await.unwrap();
             let rows = rows.iter().map(|row| serde_json::from_str(row.get::<_, &str>(0)).unwrap());
-            all.insert(table, sorted(rows.collect()));
+            all.insert(table, sort_as_text(rows.collect()));
         }
     }
     all
@@ -189,7 +189,7 @@ pub(super) async fn client(url: &str) -> tokio_postgres::Client {
     client
 }
 
-fn sorted(rows: Vec<Map<String, Value>>) -> Vec<String> {
+fn sort_as_text(rows: Vec<Map<String, Value>>) -> Vec<String> {
     let is_restored = |row: &Map<String, Value>| {
         let kind = row.get("kind").and_then(Value::as_str);
         !matches!(kind, Some("backup" | "restore"))
@@ -220,7 +220,7 @@ async fn a_restored_sqlite_database_has_every_row() {
     assert_eq!(schema(&target), schema(&source), "with the same indexes and constraints");
 }
 
-/// The owner may have cancelled it after the backup was made.
+/// The owner may have cancelled the deletion after the backup.
 #[tokio::test]
 async fn a_restore_postpones_the_deletion_of_accounts() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
@@ -261,7 +261,7 @@ async fn rows_that_move_to_postgres_and_back_are_the_same() {
     let sent = back_up(&source, &there).await;
     restore(&there, &postgres).await;
     assert_eq!(rows(&postgres).await, expected);
-    // The event of the restore is a row of its own.
+    // The restore has added an audit event.
     let remove = "delete from audit_events where kind = 'restore'";
     client(postgres.url().unwrap()).await.batch_execute(remove).await.unwrap();
     let received = back_up(&postgres, &back).await;
@@ -283,27 +283,27 @@ async fn both_engines_have_the_same_tables_and_columns() {
     drop((sqlite.open().await, postgres.open().await));
     let select = "select table_name::text, column_name::text, data_type::text \
                   from information_schema.columns where table_schema = 'public'";
-    let of_postgres = client(postgres.url().unwrap()).await.query(select, &[]).await.unwrap();
-    let mut of_postgres: Vec<[String; 3]> =
-        of_postgres.iter().map(|row| [row.get(0), row.get(1), row.get(2)]).collect();
+    let postgres_columns = client(postgres.url().unwrap()).await.query(select, &[]).await.unwrap();
+    let mut postgres_columns: Vec<[String; 3]> =
+        postgres_columns.iter().map(|row| [row.get(0), row.get(1), row.get(2)]).collect();
     let select = "select s.name, c.name, c.type from sqlite_schema s \
                   join pragma_table_info(s.name) c where s.type = 'table'";
     let connection = connect(&sqlite.database);
     let mut select = connection.prepare(select).unwrap();
-    let mut of_sqlite: Vec<[String; 3]> = select
+    let mut sqlite_columns: Vec<[String; 3]> = select
         .query_map([], |row| {
             Ok([row.get(0)?, row.get(1)?, row.get::<_, String>(2)?.to_lowercase()])
         })
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    of_postgres.sort();
-    of_sqlite.sort();
-    assert_eq!(of_sqlite, of_postgres);
+    postgres_columns.sort();
+    sqlite_columns.sort();
+    assert_eq!(sqlite_columns, postgres_columns);
 }
 
-/// Tokens that were revoked after the backup would be valid again.
-async fn all_tokens_can_be_revoked(target: TestDatabase) {
+/// Otherwise tokens that were revoked after the backup would be valid again.
+async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
@@ -317,17 +317,20 @@ async fn all_tokens_can_be_revoked(target: TestDatabase) {
     assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (STRINGS.len(), STRINGS.len()));
     assert!(rows["tokens"].iter().all(|token| !token.contains("\"revoked_at\":null")));
     let unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
-    assert!(rows["tokens"].iter().filter(unchanged).count() > 1, "the time of a revocation stays");
+    assert!(
+        rows["tokens"].iter().filter(unchanged).count() > 1,
+        "earlier revocations keep their time"
+    );
 }
 
 #[tokio::test]
-async fn all_tokens_can_be_revoked_on_sqlite() {
-    all_tokens_can_be_revoked(TestDatabase::sqlite()).await;
+async fn a_restore_can_revoke_all_tokens_on_sqlite() {
+    a_restore_can_revoke_all_tokens(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn all_tokens_can_be_revoked_on_postgres() {
+async fn a_restore_can_revoke_all_tokens_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        all_tokens_can_be_revoked(database).await;
+        a_restore_can_revoke_all_tokens(database).await;
     }
 }

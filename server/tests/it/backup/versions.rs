@@ -1,4 +1,5 @@
-//! Backups of other schema versions, written here by the definition of the format.
+//! Backups from other schema versions. These tests compute the checksums from the definition of the
+//! format, without the code under test.
 
 use std::path::Path;
 
@@ -15,10 +16,10 @@ use belfry_store::test_support::{next_options, open_next, options};
 /// The column that the next release adds to each table.
 const ADDED: &str = "\"added\":\"next\"";
 
-/// Writes the checksums that the rows and the manifest of a backup have now.
-fn seal(file: &Path) {
+/// Replaces the checksums of a backup by those of its current rows and manifest.
+fn update_checksums(file: &Path) {
     let connection = Connection::open(file).unwrap();
-    let tables = strings(
+    let tables = select_strings(
         &connection,
         "select name from sqlite_schema where type = 'table' and name not like 'backup%' \
          and name not like 'sqlite_%' order by name",
@@ -30,16 +31,16 @@ fn seal(file: &Path) {
             .execute("insert into backup_tables values (?, ?, ?)", (&table, rows, checksum))
             .unwrap();
     }
-    let mut manifest = strings(
+    let mut manifest = select_strings(
         &connection,
         "select format || ' ' || schema_version || ' ' || belfry_version || ' ' || created_at \
          || char(10) from backup",
     );
-    manifest.extend(strings(
+    manifest.extend(select_strings(
         &connection,
         "select name || ' ' || rows || ' ' || checksum || char(10) from backup_tables order by 1",
     ));
-    let checksum = hexadecimal(&Sha256::digest(manifest.concat()));
+    let checksum = to_hex(&Sha256::digest(manifest.concat()));
     connection.execute("update backup set checksum = ?", [checksum]).unwrap();
 }
 
@@ -74,26 +75,26 @@ fn checksum(connection: &Connection, table: &str) -> (i64, String) {
         }
         count += 1;
     }
-    (count, hexadecimal(&sum))
+    (count, to_hex(&sum))
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-fn strings(connection: &Connection, select: &str) -> Vec<String> {
+fn select_strings(connection: &Connection, select: &str) -> Vec<String> {
     let mut select = connection.prepare(select).unwrap();
     select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 fn change(file: &Path, sql: &str) {
     Connection::open(file).unwrap().execute_batch(sql).unwrap();
-    seal(file);
+    update_checksums(file);
 }
 
-/// Restores what older versions wrote, as long as the definition above does not change.
+/// Backups from older versions can be restored as long as the definition above does not change.
 #[tokio::test]
-async fn the_format_is_as_defined() {
+async fn a_backup_in_the_defined_format_is_restored() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
@@ -106,7 +107,7 @@ async fn the_format_is_as_defined() {
 }
 
 #[tokio::test]
-async fn a_backup_of_a_newer_version_is_rejected() {
+async fn a_backup_from_a_newer_version_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
@@ -124,9 +125,9 @@ async fn a_backup_of_a_newer_version_is_rejected() {
     }
 }
 
-/// Pre-releases had other tables.
+/// Pre-releases had different tables.
 #[tokio::test]
-async fn a_backup_of_a_pre_release_is_rejected() {
+async fn a_backup_from_a_pre_release_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
@@ -144,13 +145,13 @@ async fn a_backup_of_a_pre_release_is_rejected() {
 }
 
 /// The next release restores the backups of this one.
-async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
+async fn a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
     back_up(&source, &file).await;
-    // An empty database of the newest version does not prevent it.
+    // An empty database with the newest schema does not prevent the restore.
     drop(open_next(&target).await);
 
     let tokens = RestoredTokens::Keep;
@@ -167,13 +168,13 @@ async fn a_backup_of_an_older_version_is_migrated(target: TestDatabase) {
 }
 
 #[tokio::test]
-async fn a_backup_of_an_older_version_is_migrated_on_sqlite() {
-    a_backup_of_an_older_version_is_migrated(TestDatabase::sqlite()).await;
+async fn a_backup_from_an_older_version_is_migrated_on_sqlite() {
+    a_backup_from_an_older_version_is_migrated(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
-async fn a_backup_of_an_older_version_is_migrated_on_postgres() {
+async fn a_backup_from_an_older_version_is_migrated_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_backup_of_an_older_version_is_migrated(database).await;
+        a_backup_from_an_older_version_is_migrated(database).await;
     }
 }

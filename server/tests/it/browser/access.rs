@@ -38,8 +38,8 @@ pub(super) const HORIZONTAL_OVERFLOW: &str =
 const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('.oauth-code')]
     .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
 
-/// The controls of a page that can be reached, in the order of the document. Of a group of radio
-/// buttons, the keyboard reaches one.
+/// The controls that the keyboard can reach, in document order. It reaches one radio button of each
+/// group.
 const CONTROLS: &str = "(() => {
     const groups = new Set();
     const all = 'a[href], button, input:not([type=hidden]), select, textarea, summary';
@@ -53,7 +53,7 @@ const CONTROLS: &str = "(() => {
     });
 })()";
 
-/// The controls that are smaller than 44 pixels, without links in a sentence and the link that is
+/// The controls that are smaller than 44 pixels, except links in a sentence and the link that is
 /// hidden until it has the focus. The target of a check box is its label.
 const SMALL_TARGETS: &str = ".filter((control) => !control.matches('.skip'))
     .filter((control) => !(control.matches('p > a')
@@ -82,16 +82,16 @@ const SCREENS: [(u32, &str, &str); 4] = [
 
 #[test]
 fn every_page_in_english_is_accessible() {
-    walk("en", &SCREENS);
+    check_every_page("en", &SCREENS);
 }
 
 #[test]
 fn every_page_in_arabic_is_accessible() {
-    walk("ar", &SCREENS[..2]);
+    check_every_page("ar", &SCREENS[..2]);
 }
 
-/// WCAG 2.2, with 1.4.10: a width of 320 pixels must suffice.
-fn walk(lang: &str, screens: &[(u32, &str, &str)]) {
+/// Checks every page against WCAG 2.2, including 1.4.10: a width of 320 pixels must suffice.
+fn check_every_page(lang: &str, screens: &[(u32, &str, &str)]) {
     let axe = match axe() {
         Ok(axe) => axe,
         Err(reason) => return report_skipped("axe-core", &reason),
@@ -120,7 +120,7 @@ fn walk(lang: &str, screens: &[(u32, &str, &str)]) {
     });
 }
 
-/// The Tab key reaches every control in the order of the page, with a visible focus.
+/// Asserts that the Tab key reaches every control in the order of the page, with a visible focus.
 async fn tab_through(fixture: &Fixture, page: &str) {
     let tab = &fixture.tab;
     let count = tab.evaluate(&format!("{CONTROLS}.length")).await.as_u64().unwrap();
@@ -129,7 +129,7 @@ async fn tab_through(fixture: &Fixture, page: &str) {
     }
     tab.evaluate(&format!("{CONTROLS}[0].focus()")).await;
     if count > 1 {
-        // Back and forth: after a click, a focus by script is not visible.
+        // Tab and Shift+Tab, because after a click the focus that a script sets is not visible.
         tab.press("\u{e004}").await;
         tab.press("\u{e008}\u{e004}").await;
     }

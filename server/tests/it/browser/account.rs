@@ -6,7 +6,7 @@ use super::fixture::{Fixture, with_browser};
 
 /// Alice signs in and authorises the app; returns its token.
 async fn authorize_app(fixture: &Fixture) -> Value {
-    fixture.tab.goto(&fixture.app.start(&[("scope", "read push")])).await;
+    fixture.tab.goto(&fixture.app.start_url(&[("scope", "read push")])).await;
     fixture.sign_in("alice").await;
     fixture.allow().await;
     fixture.tab.find("#thanks").await;
@@ -14,7 +14,7 @@ async fn authorize_app(fixture: &Fixture) -> Value {
     fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await
 }
 
-fn account(fixture: &Fixture) -> String {
+fn account_url(fixture: &Fixture) -> String {
     format!("{}/oauth/account", fixture.server.url)
 }
 
@@ -23,7 +23,7 @@ fn an_app_is_removed_after_a_confirmation() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
         assert!(fixture.app.is_valid(&token).await);
-        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.goto(&account_url(fixture)).await;
         for text in ["Tusky", "tusky.example", "See everything in your account", "Since "] {
             fixture.tab.wait_for_text(text).await;
         }
@@ -49,10 +49,10 @@ fn an_app_is_removed_after_a_confirmation() {
             fixture.tab.evaluate("document.querySelector('.cards details').open = true").await;
             fixture.tab.click(".cards button").await;
         }
-        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.goto(&account_url(fixture)).await;
         fixture.tab.wait_for_text("No app has access to your account.").await;
         // The app has to ask for consent again.
-        fixture.tab.goto(&fixture.app.start(&[("scope", "read push")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("scope", "read push")])).await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
     });
 }
@@ -62,7 +62,7 @@ fn an_app_is_removed_without_scripts() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.goto(&account_url(fixture)).await;
         fixture.tab.click(".cards summary").await;
         fixture.tab.click(".cards button").await;
         fixture.tab.find("main:not(:has(.cards))").await;
@@ -73,12 +73,12 @@ fn an_app_is_removed_without_scripts() {
 #[test]
 fn the_account_page_offers_sign_in_and_sign_out() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.goto(&account_url(fixture)).await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("@alice:ring.example").await;
         fixture.tab.wait_for_text("No app has access to your account.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
-        fixture.switch().await;
+        fixture.switch_account().await;
         fixture.tab.wait_for_text("You are signed out").await;
         fixture.tab.click("a.button").await;
         fixture.sign_in("bob").await;
@@ -89,7 +89,7 @@ fn the_account_page_offers_sign_in_and_sign_out() {
 #[test]
 fn the_code_page_links_to_the_account_page() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
         fixture.allow().await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
@@ -103,14 +103,14 @@ fn the_code_page_links_to_the_account_page() {
 fn an_app_is_removed_by_keyboard_alone() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
-        fixture.tab.goto(&account(fixture)).await;
+        fixture.tab.goto(&account_url(fixture)).await;
         fixture.tab.tab_to(".cards summary").await;
         fixture.tab.press("\u{e007}").await;
         fixture.tab.tab_to(".cards button").await;
         fixture.tab.press("\u{e007}").await;
         fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
         assert!(!fixture.app.is_valid(&token).await);
-        // The first stop of the keyboard leads past the navigation.
+        // The first link that Tab reaches skips the navigation.
         fixture.tab.tab_to(".skip").await;
         fixture.tab.press("\u{e007}").await;
         fixture.tab.tab_to("main button").await;

@@ -64,24 +64,24 @@ impl App {
         Self { server: server.to_owned(), url, redirect_uri, id, secret, callbacks, task }
     }
 
-    /// Returns the URL of an authorization request, with more parameters.
-    pub(super) fn authorize(&self, more: &[(&str, &str)]) -> String {
-        self.authorize_at(&self.redirect_uri, more)
+    /// Returns the URL of an authorization request with these further parameters.
+    pub(super) fn authorize_url(&self, more: &[(&str, &str)]) -> String {
+        self.authorize_url_at(&self.redirect_uri, more)
     }
 
-    /// Starts the app with a different redirect URI.
-    pub(super) fn authorize_at(&self, redirect_uri: &str, more: &[(&str, &str)]) -> String {
+    /// Returns the URL of an authorization request with this redirect URI.
+    pub(super) fn authorize_url_at(&self, redirect_uri: &str, more: &[(&str, &str)]) -> String {
         format!("{}{}", self.server, self.url_with("/oauth/authorize", redirect_uri, more))
     }
 
     /// Returns the URL of a page of the app that redirects to the authorization request.
-    pub(super) fn start(&self, more: &[(&str, &str)]) -> String {
+    pub(super) fn start_url(&self, more: &[(&str, &str)]) -> String {
         format!("{}{}", self.url, self.url_with("/start", &self.redirect_uri, more))
     }
 
-    /// Returns the URL of a page that opens another one as soon as a key or the mouse button is
-    /// pressed.
-    pub(super) fn trap(&self, target: &str) -> String {
+    /// Returns the URL of a page of the app that opens the target as soon as a key or the mouse
+    /// button is pressed.
+    pub(super) fn trap_url(&self, target: &str) -> String {
         format!("{}/trap#{target}", self.url)
     }
 
@@ -121,7 +121,7 @@ impl App {
         post(&format!("{}/oauth/token", self.server), &fields).await
     }
 
-    /// Returns the name of the account of a token.
+    /// Returns the name of the account that a token is for.
     pub(super) async fn owner(&self, token: &Value) -> String {
         let account: Value = self.verify_credentials(token).await.json().await.unwrap();
         account["username"].as_str().unwrap_or_else(|| panic!("{account}")).to_owned()
@@ -159,7 +159,7 @@ const TRAP: &str = "<!doctype html><title>Tusky</title><h1>Press and hold</h1><s
     onkeydown = onmousedown = () => { location = location.hash.slice(1) };
 </script>";
 
-/// The receiver of callbacks, and the URL of the server.
+/// The channel for callbacks, and the URL of the server.
 type AppServer = (mpsc::UnboundedSender<Callback>, String);
 
 async fn listen(listener: TcpListener, app: Arc<AppServer>) {

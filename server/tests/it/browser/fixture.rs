@@ -46,19 +46,19 @@ impl Fixture {
         Self { tab, app, server, passwords, token: OnceLock::new(), folder }
     }
 
-    /// Returns a token of Alice.
+    /// Returns a token for Alice.
     pub(super) fn token(&self) -> &str {
         self.token.get_or_init(|| self.issue_token(&["read write push"]))
     }
 
-    /// Gets a rule of Alice.
+    /// Gets one of Alice's rules.
     pub(super) async fn get_rule(&self, path: &str) -> Value {
         let url = format!("{}/_matrix/client/v3/pushrules/{path}", self.server.url);
         let get = reqwest::Client::new().get(url).bearer_auth(self.token());
         get.send().await.unwrap().json().await.unwrap()
     }
 
-    /// Issues a token of Alice with these scopes and further arguments.
+    /// Issues a token for Alice. The first argument is its scopes.
     pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
         let issue = ["token", "issue", "alice", "--scopes"];
         run_successfully(self.folder.path(), &[&issue[..], arguments].concat())
@@ -73,7 +73,7 @@ impl Fixture {
         assert!(put.send().await.unwrap().status().is_success(), "{rule}");
     }
 
-    /// Adds apps and rules of every kind to the account of Alice.
+    /// Adds apps and rules of every kind to Alice's account.
     pub(super) async fn add_apps_and_rules(&self) {
         let token = self.issue_token(&["read write push"]);
         self.issue_token(&["read:statuses", "--app", "The bell ringers’ bot"]);
@@ -91,7 +91,7 @@ impl Fixture {
         ] {
             self.put_rule(&token, rule, body).await;
         }
-        self.tab.goto(&self.app.authorize(&[("scope", "read write:media push")])).await;
+        self.tab.goto(&self.app.authorize_url(&[("scope", "read write:media push")])).await;
         self.allow().await;
         self.tab.find("#thanks").await;
         let code = self.app.next_callback().await.fields["code"].clone();
@@ -130,8 +130,8 @@ impl Fixture {
         self.tab.click("button[value=deny]").await;
     }
 
-    /// Clicks the button that switches to another account.
-    pub(super) async fn switch(&self) {
+    /// Signs out with the button that switches to a different account.
+    pub(super) async fn switch_account(&self) {
         self.tab.click("form[action='/oauth/sign_out'] button").await;
     }
 }

@@ -3,7 +3,7 @@
 use super::app::{PKCE, VERIFIER};
 use super::fixture::{Fixture, with_browser};
 
-/// Stops the timers of every new page. `endPause()` ends the pause.
+/// Stops the timers of every new page, so that the pause lasts until `endPause()` is called.
 pub(super) const STOP_TIMERS: &str = "window.pauses = 0;
     window.setTimeout = (callback) => { window.endPause = callback; return ++window.pauses; };";
 
@@ -19,7 +19,7 @@ async fn sign_in_and_allow(fixture: &Fixture) {
 fn an_app_sends_its_user_and_gets_a_token() {
     with_browser(async |fixture| {
         let parameters = [&PKCE[..], &[("scope", "read push"), ("state", "x y&z=é")]].concat();
-        fixture.tab.goto(&fixture.app.start(&parameters)).await;
+        fixture.tab.goto(&fixture.app.start_url(&parameters)).await;
         fixture.tab.wait_for_text("Tusky asks to use your account.").await;
         fixture.sign_in("alice").await;
         for text in ["Allow Tusky to use your account?", "alice", "@alice:ring.example"] {
@@ -51,7 +51,7 @@ fn an_app_sends_its_user_and_gets_a_token() {
 #[test]
 fn a_denial_returns_to_the_app_without_a_code() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[("state", "s")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("state", "s")])).await;
         fixture.sign_in("alice").await;
         fixture.deny().await;
         let callback = fixture.app.next_callback().await;
@@ -66,7 +66,7 @@ fn a_denial_returns_to_the_app_without_a_code() {
 #[test]
 fn a_code_is_shown_for_an_app_without_a_redirect_uri() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.authorize_at(OOB, &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_at(OOB, &[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("After that you see a code to enter in Tusky.").await;
         fixture.allow().await;
@@ -90,7 +90,7 @@ fn a_code_is_shown_for_an_app_without_a_redirect_uri() {
 fn form_post_submits_the_response_without_another_click() {
     with_browser(async |fixture| {
         let parameters = [("response_mode", "form_post"), ("state", "\"><b>")];
-        fixture.tab.goto(&fixture.app.start(&parameters)).await;
+        fixture.tab.goto(&fixture.app.start_url(&parameters)).await;
         sign_in_and_allow(fixture).await;
         fixture.tab.find("#thanks").await;
         let callback = fixture.app.next_callback().await;
@@ -105,17 +105,17 @@ fn form_post_submits_the_response_without_another_click() {
 #[test]
 fn force_login_asks_for_the_password_in_a_live_session() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&PKCE)).await;
+        fixture.tab.goto(&fixture.app.start_url(&PKCE)).await;
         sign_in_and_allow(fixture).await;
         let callback = fixture.app.next_callback().await;
         let verifier = [("code_verifier", VERIFIER)];
         fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &verifier).await;
         // A second request for the same scopes is approved without a page, because it uses PKCE.
         let again = [&PKCE[..], &[("force_login", "false")]].concat();
-        fixture.tab.goto(&fixture.app.start(&again)).await;
+        fixture.tab.goto(&fixture.app.start_url(&again)).await;
         fixture.app.next_callback().await;
 
-        fixture.tab.goto(&fixture.app.start(&[("force_login", "true")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("force_login", "true")])).await;
         fixture.tab.wait_for_text("Tusky asks to use your account.").await;
         fixture.sign_in("alice").await;
         fixture.allow().await;
@@ -126,7 +126,7 @@ fn force_login_asks_for_the_password_in_a_live_session() {
 #[test]
 fn a_wrong_password_is_reported_and_the_name_stays_filled_in() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in_with("alice", "wrong").await;
         fixture.tab.find("[role=alert]").await;
         fixture.tab.wait_for_text("The name or the password is wrong. Please check both.").await;
@@ -141,10 +141,10 @@ fn a_wrong_password_is_reported_and_the_name_stays_filled_in() {
 #[test]
 fn the_account_can_be_switched_during_a_request() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[("state", "s")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("state", "s")])).await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("@alice:ring.example").await;
-        fixture.switch().await;
+        fixture.switch_account().await;
         fixture.tab.wait_for_text("Tusky asks to use your account.").await;
         fixture.sign_in("bob").await;
         fixture.tab.wait_for_text("@bob:ring.example").await;
@@ -160,7 +160,7 @@ fn the_account_can_be_switched_during_a_request() {
 #[test]
 fn the_back_button_does_not_lead_to_a_second_code() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         sign_in_and_allow(fixture).await;
         fixture.tab.find("#thanks").await;
         fixture.app.next_callback().await;
@@ -178,7 +178,7 @@ fn the_back_button_does_not_lead_to_a_second_code() {
 #[test]
 fn a_click_right_after_signing_in_counts_once() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.click("button[value=allow]").await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
@@ -188,14 +188,14 @@ fn a_click_right_after_signing_in_counts_once() {
 }
 
 #[test]
-fn after_another_site_the_allow_button_is_shown_as_disabled_until_clicks_count() {
+fn for_a_visitor_from_another_site_the_allow_button_is_disabled_at_first() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.find("button[value=allow]").await;
-        // The timer of the pause does not run, so that the test has time to look at the button.
+        // The pause's timer does not run, so that the test can inspect the button.
         fixture.tab.run_in_new_pages(STOP_TIMERS).await;
-        fixture.tab.load(&fixture.app.start(&[])).await;
+        fixture.tab.load(&fixture.app.start_url(&[])).await;
         let button = "getComputedStyle(document.querySelector('[value=allow]'))";
         let colour = format!("{button}.backgroundColor");
         fixture.tab.find("button[value=allow][aria-disabled]").await;
@@ -214,11 +214,11 @@ fn after_another_site_the_allow_button_is_shown_as_disabled_until_clicks_count()
 #[test]
 fn a_click_right_after_focus_is_ignored() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // The page gets the focus just before the click. Its timer does not run, so that the click
-        // comes in time on a slow machine too.
+        // is early enough even on a slow machine.
         let focus = "dispatchEvent(new Event('focus'))";
         let stop = "window.realTimeout = setTimeout; window.setTimeout = () => 0;";
         fixture.tab.evaluate(&format!("(() => {{ {stop} {focus}; }})()")).await;
@@ -226,7 +226,7 @@ fn a_click_right_after_focus_is_ignored() {
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
         fixture.tab.find("button[value=allow][aria-disabled]").await;
-        // With its timer the pause ends by itself.
+        // With the timer, the pause ends by itself.
         let start = "window.setTimeout = window.realTimeout;";
         fixture.tab.evaluate(&format!("(() => {{ {start} {focus}; }})()")).await;
         fixture.allow().await;
@@ -237,7 +237,7 @@ fn a_click_right_after_focus_is_ignored() {
 #[test]
 fn a_double_click_is_submitted_once() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // Counts the submissions and sends none.

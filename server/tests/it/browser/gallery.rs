@@ -12,7 +12,7 @@ pub(super) async fn visit_all(fixture: &Fixture, lang: &str, mut show: impl Asyn
     visit_authorization(fixture, lang, &mut show).await;
     visit_account(fixture, &mut show).await;
     let (tab, lang) = (&fixture.tab, format!("?lang={lang}"));
-    fixture.switch().await;
+    fixture.switch_account().await;
     tab.find("a.button[href^='/oauth/sign_in']").await;
     tab.goto(&format!("{}/oauth/sign_out{lang}", fixture.server.url)).await;
     show("signed-out").await;
@@ -35,7 +35,7 @@ async fn visit_authorization(fixture: &Fixture, lang: &str, show: &mut impl Asyn
     let scope = ("scope", "read write:statuses push");
     // Prevents the form_post page from submitting itself.
     tab.block_url("*/static/submit-*").await;
-    tab.goto(&app.authorize_at(CALLBACK, &[scope, ("lang", lang)])).await;
+    tab.goto(&app.authorize_url_at(CALLBACK, &[scope, ("lang", lang)])).await;
     show("sign-in").await;
     fixture.sign_in_with("alice", "wrong").await;
     tab.find("#problem").await;
@@ -44,23 +44,23 @@ async fn visit_authorization(fixture: &Fixture, lang: &str, show: &mut impl Asyn
     tab.find("button[value=allow]:not([aria-disabled])").await;
     show("consent").await;
 
-    tab.goto(&app.authorize_at(OOB, &[("lang", lang)])).await;
+    tab.goto(&app.authorize_url_at(OOB, &[("lang", lang)])).await;
     fixture.allow().await;
     tab.find("#code").await;
     show("code").await;
-    tab.goto(&app.authorize_at(OOB, &[("lang", lang)])).await;
+    tab.goto(&app.authorize_url_at(OOB, &[("lang", lang)])).await;
     fixture.deny().await;
     tab.find("main:not(:has(button))").await;
     show("denied").await;
-    tab.goto(&app.authorize(&[("response_mode", "form_post"), ("lang", lang)])).await;
+    tab.goto(&app.authorize_url(&[("response_mode", "form_post"), ("lang", lang)])).await;
     fixture.allow().await;
     tab.find("form[action^='http'] button").await;
     show("form-post").await;
-    tab.goto(&app.authorize_at("https://elsewhere.example/", &[("lang", lang)])).await;
+    tab.goto(&app.authorize_url_at("https://elsewhere.example/", &[("lang", lang)])).await;
     show("error").await;
 }
 
-/// Opens the pages of the account of Alice, who is signed in, and ends on the overview.
+/// Opens Alice's account pages, and ends on the overview. Alice is signed in.
 async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     let account = format!("{}/oauth/account", fixture.server.url);
@@ -101,7 +101,7 @@ async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnM
     tab.find("button[name=for]").await;
 }
 
-/// Opens the security page in its states.
+/// Opens the security page in all its states.
 async fn visit_security(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     let security = format!("{}/oauth/account/security", fixture.server.url);

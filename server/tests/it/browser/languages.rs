@@ -7,7 +7,7 @@ use super::fixture::with_browser;
 #[test]
 fn the_language_of_the_request_is_stored_in_the_session() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[("lang", "de")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("lang", "de")])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "de");
         fixture.tab.wait_for_text("Tusky möchte dein Konto nutzen.").await;
         fixture.sign_in_with("alice", "falsch").await;
@@ -24,18 +24,18 @@ fn the_language_of_the_request_is_stored_in_the_session() {
 #[test]
 fn the_language_of_the_browser_is_used() {
     with_browser(async |fixture| {
-        fixture.tab.accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.set_accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "fr");
         fixture.tab.wait_for_text("Connexion").await;
     });
 }
 
 #[test]
-fn a_language_is_chosen_in_the_middle_of_an_authorization_without_scripts() {
+fn the_language_can_be_changed_during_an_authorization_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&fixture.app.start(&[("lang", "fr")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("lang", "fr")])).await;
         fixture.tab.click(".languages [lang=de]").await;
         fixture.tab.find("html[lang=de] #username").await;
         fixture.sign_in_with("alice", "falsch").await;
@@ -52,7 +52,7 @@ fn a_language_is_chosen_in_the_middle_of_an_authorization_without_scripts() {
 #[test]
 fn arabic_is_written_from_right_to_left() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[("lang", "ar")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("lang", "ar")])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.dir").await, "rtl");
         fixture.sign_in("alice").await;
         fixture.tab.find("button[value=allow]").await;
@@ -68,7 +68,7 @@ fn arabic_is_written_from_right_to_left() {
     });
 }
 
-/// The longest words are German. The current page is printed bold, and so is wider.
+/// German has the longest words. The link to the current page is bold, and so is wider.
 #[test]
 fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
     with_browser(async |fixture| {

@@ -11,7 +11,7 @@ use crate::support::report_skipped;
 const ENTER: &str = "\u{e007}";
 const SPACE: &str = "\u{e00d}";
 
-/// Opens the page; Alice signs in.
+/// Opens the page, and signs Alice in.
 async fn open(fixture: &Fixture) -> String {
     let page = format!("{}/oauth/account/notifications", fixture.server.url);
     fixture.tab.goto(&page).await;
@@ -30,7 +30,7 @@ fn notifications_are_changed_with_the_keyboard_alone() {
     with_browser(async |fixture| {
         open(fixture).await;
         let tab = &fixture.tab;
-        // A switch has the focus again after it was turned off.
+        // A switch has the focus again after it has been turned off.
         tab.tab_to("#switch-call > button").await;
         tab.press(SPACE).await;
         tab.find("#switch-call > [aria-checked=false]:focus").await;
@@ -96,7 +96,7 @@ fn notifications_are_changed_without_scripts() {
 }
 
 #[test]
-fn times_are_those_of_the_browser() {
+fn times_are_in_the_time_zone_of_the_browser() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
         open(fixture).await;
@@ -146,8 +146,8 @@ fn a_stale_page_says_what_happened_and_overwrites_nothing() {
     });
 }
 
-/// The states that the walk over all pages does not visit, in both directions and colour schemes,
-/// on a phone and on a desk.
+/// The states that the accessibility tests of all pages do not visit, in both writing directions
+/// and colour schemes, on a phone and on a desktop.
 #[test]
 fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
     let axe = match axe() {

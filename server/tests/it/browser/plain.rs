@@ -6,7 +6,7 @@ use super::fixture::with_browser;
 fn an_app_gets_its_code_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.click("button[value=allow]").await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
@@ -17,7 +17,7 @@ fn an_app_gets_its_code_without_scripts() {
 fn form_post_takes_one_more_click_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&fixture.app.start(&[("response_mode", "form_post")])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[("response_mode", "form_post")])).await;
         fixture.sign_in("alice").await;
         fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Your answer is on its way to Tusky.").await;
@@ -32,7 +32,7 @@ fn form_post_takes_one_more_click_without_scripts() {
 fn a_code_is_shown_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&fixture.app.authorize_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.click("button[value=allow]").await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! Browser tests of presses that were meant for another page: a key or the mouse button is held
-//! while a page of ours appears.
+//! Browser tests of presses that were meant for a different page: a key or the mouse button is held
+//! while one of Belfry's pages appears.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ const ALLOW: &str = "button[value=allow]";
 const REMOVE: &str = ".cards button[name=app]";
 const END_SESSION: &str = ".cards button[name=session]";
 
-/// Counts the forms that the page submits, and ends a time that is longer than the pause.
+/// Counts the forms that the page submits, and sets `isTimeOver` after more than the pause.
 const WATCH: &str = "(() => {
     window.submitted = 0;
     window.isTimeOver = false;
@@ -19,46 +19,47 @@ const WATCH: &str = "(() => {
     setTimeout(() => { isTimeOver = true; }, 1500);
 })()";
 
-/// A page of ours and a control on it, to which a held key is sent.
+/// One of Belfry's pages, and the control on it that receives a held key.
 struct Target {
     url: String,
     css: &'static str,
 }
 
 async fn sign_in(fixture: &Fixture) {
-    fixture.tab.goto(&account(fixture, "")).await;
+    fixture.tab.goto(&account_url(fixture, "")).await;
     fixture.sign_in("alice").await;
     fixture.tab.find(".account").await;
 }
 
 /// Alice, who is signed in, allows the app; returns its token.
-async fn allow(fixture: &Fixture) -> Value {
-    fixture.tab.goto(&fixture.app.start(&[("scope", "read")])).await;
+async fn allow_app(fixture: &Fixture) -> Value {
+    fixture.tab.goto(&fixture.app.start_url(&[("scope", "read")])).await;
     fixture.allow().await;
     fixture.tab.find("#thanks").await;
     let code = fixture.app.next_callback().await.fields["code"].clone();
     fixture.app.redeem(&code, &fixture.app.redirect_uri, &[]).await
 }
 
-fn account(fixture: &Fixture, page: &str) -> String {
+fn account_url(fixture: &Fixture, page: &str) -> String {
     format!("{}/oauth/account{page}", fixture.server.url)
 }
 
-/// Returns a request of the app, to which Alice has not consented before.
-fn authorize(fixture: &Fixture) -> String {
-    fixture.app.authorize(&[("scope", "write")])
+/// Returns the URL of an authorization request to which Alice has not consented before.
+fn authorize_url(fixture: &Fixture) -> String {
+    fixture.app.authorize_url(&[("scope", "write")])
 }
 
-/// Returns the number of forms that the page has submitted since `WATCH`; null on another page.
+/// Returns the number of forms that the page has submitted since `WATCH`; null on a
+/// different page.
 async fn submitted(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
 }
 
-/// Holds a key on a page of the app, which opens the target immediately, for longer than the pause,
-/// and releases it. The control has the focus meanwhile.
+/// Presses a key on a page of the app, which then opens the target, holds it for longer than the
+/// pause while the control has the focus, and releases it. Nothing may be submitted.
 async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;
-    tab.goto(&fixture.app.trap(&target.url)).await;
+    tab.goto(&fixture.app.trap_url(&target.url)).await;
     tab.key_down(key).await;
     tab.find(target.css).await;
     tab.evaluate(WATCH).await;
@@ -74,7 +75,7 @@ async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     tab.key_up(key).await;
     assert_eq!(submitted(fixture).await, 0, "{} {key:?}", target.css);
     tab.find(&format!("{}:focus", target.css)).await;
-    tab.wait_for_pause().await;
+    tab.wait_until_pause_ends().await;
 }
 
 /// Presses and releases a key.
@@ -84,10 +85,10 @@ async fn press(fixture: &Fixture, key: Key) {
 }
 
 #[test]
-fn a_held_key_allows_no_app() {
+fn a_held_key_does_not_allow_an_app() {
     with_browser(async |fixture| {
         sign_in(fixture).await;
-        let target = Target { url: authorize(fixture), css: ALLOW };
+        let target = Target { url: authorize_url(fixture), css: ALLOW };
         for key in [Key::Enter, Key::Space] {
             hold(fixture, &target, key).await;
             assert!(fixture.app.has_no_callback().await, "{key:?}");
@@ -99,12 +100,12 @@ fn a_held_key_allows_no_app() {
 }
 
 #[test]
-fn a_held_key_removes_no_app() {
+fn a_held_key_does_not_remove_an_app() {
     with_browser(async |fixture| {
         sign_in(fixture).await;
-        let target = Target { url: account(fixture, ""), css: REMOVE };
+        let target = Target { url: account_url(fixture, ""), css: REMOVE };
         for key in [Key::Enter, Key::Space] {
-            let token = allow(fixture).await;
+            let token = allow_app(fixture).await;
             hold(fixture, &target, key).await;
             assert!(fixture.app.is_valid(&token).await, "{key:?}");
             press(fixture, key).await;
@@ -115,9 +116,9 @@ fn a_held_key_removes_no_app() {
 }
 
 #[test]
-fn a_held_key_ends_no_session() {
+fn a_held_key_does_not_end_a_session() {
     with_browser(async |fixture| {
-        let target = Target { url: account(fixture, "/security"), css: END_SESSION };
+        let target = Target { url: account_url(fixture, "/security"), css: END_SESSION };
         for key in [Key::Enter, Key::Space] {
             fixture.tab.goto(&target.url).await;
             fixture.sign_in("alice").await;
@@ -131,7 +132,7 @@ fn a_held_key_ends_no_session() {
 
 /// Enter in a field submits its form.
 #[test]
-fn a_held_key_submits_no_field() {
+fn a_held_key_in_a_field_does_not_submit_its_form() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
@@ -146,7 +147,7 @@ fn a_held_key_submits_no_field() {
         )
         .await;
         for css in ["#word", "#sound"] {
-            let target = Target { url: account(fixture, "/notifications"), css };
+            let target = Target { url: account_url(fixture, "/notifications"), css };
             hold(fixture, &target, Key::Enter).await;
         }
         assert_eq!(fixture.get_rule("global/content/cake").await["errcode"], "M_NOT_FOUND");
@@ -156,13 +157,13 @@ fn a_held_key_submits_no_field() {
     });
 }
 
-/// Repetitions write text where they press nothing.
+/// Text fields accept a repeated key, which submits nothing there.
 #[test]
-fn a_held_key_writes_into_a_field() {
+fn a_held_key_types_into_a_field() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
-        tab.goto(&account(fixture, "/try")).await;
+        tab.goto(&account_url(fixture, "/try")).await;
         let value =
             async |css: &str| tab.evaluate(&format!("document.querySelector('{css}').value")).await;
         for (css, key, expected) in [
@@ -191,7 +192,7 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
         tab.run_in_new_pages(STOP_TIMERS).await;
         let focus = format!("document.querySelector('{ALLOW}').focus()");
         let open = async || {
-            tab.load(&authorize(fixture)).await;
+            tab.load(&authorize_url(fixture)).await;
             tab.find(&format!("{ALLOW}[aria-disabled]")).await;
             tab.evaluate(
                 "(() => {
@@ -202,13 +203,13 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
             .await;
             tab.evaluate(&focus).await;
         };
-        // Otherwise one of many clicks in a row would take effect.
-        let begins_again = async |pauses: &Value| tab.evaluate("window.pauses").await != *pauses;
+        // Each press restarts the pause. Otherwise one of many clicks in a row would take effect.
+        let is_restarted = async |pauses: &Value| tab.evaluate("window.pauses").await != *pauses;
         for key in [Key::Enter, Key::Space] {
             open().await;
             let pauses = tab.evaluate("window.pauses").await;
             tab.key_down(key).await;
-            assert!(begins_again(&pauses).await, "{key:?}");
+            assert!(is_restarted(&pauses).await, "{key:?}");
             tab.evaluate("endPause()").await;
             tab.key_up(key).await;
             assert_eq!(submitted(fixture).await, 0, "{key:?}");
@@ -216,7 +217,7 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
         open().await;
         let pauses = tab.evaluate("window.pauses").await;
         tab.mouse_down(ALLOW).await;
-        assert!(begins_again(&pauses).await);
+        assert!(is_restarted(&pauses).await);
         tab.evaluate("endPause()").await;
         tab.mouse_up(ALLOW).await;
         assert_eq!(submitted(fixture).await, 0);
@@ -227,40 +228,40 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
     });
 }
 
-/// A site can lead back to a page that a form of ours led to. It is shown from memory, or loaded
-/// again with the header of the first time.
+/// A site can lead back to a page that one of Belfry's forms led to. The browser shows it from
+/// memory, or loads it again with the headers of the original request.
 #[test]
-fn a_page_from_the_history_pauses() {
+fn a_page_from_the_history_ignores_early_input() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.run_in_new_pages(STOP_TIMERS).await;
-        tab.load(&fixture.app.start(&[])).await;
+        tab.load(&fixture.app.start_url(&[])).await;
         tab.evaluate("endPause()").await;
         fixture.sign_in("alice").await;
         tab.find(&format!("{ALLOW}:not([aria-disabled])")).await;
-        for is_kept in [true, false] {
-            let leave = if is_kept { "0" } else { "addEventListener('unload', () => 0)" };
+        for is_cached in [true, false] {
+            let leave = if is_cached { "0" } else { "addEventListener('unload', () => 0)" };
             tab.evaluate(leave).await;
             tab.evaluate("window.wasHere = true").await;
-            tab.load(&fixture.app.trap("")).await;
+            tab.load(&fixture.app.trap_url("")).await;
             tab.evaluate("history.back()").await;
             tab.find(&format!("{ALLOW}[aria-disabled]")).await;
             // A browser with little memory loads it again in any case.
-            assert!(is_kept || tab.evaluate("window.wasHere").await != true);
+            assert!(is_cached || tab.evaluate("window.wasHere").await != true);
         }
     });
 }
 
 #[test]
-fn a_mouse_button_pressed_on_another_page_allows_no_app() {
+fn a_mouse_button_pressed_on_another_page_does_not_allow_an_app() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
-        tab.goto(&fixture.app.trap(&authorize(fixture))).await;
+        tab.goto(&fixture.app.trap_url(&authorize_url(fixture))).await;
         tab.mouse_down("h1").await;
         tab.find(ALLOW).await;
         tab.evaluate(WATCH).await;
-        tab.wait_for_pause().await;
+        tab.wait_until_pause_ends().await;
         tab.mouse_up(ALLOW).await;
         assert_eq!(submitted(fixture).await, 0);
         assert!(fixture.app.has_no_callback().await);
@@ -269,24 +270,24 @@ fn a_mouse_button_pressed_on_another_page_allows_no_app() {
     });
 }
 
-/// A link gives the focus to the element that its fragment names.
+/// A link focuses the element that its fragment names.
 #[test]
-fn without_scripts_no_link_lets_a_held_key_change_anything() {
+fn without_scripts_a_held_key_changes_nothing_whatever_a_link_focuses() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
         fixture.add_apps_and_rules().await;
         tab.disable_scripts().await;
-        let consent = authorize(fixture);
+        let consent = authorize_url(fixture);
         let pages =
-            ["", "/notifications", "/rules", "/security"].map(|page| account(fixture, page));
+            ["", "/notifications", "/rules", "/security"].map(|page| account_url(fixture, page));
         for page in std::iter::once(&consent).chain(&pages) {
             tab.goto(page).await;
             let ids =
                 tab.evaluate("[...document.querySelectorAll('[id]')].map(({ id }) => id)").await;
             for key in [Key::Enter, Key::Space] {
-                // Anew, because Space has changed fields.
-                tab.goto(&fixture.app.trap("")).await;
+                // Leaves the page, because Space has changed its fields.
+                tab.goto(&fixture.app.trap_url("")).await;
                 for id in ids.as_array().unwrap() {
                     let url = format!("{page}#{}", id.as_str().unwrap());
                     tab.goto(&url).await;

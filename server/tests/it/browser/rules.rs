@@ -1,14 +1,14 @@
-//! Browser tests of the pages about all rules.
+//! Browser tests of the rule pages.
 
 use serde_json::json;
 
 use super::fixture::{Fixture, with_browser};
 
-/// Opens the pages about rules in all states and calls `show` with their names. Alice is signed in
-/// and has rules of every kind.
+/// Opens the rule pages in all states and calls `show` with their names. Alice is signed in and has
+/// rules of every kind.
 pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
-    tab.goto(&rules(fixture)).await;
+    tab.goto(&rules_url(fixture)).await;
     show("rules").await;
     add(fixture, "room", "#tea:ring.example").await;
     tab.find("#value-error").await;
@@ -16,7 +16,7 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     add(fixture, "room", "!tea:ring.example").await;
     tab.find(":target").await;
     show("rules-saved").await;
-    tab.goto(&rule(fixture, "global/content/sweets")).await;
+    tab.goto(&rule_url(fixture, "global/content/sweets")).await;
     show("rule").await;
 
     tab.goto(&format!("{}/oauth/account/try", fixture.server.url)).await;
@@ -30,16 +30,16 @@ pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     show("try-result").await;
 }
 
-fn rules(fixture: &Fixture) -> String {
+fn rules_url(fixture: &Fixture) -> String {
     format!("{}/oauth/account/rules", fixture.server.url)
 }
 
-/// Returns the page of a rule.
-fn rule(fixture: &Fixture, path: &str) -> String {
-    format!("{}/rule?rule={}", rules(fixture), belfry_core::percent::encode(path))
+/// Returns the URL of a rule's page.
+fn rule_url(fixture: &Fixture, path: &str) -> String {
+    format!("{}/rule?rule={}", rules_url(fixture), belfry_core::percent::encode(path))
 }
 
-/// Highlights a word, a person or a room by the form on the open page of all rules.
+/// Highlights a word, a person or a room with the form on the list of rules, which is open.
 async fn add(fixture: &Fixture, subject: &str, value: &str) {
     let tab = &fixture.tab;
     tab.find("details:has(#value)").await;
@@ -49,21 +49,21 @@ async fn add(fixture: &Fixture, subject: &str, value: &str) {
     tab.fill("#value", &format!("{value}\u{e007}")).await;
 }
 
-/// Puts a rule of Alice, as an app does.
+/// Puts a rule with Alice's token, as an app does.
 async fn put(fixture: &Fixture, rule: &str, body: &str) {
     fixture.put_rule(fixture.token(), rule, body).await;
 }
 
-/// Signs Alice in on the page of all rules.
+/// Opens the list of rules, and signs Alice in.
 async fn sign_in(fixture: &Fixture) {
-    fixture.tab.goto(&rules(fixture)).await;
+    fixture.tab.goto(&rules_url(fixture)).await;
     fixture.sign_in("alice").await;
     fixture.tab.find("summary").await;
 }
 
-/// Returns the ids of the user's rules of a kind, in the order of the page.
+/// Opens the list, and returns the ids of the user rules of a kind in its order.
 async fn shown_rules(fixture: &Fixture, kind: &str) -> Vec<String> {
-    fixture.tab.goto(&rules(fixture)).await;
+    fixture.tab.goto(&rules_url(fixture)).await;
     fixture.tab.find("h1").await;
     let rows = format!("li:has([name=rule][value^='global/{kind}/']):not(:has([value*='/.m.']))");
     let paths =
@@ -83,7 +83,7 @@ async fn add_rooms(fixture: &Fixture, ids: &[&str]) {
     }
 }
 
-/// Signing in, adding, turning off and deleting, without a pointer and without scripts.
+/// Signs in, and adds, turns off and deletes rules.
 #[test]
 fn rules_are_changed_by_keyboard_without_scripts() {
     with_browser(async |fixture| {
@@ -91,11 +91,11 @@ fn rules_are_changed_by_keyboard_without_scripts() {
         tab.disable_scripts().await;
         sign_in(fixture).await;
         add_rooms(fixture, &["a", "b"]).await;
-        let by_keyboard = async |css: &str| {
+        let press_enter = async |css: &str| {
             tab.find(css).await.send_keys("\u{e007}").await.unwrap();
         };
-        tab.goto(&rules(fixture)).await;
-        by_keyboard("details:has(#value) summary").await;
+        tab.goto(&rules_url(fixture)).await;
+        press_enter("details:has(#value) summary").await;
         // The first letters choose the options.
         tab.find("#effect").await.send_keys("H").await.unwrap();
         tab.find("#subject").await.send_keys("Messages in").await.unwrap();
@@ -105,15 +105,15 @@ fn rules_are_changed_by_keyboard_without_scripts() {
         tab.wait_for_text("Highlight").await;
         assert_eq!(shown_rules(fixture, "room").await, ["!tea:x", "a", "b"]);
 
-        tab.goto(&rules(fixture)).await;
-        by_keyboard("form:has([value='global/room/a']) [value=disable]").await;
+        tab.goto(&rules_url(fixture)).await;
+        press_enter("form:has([value='global/room/a']) [value=disable]").await;
         // The page shows the rule again, with the notice in view.
         tab.wait_until_in_view("li:has(:target) .notice").await;
         assert_eq!(fixture.get_rule("global/room/a").await["enabled"], json!(false));
 
-        by_keyboard("li:has([value='global/room/a']) a.danger").await;
+        press_enter("li:has([value='global/room/a']) a.danger").await;
         tab.find("#delete:target").await;
-        by_keyboard("button[value=delete]").await;
+        press_enter("button[value=delete]").await;
         tab.wait_for_text("Removed.").await;
         assert_eq!(shown_rules(fixture, "room").await, ["!tea:x", "b"]);
     });
@@ -121,12 +121,12 @@ fn rules_are_changed_by_keyboard_without_scripts() {
 
 /// Built-in rules have no link to delete them, and rules have titles of different lengths.
 #[test]
-fn the_controls_of_all_rules_are_at_the_same_place() {
+fn the_controls_of_all_rules_are_aligned() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
         add_rooms(fixture, &["a", "!a-room-with-a-long-name:ring.example"]).await;
-        tab.goto(&rules(fixture)).await;
+        tab.goto(&rules_url(fixture)).await;
         let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
         tab.evaluate(unfold).await;
         for width in [320, 1280] {
@@ -148,16 +148,16 @@ fn a_double_click_on_delete_deletes_one_rule() {
         let tab = &fixture.tab;
         sign_in(fixture).await;
         add_rooms(fixture, &["a", "b", "c"]).await;
-        tab.goto(&rule(fixture, "global/room/b")).await;
+        tab.goto(&rule_url(fixture, "global/room/b")).await;
         tab.double_click("button[value=delete]").await;
         tab.wait_for_text("Removed.").await;
         assert_eq!(shown_rules(fixture, "room").await, ["a", "c"]);
     });
 }
 
-/// The browser sends the names back as they are, and runs nothing.
+/// The browser sends the names back unchanged, and runs no script in them.
 #[test]
-fn rules_with_hostile_names_are_changed() {
+fn rules_with_hostile_names_can_be_changed() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         sign_in(fixture).await;
@@ -168,7 +168,7 @@ fn rules_with_hostile_names_are_changed() {
             let path = format!("global/room/{}", belfry_core::percent::encode(name));
             put(fixture, &path, r#"{"actions":[]}"#).await;
             let row = format!("li:has([value='{path}'])");
-            tab.goto(&rules(fixture)).await;
+            tab.goto(&rules_url(fixture)).await;
             tab.resize(320, 800).await;
             let overflow = "document.documentElement.scrollWidth - innerWidth";
             assert!(tab.evaluate(overflow).await.as_i64().unwrap() <= 0, "{name:?}");

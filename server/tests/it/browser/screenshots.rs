@@ -1,4 +1,4 @@
-//! The screenshots in `docs/screenshots`. To update them after a change of the pages:
+//! The screenshots in `docs/screenshots`. To update them after the pages have changed:
 //!
 //! ```console
 //! $ export BELFRY_SCREENSHOTS=docs/screenshots
@@ -6,7 +6,7 @@
 //! $ pngquant 32 --force --ext .png docs/screenshots/*.png
 //! ```
 //!
-//! By default those of all pages in all states are written below `target/`.
+//! By default, screenshots of all pages in all states are saved below `target/`.
 
 use std::path::Path;
 
@@ -34,10 +34,10 @@ const DOCUMENTED: [&str; 17] = [
     "try-result",
 ];
 
-/// The pages of the account have a navigation, which a wide screen shows next to them.
+/// Account pages have a navigation, which a wide screen shows at the side.
 #[test]
 #[ignore = "long: saves about 150 images"]
-fn screenshots_of_every_page_in_light_and_dark() {
+fn every_page_is_saved_as_screenshots_in_light_and_dark() {
     let chosen = std::env::var_os("BELFRY_SCREENSHOTS");
     let folder = match &chosen {
         Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),

@@ -2,12 +2,12 @@
 
 use super::fixture::{Fixture, with_browser};
 
-fn security(fixture: &Fixture) -> String {
+fn security_url(fixture: &Fixture) -> String {
     format!("{}/oauth/account/security", fixture.server.url)
 }
 
 async fn open(fixture: &Fixture) {
-    fixture.tab.goto(&security(fixture)).await;
+    fixture.tab.goto(&security_url(fixture)).await;
     fixture.sign_in("alice").await;
     fixture.tab.wait_for_text("Where you are signed in").await;
 }
@@ -22,7 +22,7 @@ fn a_password_is_changed_and_this_browser_stays_signed_in() {
         fixture.tab.wait_for_text("Your password is changed.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account/security");
         fixture.tab.goto(&format!("{}/oauth/account", fixture.server.url)).await;
-        fixture.switch().await;
+        fixture.switch_account().await;
         fixture.tab.click("a.button").await;
         fixture.sign_in_with("alice", "a new password").await;
         fixture.tab.wait_for_text("@alice:ring.example").await;
@@ -35,7 +35,7 @@ fn a_wrong_password_is_reported_without_scripts() {
     with_browser(async |fixture| {
         open(fixture).await;
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&security(fixture)).await;
+        fixture.tab.goto(&security_url(fixture)).await;
         fixture.tab.fill("#current-password", "wrong").await;
         fixture.tab.fill("#new-password", "a new password").await;
         fixture.tab.fill("#password-again", "a new password\u{e007}").await;
@@ -47,11 +47,11 @@ fn a_wrong_password_is_reported_without_scripts() {
 }
 
 #[test]
-fn an_account_is_deleted_and_kept_without_scripts() {
+fn account_deletion_is_requested_and_cancelled_without_scripts() {
     with_browser(async |fixture| {
         open(fixture).await;
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&security(fixture)).await;
+        fixture.tab.goto(&security_url(fixture)).await;
         fixture.delete_account("alice").await;
         fixture.tab.click("form[action='/oauth/account/security/keep'] button").await;
         fixture.tab.find("[name=password]").await;
@@ -60,9 +60,9 @@ fn an_account_is_deleted_and_kept_without_scripts() {
 }
 
 #[test]
-fn a_person_signs_up_on_the_way_to_an_app() {
+fn a_user_signs_up_during_an_authorization() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.start(&[])).await;
+        fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.tab.click("a[href^='/oauth/sign_up?request=']").await;
         fixture.tab.fill("#username", "carol").await;
         fixture.tab.fill("#email", "carol@example.org").await;

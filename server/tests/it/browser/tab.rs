@@ -1,5 +1,5 @@
-//! A tab of a headless Chromium. Tests use the browsers of earlier tests, because starting one is
-//! slow; each test has a browser for itself, with a new tab without cookies.
+//! A tab in a headless Chromium. Tests reuse the browsers of earlier tests, because starting one is
+//! slow. A browser runs one test at a time, in a new tab without cookies.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ pub(super) enum Key {
     Space,
 }
 
-/// A tab. Its browser is available to other tests when it is dropped.
+/// A tab. When it is dropped, other tests can use its browser.
 pub(super) struct Tab {
     client: Client,
 }
@@ -69,7 +69,7 @@ impl Tab {
     /// Opens a page, and waits until its buttons take effect.
     pub(super) async fn goto(&self, url: &str) {
         self.load(url).await;
-        self.wait_for_pause().await;
+        self.wait_until_pause_ends().await;
     }
 
     /// Opens a page.
@@ -79,11 +79,11 @@ impl Tab {
 
     pub(super) async fn back(&self) {
         self.client.back().await.unwrap();
-        self.wait_for_pause().await;
+        self.wait_until_pause_ends().await;
     }
 
-    /// Waits until no button is shown as disabled.
-    pub(super) async fn wait_for_pause(&self) {
+    /// Waits until no button is shown as disabled any more.
+    pub(super) async fn wait_until_pause_ends(&self) {
         self.find(":root:not(:has(button[aria-disabled]))").await;
     }
 
@@ -272,14 +272,14 @@ impl Tab {
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    /// `light` or `dark`.
+    /// Sets the preferred colour scheme, `light` or `dark`.
     pub(super) async fn prefer_color_scheme(&self, scheme: &str) {
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
     /// Sets the `Accept-Language` header.
-    pub(super) async fn accept_language(&self, languages: &str) {
+    pub(super) async fn set_accept_language(&self, languages: &str) {
         let headers = json!({ "headers": { "Accept-Language": languages } });
         self.devtools("Network.setExtraHTTPHeaders", headers).await;
     }
@@ -304,7 +304,7 @@ impl Tab {
         self.devtools("Network.setBlockedURLs", json!({ "urls": [url] })).await;
     }
 
-    /// Runs a `DevTools` command, for functions that `WebDriver` does not have.
+    /// Runs a `DevTools` command, for features that `WebDriver` lacks.
     async fn devtools(&self, command: &'static str, parameters: Value) {
         self.client.issue_cmd(Devtools { command, parameters }).await.unwrap();
     }

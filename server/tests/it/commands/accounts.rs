@@ -59,7 +59,7 @@ const BRIDGE: &str =
     "[[application_services]]\nid = 'irc'\nas_token = 't'\nsender_localpart = 'bot'\n";
 
 #[test]
-fn the_account_of_an_application_service_is_added_by_the_server_alone() {
+fn only_the_server_adds_the_account_of_an_application_service() {
     let workspace = Workspace::sqlite();
     workspace.configure(BRIDGE);
     let message = workspace.fail(&["account", "add", "bot"]);
@@ -115,7 +115,7 @@ fn a_command_rejects_the_name_or_the_email_address_as_a_password() {
 }
 
 #[test]
-fn the_server_creates_the_deleted_sender_of_an_application_service_again() {
+fn the_server_recreates_the_deleted_sender_of_an_application_service() {
     let workspace = Workspace::sqlite();
     workspace.configure(BRIDGE);
     drop(Process::start(workspace.path(), &[]));
@@ -126,9 +126,9 @@ fn the_server_creates_the_deleted_sender_of_an_application_service_again() {
     assert_ne!(id(), first);
 }
 
-/// Otherwise anyone could sign up with it and be mistaken for its former owner.
+/// Otherwise anyone could sign up with the name and be mistaken for its former owner.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_account_that_is_not_added_does_not_release_the_name_of_a_deleted_one() {
+async fn a_rejected_account_does_not_release_the_name_of_a_deleted_one() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "bob", "--email", "bob@example.org"]);
     workspace.run(&["account", "add", "alice"]);
@@ -163,8 +163,8 @@ async fn an_admin_is_added_with_its_role(workspace: Workspace) {
     assert_eq!(workspace.json(&["audit", "--account", "bob"])[0]["detail"], Value::Null);
 }
 
-/// A running server applies the new role to tokens that exist.
-async fn a_role_is_changed_and_the_last_admin_remains(workspace: Workspace) {
+/// A running server applies the new role to existing tokens.
+async fn a_role_can_be_changed_except_that_of_the_last_admin(workspace: Workspace) {
     let server = Process::start(workspace.path(), &workspace.flags());
     workspace.run(&["account", "add", "alice", "--admin"]);
     workspace.run(&["account", "add", "bob"]);
@@ -292,6 +292,6 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
 on_both_engines! {
     crate::commands::start:
     an_admin_is_added_with_its_role,
-    a_role_is_changed_and_the_last_admin_remains,
+    a_role_can_be_changed_except_that_of_the_last_admin,
     an_account_is_shown_with_its_sessions_apps_and_rules,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Workspace, printed};
+use super::{Workspace, printed_value};
 use crate::support::on_both_engines;
 
 const URI: &str = "https://app.example/cb";
@@ -12,7 +12,8 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     let add = ["app", "add", "Tusky", "--redirect-uri", URI, "--redirect-uri", "tuba://cb"];
     let more = ["--scopes", "read push", "--website", "https://tusky.app"];
     let added = workspace.run(&[&add[..], &more].concat());
-    let (client_id, secret) = (printed(&added, "client_id: "), printed(&added, "client_secret: "));
+    let (client_id, secret) =
+        (printed_value(&added, "client_id: "), printed_value(&added, "client_secret: "));
     assert_eq!((client_id.len(), secret.len()), (64, 64), "{added}");
 
     let shown = workspace.json(&["app", "show", &client_id]).remove(0);
@@ -46,10 +47,10 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     let events = workspace.json(&["audit", "--app", id]);
     assert_eq!(events.iter().map(|event| &event["kind"]).collect::<Vec<_>>(), ["app_add"]);
     let unused = workspace.run(&["app", "list", "--unused"]);
-    assert_eq!(unused, "", "an app of the operator is not deleted as unused");
+    assert_eq!(unused, "", "an app that an operator added is not deleted as unused");
 }
 
-/// The rules of `POST /api/v1/apps`.
+/// The rules are those of `POST /api/v1/apps`.
 #[test]
 fn an_added_app_is_validated_like_a_registered_one() {
     let workspace = Workspace::sqlite();
@@ -79,7 +80,7 @@ fn an_added_app_is_validated_like_a_registered_one() {
     assert_eq!(workspace.run(&["app", "list"]), "");
 }
 
-async fn a_secret_is_rotated_and_the_old_one_has_an_end(workspace: Workspace) {
+async fn a_secret_is_rotated_and_the_old_one_expires(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let add = ["app", "add", "Tusky", "--redirect-uri", URI];
     let added = workspace.json(&add).remove(0);
@@ -87,7 +88,7 @@ async fn a_secret_is_rotated_and_the_old_one_has_an_end(workspace: Workspace) {
     let until = || workspace.json(&["app", "show", id])[0]["previous_secret_until"].clone();
 
     let rotated = workspace.run(&["app", "secret", id]);
-    let new = printed(&rotated, "client_secret: ");
+    let new = printed_value(&rotated, "client_secret: ");
     assert!(new.len() == 64 && new != secret, "{rotated}");
     let end = until().as_str().unwrap().to_owned();
     let first_line =
@@ -138,7 +139,7 @@ fn an_invalid_rotation_is_rejected() {
     }
 }
 
-async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
+async fn the_tokens_and_last_use_of_an_app_are_shown(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     for _ in 0..3 {
         workspace.run(&["token", "issue", "alice"]);
@@ -161,7 +162,7 @@ async fn the_tokens_of_an_app_are_shown(workspace: Workspace) {
     assert!(text.contains("tokens         0 valid, last issued never\n"), "{text}");
 }
 
-async fn an_app_is_found_by_its_name_if_no_other_app_has_it(workspace: Workspace) {
+async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let add = |name: &str| {
         let added = workspace.json(&["app", "add", name, "--redirect-uri", URI]).remove(0);
@@ -178,7 +179,7 @@ async fn an_app_is_found_by_its_name_if_no_other_app_has_it(workspace: Workspace
     let message = workspace.fail(&["app", "show", "Tusk"]);
     assert_eq!(message, "belfry: there is no app \"Tusk\"; see belfry app list\n");
 
-    // A name of several apps selects none of them.
+    // A name that several apps share selects none of them.
     let other = add("TUSKY");
     for command in ["show", "secret", "disable", "enable", "delete"] {
         let message = workspace.fail(&["app", command, "Tusky"]);
@@ -200,7 +201,7 @@ async fn an_app_is_found_by_its_name_if_no_other_app_has_it(workspace: Workspace
 }
 
 /// Registration rejects such names, but rows may come from elsewhere.
-async fn control_characters_of_names_do_not_reach_the_terminal(workspace: Workspace) {
+async fn control_characters_in_names_do_not_reach_the_terminal(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let added = workspace.json(&["app", "add", "Tusky", "--redirect-uri", URI]).remove(0);
     let id = added["id"].as_str().unwrap();
@@ -226,8 +227,8 @@ async fn control_characters_of_names_do_not_reach_the_terminal(workspace: Worksp
 on_both_engines! {
     crate::commands::start:
     an_app_is_added_with_a_secret_that_is_shown_once,
-    a_secret_is_rotated_and_the_old_one_has_an_end,
-    the_tokens_of_an_app_are_shown,
-    an_app_is_found_by_its_name_if_no_other_app_has_it,
-    control_characters_of_names_do_not_reach_the_terminal,
+    a_secret_is_rotated_and_the_old_one_expires,
+    the_tokens_and_last_use_of_an_app_are_shown,
+    an_app_is_found_by_a_unique_name,
+    control_characters_in_names_do_not_reach_the_terminal,
 }

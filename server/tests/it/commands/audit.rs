@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Workspace;
 use crate::support::{Process, on_both_engines};
 
-/// Runs every command that changes something, and reads the audit trail next to a running server.
+/// Runs commands that change something while a server runs, and reads the audit trail.
 fn commands_are_recorded(workspace: &Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
     workspace.run(&["account", "add", "alice"]);
@@ -32,11 +32,11 @@ fn commands_are_recorded(workspace: &Workspace) {
                 event["kind"].as_str().unwrap().to_owned()
             })
             .collect();
-        // Events of one second are in any order.
+        // Events within one second have no order.
         kinds.sort();
         kinds
     };
-    let of_alice = [
+    let alice_kinds = [
         "account_add",
         "account_disable",
         "account_enable",
@@ -44,11 +44,11 @@ fn commands_are_recorded(workspace: &Workspace) {
         "token_issue",
         "token_revoke",
     ];
-    assert_eq!(kinds(&["--account", "alice"]), of_alice);
-    let of_app = ["app_disable", "app_enable", "token_issue", "token_revoke"];
-    assert_eq!(kinds(&["--app", app]), of_app);
-    assert_eq!(kinds(&[]).len(), of_alice.len() + 3);
-    assert_eq!(kinds(&["--since", "1h"]).len(), of_alice.len() + 3);
+    assert_eq!(kinds(&["--account", "alice"]), alice_kinds);
+    let app_kinds = ["app_disable", "app_enable", "token_issue", "token_revoke"];
+    assert_eq!(kinds(&["--app", app]), app_kinds);
+    assert_eq!(kinds(&[]).len(), alice_kinds.len() + 3);
+    assert_eq!(kinds(&["--since", "1h"]).len(), alice_kinds.len() + 3);
     assert_eq!(kinds(&["--since", "2999-01-01"]), [""; 0]);
     assert_eq!(kinds(&["--limit", "2"]).len(), 2);
 
@@ -58,7 +58,7 @@ fn commands_are_recorded(workspace: &Workspace) {
     assert!(!workspace.run(&["audit"]).contains(token.trim_end()));
     workspace.run(&["account", "delete", "bob"]);
     workspace.run(&["app", "delete", app]);
-    assert_eq!(kinds(&["--app", app]), [&["app_delete"], &of_app[..]].concat());
+    assert_eq!(kinds(&["--app", app]), [&["app_delete"], &app_kinds[..]].concat());
     assert!(kinds(&[]).contains(&"account_delete".to_owned()));
     let unknown = workspace.fail(&["audit", "--account", "carol"]);
     assert_eq!(unknown, "belfry: there is no account \"carol\"; see belfry account list\n");
@@ -79,13 +79,13 @@ fn commands_are_recorded(workspace: &Workspace) {
 
 on_both_engines! {
     crate::commands::start:
-    a_deleted_account_is_shown_with_the_name_it_had,
-    a_name_that_is_used_again_has_the_events_of_all_its_accounts,
+    a_deleted_account_is_shown_with_its_former_name,
+    a_reused_name_selects_the_events_of_all_its_accounts,
     the_events_of_an_app_are_found_by_its_id_client_id_or_name,
-    the_trail_says_that_there_are_more_events,
+    the_audit_command_reports_that_there_are_more_events,
 }
 
-async fn a_deleted_account_is_shown_with_the_name_it_had(workspace: Workspace) {
+async fn a_deleted_account_is_shown_with_its_former_name(workspace: Workspace) {
     let id = |name: &str| workspace.json(&["account", "show", name])[0]["id"].clone();
     let add = |name: &str| {
         workspace.run(&["account", "add", name]);
@@ -117,13 +117,13 @@ async fn a_deleted_account_is_shown_with_the_name_it_had(workspace: Workspace) {
     }
     let deleted = workspace.json(&["audit", "--kind", "account_delete"]);
     assert_eq!(deleted[0]["detail"], "name alice");
-    // Without the event of the deletion, nothing has the name.
+    // Without the deletion event, the name is stored nowhere.
     workspace.execute("delete from audit_events where kind = 'account_delete'").await;
     let table = workspace.run(&["audit", "--account", first]);
     assert_eq!(table.split('\t').nth(4), Some(&*format!("#{first}")), "{table}");
 }
 
-async fn a_name_that_is_used_again_has_the_events_of_all_its_accounts(workspace: Workspace) {
+async fn a_reused_name_selects_the_events_of_all_its_accounts(workspace: Workspace) {
     let id = || workspace.json(&["account", "show", "carol"])[0]["id"].as_str().unwrap().to_owned();
     workspace.run(&["account", "add", "carol"]);
     workspace.run(&["account", "add", "other"]);
@@ -136,8 +136,8 @@ async fn a_name_that_is_used_again_has_the_events_of_all_its_accounts(workspace:
     for name in ["carol", "@carol"] {
         let events = workspace.json(&["audit", "--account", name]);
         let summary = |id: &str| -> Vec<String> {
-            let of_account = events.iter().filter(|event| event["account_id"] == id);
-            let mut kinds: Vec<String> = of_account
+            let account_events = events.iter().filter(|event| event["account_id"] == id);
+            let mut kinds: Vec<String> = account_events
                 .map(|event| {
                     assert_eq!(event["account"], "carol");
                     event["kind"].as_str().unwrap().to_owned()
@@ -155,7 +155,7 @@ async fn a_name_that_is_used_again_has_the_events_of_all_its_accounts(workspace:
     let count = |account: String| accounts.iter().filter(|shown| **shown == account).count();
     assert_eq!(count(format!("carol (deleted, #{first})")), 3, "{table}");
     assert_eq!(count(format!("carol (#{second})")), 1, "{table}");
-    // The limit is that of all accounts together.
+    // The limit applies to all accounts together.
     let newest = workspace.json(&["audit", "--account", "carol", "--limit", "3"]);
     assert_eq!(newest.len(), 3);
     assert_eq!(workspace.json(&["audit", "--account", &second]).len(), 1);
@@ -197,7 +197,7 @@ async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: W
     assert_eq!(deletions[0]["detail"], "name My app");
 }
 
-async fn the_trail_says_that_there_are_more_events(workspace: Workspace) {
+async fn the_audit_command_reports_that_there_are_more_events(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let fill = |from: i64, to: i64, second: &str| {
         let numbers = match workspace.flags()[..] {

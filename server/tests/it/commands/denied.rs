@@ -1,5 +1,5 @@
-//! Files that the user who runs a command may not read or write. Only root can create such files
-//! for another user.
+//! Files that the user running a command may not read or write. The tests need root, to run commands
+//! as a different user.
 
 use std::fs::{create_dir, read_dir, write};
 use std::os::unix::fs::chown;
@@ -9,8 +9,9 @@ use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
 use crate::support::process::{is_root, unprivileged_belfry};
 
-/// Returns a workspace of root that everyone can enter. `None` without root.
-fn workspace_of_root() -> Option<Workspace> {
+/// Returns a workspace that root owns and everyone can enter, or `None` if the tests do not run as
+/// root.
+fn root_workspace() -> Option<Workspace> {
     if !is_root() {
         eprintln!("skipped: only root can run a command as another user");
         return None;
@@ -39,7 +40,7 @@ fn assert_denied(message: &str, denied: &Path) {
 
 #[test]
 fn a_database_of_another_user_is_reported_as_denied() {
-    let Some(workspace) = workspace_of_root() else { return };
+    let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
     let database = data.join("belfry.db");
@@ -67,7 +68,7 @@ fn a_database_of_another_user_is_reported_as_denied() {
 
 #[test]
 fn files_of_another_user_are_reported_as_denied() {
-    let Some(workspace) = workspace_of_root() else { return };
+    let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["backup", "backup.db"]);
     write_certificate(workspace.path(), "localhost");
@@ -99,8 +100,8 @@ fn files_of_another_user_are_reported_as_denied() {
 }
 
 #[test]
-fn a_directory_of_another_user_is_not_written_by_a_backup() {
-    let Some(workspace) = workspace_of_root() else { return };
+fn a_backup_into_a_directory_of_another_user_is_reported_as_denied() {
+    let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
     set_mode(&data, 0o755);
@@ -116,10 +117,10 @@ fn a_directory_of_another_user_is_not_written_by_a_backup() {
     }
 }
 
-/// Root creates no database that the server of the owner could not read.
+/// Root must not create a database that the owner's server could not read.
 #[test]
 fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
-    let Some(workspace) = workspace_of_root() else { return };
+    let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["backup", "backup.db"]);
     set_mode(&workspace.path().join("backup.db"), 0o644);
@@ -147,8 +148,8 @@ fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
 }
 
 #[test]
-fn a_file_of_another_user_in_the_own_directory_is_to_be_changed_with_chown() {
-    let Some(workspace) = workspace_of_root() else { return };
+fn chown_is_recommended_for_a_file_of_another_user_in_ones_own_directory() {
+    let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
     chown(&data, Some(65_534), Some(65_534)).unwrap();

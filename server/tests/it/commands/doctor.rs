@@ -33,7 +33,7 @@ impl Checks {
         Self { results: lines.lines().map(parse).collect(), exit_code: output.status.code() }
     }
 
-    /// Returns the lines `STATUS MESSAGE; FIX` of a check.
+    /// Returns the results of a check, each as `STATUS MESSAGE FIX`.
     fn lines(&self, check: &str) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let found = self.results.iter().filter(|result| result["check"] == check);
@@ -69,7 +69,7 @@ fn doctor(workspace: &Workspace, arguments: &[&str]) -> Checks {
     Checks::parse(&belfry(workspace.path(), &arguments).output().unwrap())
 }
 
-fn with_database() -> Workspace {
+fn workspace_with_database() -> Workspace {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
@@ -78,7 +78,7 @@ fn with_database() -> Workspace {
 
 #[test]
 fn a_sound_installation_without_a_server_fails_no_check_and_is_not_changed() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let files = || {
         let entries = read_dir(workspace.path().join("data")).unwrap().map(|entry| entry.unwrap());
         let mut files: Vec<_> = entries
@@ -127,7 +127,7 @@ fn invalid_settings_are_reported() {
 
 #[test]
 fn warnings_about_settings_are_repeated() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nbase_url = 'http://192.0.2.1'");
     let checks = doctor(&workspace, &[]);
     checks.assert("settings", "warning", "passwords and tokens are sent in clear text");
@@ -136,7 +136,7 @@ fn warnings_about_settings_are_repeated() {
 
 #[test]
 fn files_that_others_can_change_are_reported() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let data = workspace.path().join("data");
     set_mode(&data, 0o777);
     doctor(&workspace, &[]).assert_failed("files", "every user can change data chmod o-rwx data");
@@ -160,10 +160,10 @@ fn files_that_others_can_change_are_reported() {
     checks.assert("files", "failed", "every user can change redis chmod o-rwx redis");
 }
 
-/// For example after `belfry account add` as root, before the first start of the service.
+/// For example after root has run `belfry account add` before the first start of the service.
 #[test]
 fn files_of_different_users_are_reported() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let database = workspace.path().join("data/belfry.db");
     // Only root can give a file away.
     if chown(&database, Some(65534), None).is_ok() {
@@ -174,7 +174,7 @@ fn files_of_different_users_are_reported() {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let script = "mount -t tmpfs -o size=1m tmpfs \"$1\" && shift && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, "sh", "small"]);
@@ -190,13 +190,18 @@ fn a_full_disk_is_reported() {
     assert_eq!(checks.exit_code, Some(1));
 }
 
-/// Mounting needs rights that a container may lack.
+/// Mounting needs permissions that a container may lack.
 fn report_skipped_mount(output: &Output) {
     eprintln!("not allowed to mount: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Runs with a clock that is wrong by this much, like `+1h`. `None` without libfaketime.
-fn doctor_at(workspace: &Workspace, offset: &str, arguments: &[&str]) -> Option<Checks> {
+/// Runs `belfry doctor` with a clock that is wrong by an offset such as `+1h`. Returns `None`
+/// without libfaketime.
+fn doctor_with_clock_offset(
+    workspace: &Workspace,
+    offset: &str,
+    arguments: &[&str],
+) -> Option<Checks> {
     let Some(library) = torture::faketime_library() else {
         report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
         return None;

@@ -1,4 +1,4 @@
-//! Files that a command reads: whose they are, and who else can read them.
+//! Files that a command reads: who owns them, and who else can read or change them.
 
 use std::fs::write;
 use std::os::unix::fs::chown;
@@ -10,7 +10,7 @@ use crate::support::process::run;
 
 /// Otherwise a command in `/tmp` would use the settings of whoever put a file there.
 #[test]
-fn the_configuration_of_another_user_is_not_read() {
+fn a_configuration_file_that_another_user_controls_is_not_read() {
     let workspace = Workspace::sqlite();
     let file = workspace.path().join("belfry.toml");
     write(&file, "registration = 'closed'").unwrap();
@@ -77,7 +77,7 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     assert_eq!(warnings(), "the settings are valid\n", "it contains no secret");
 }
 
-/// A copy that was put back, or a directory that was made by hand.
+/// For example after data was copied back, or the directory created by hand.
 #[test]
 fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
     let workspace = Workspace::sqlite();

@@ -114,7 +114,7 @@ fn an_error_status_is_shown_with_its_body() {
     assert!(request.contains(&format!("\r\nhost: {}\r\n", url.trim_start_matches("http://"))));
 }
 
-/// Someone else may run the server of the URL.
+/// Someone else may run the server at the URL.
 #[test]
 fn a_body_cannot_control_the_terminal() {
     let folder = tempfile::tempdir().unwrap();

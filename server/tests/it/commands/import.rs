@@ -10,7 +10,7 @@ use super::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// `correct horse`, by crypt(3).
+/// The hash of `correct horse`, from crypt(3).
 const BCRYPT: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 
 /// The exit status and the two outputs of a command.
@@ -50,8 +50,8 @@ fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
     Outcome { status, stdout: stdout.to_owned(), stderr: stderr.to_owned() }
 }
 
-/// Accounts for several batches, each with a rule.
-fn many() -> Vec<Value> {
+/// Returns accounts for several batches, each with a rule.
+fn many_accounts() -> Vec<Value> {
     let account = |number: u32| {
         json!({
             "name": format!("n{number:05}"),
@@ -64,11 +64,11 @@ fn many() -> Vec<Value> {
     (1..=2_000).map(account).collect()
 }
 
-/// Imports next to a running server, and uses the accounts immediately.
+/// Imports while a server is running, and uses the accounts immediately.
 async fn accounts_are_imported(workspace: Workspace) {
     let server = Process::start(workspace.path(), &workspace.flags());
     let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);
-    let mut lines = many();
+    let mut lines = many_accounts();
 
     let whole = std::mem::replace(&mut lines[1776], json!({"name": "n01777", "role": "owner"}));
     let broken = workspace.import(&lines);
@@ -82,7 +82,7 @@ async fn accounts_are_imported(workspace: Workspace) {
     assert_eq!(imported, outcome(0, "2000 accounts added, 0 skipped, 0 rejected\n", ""));
     assert_eq!(workspace.names().len(), 2_000);
 
-    // The password and the address work, and the rules are there.
+    // The password works, and the rules exist.
     let client = Client::new();
     let body = json!({"type": "m.login.password", "user": "n01777", "password": "correct horse"});
     let login = client.post(url("login")).json(&body).send().await.unwrap();
@@ -187,7 +187,7 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
 }
 
 #[test]
-fn a_file_is_validated_as_a_whole_and_first() {
+fn the_whole_file_is_validated_before_the_import() {
     let workspace = Workspace::sqlite();
     let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
     // The file is read before the database, which does not exist yet.
@@ -255,9 +255,9 @@ fn the_account_of_an_application_service_is_not_imported() {
     assert_eq!(workspace.import(&lines), outcome(1, "", messages));
 }
 
-/// Users of the other system have chosen them.
+/// Users of the other system have chosen these keys.
 #[test]
-fn keys_of_push_rules_cannot_control_the_terminal() {
+fn push_rule_keys_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();
     let key = "\u{1b}[31mk\u{9b}\u{202e}\nbelfry: done";
     let invalid = workspace.import(&[json!({"name": "bob", "push_rules": {"global": {key: []}}})]);

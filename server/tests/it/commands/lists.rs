@@ -104,8 +104,8 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
     );
 }
 
-/// As in `belfry account list | head -1`: the reader takes a line and leaves.
-async fn a_reader_may_leave_in_the_middle_of_a_list(workspace: Workspace) {
+/// As in `belfry account list | head -1`: the reader closes the pipe after a line.
+async fn a_reader_may_close_the_pipe_in_the_middle_of_a_list(workspace: Workspace) {
     fill(&workspace, 20_000).await;
     for list in [&["account", "list"][..], &["app", "list", "--json"]] {
         let arguments = [list, &workspace.flags()].concat();
@@ -122,7 +122,7 @@ async fn a_reader_may_leave_in_the_middle_of_a_list(workspace: Workspace) {
     }
 }
 
-async fn a_list_in_json_has_a_line_for_each_row(workspace: Workspace) {
+async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
     workspace.execute("update accounts set unverified_email = email, email = null").await;
     workspace.run(&["account", "add", "bob"]);
@@ -158,6 +158,6 @@ async fn a_list_in_json_has_a_line_for_each_row(workspace: Workspace) {
 on_both_engines! {
     crate::commands::start:
     a_long_list_is_complete_and_can_be_read_in_parts,
-    a_reader_may_leave_in_the_middle_of_a_list,
-    a_list_in_json_has_a_line_for_each_row,
+    a_reader_may_close_the_pipe_in_the_middle_of_a_list,
+    a_json_list_has_a_line_for_each_row,
 }

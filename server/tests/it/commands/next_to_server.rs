@@ -1,10 +1,9 @@
-//! Every command works while a server uses the same data.
+//! Commands that manage accounts, tokens and apps work while a server uses the same data.
 
 use super::Workspace;
 use crate::support::Process;
 
-/// Runs every command while a server uses the same data.
-fn all_commands_work(workspace: &Workspace) {
+fn commands_work_next_to_a_server(workspace: &Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
 
     let added = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
@@ -65,13 +64,13 @@ fn all_commands_work(workspace: &Workspace) {
 }
 
 #[test]
-fn every_command_works_next_to_a_server_on_sqlite() {
-    all_commands_work(&Workspace::sqlite());
+fn commands_work_next_to_a_server_on_sqlite() {
+    commands_work_next_to_a_server(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_command_works_next_to_a_server_on_postgres() {
+async fn commands_work_next_to_a_server_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        all_commands_work(&workspace);
+        commands_work_next_to_a_server(&workspace);
     }
 }

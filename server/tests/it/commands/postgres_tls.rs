@@ -1,4 +1,4 @@
-//! Commands with a PostgreSQL that uses TLS.
+//! Commands that connect to PostgreSQL over TLS.
 
 use std::fs;
 

@@ -9,7 +9,7 @@ use crate::support::files::set_mode;
 use crate::support::process::unprivileged_belfry;
 use crate::support::{Process, on_both_engines};
 
-const READING: [&[&str]; 7] = [
+const READ_COMMANDS: [&[&str]; 7] = [
     &["account", "list"],
     &["account", "show", "alice"],
     &["app", "list"],
@@ -19,14 +19,14 @@ const READING: [&[&str]; 7] = [
     &["explain", "event.json", "--account", "alice"],
 ];
 
-fn with_alice(workspace: &Workspace) {
+fn add_alice(workspace: &Workspace) {
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["token", "issue", "alice"]);
     let event = workspace.path().join("event.json");
     std::fs::write(event, r#"{"type":"m.room.message"}"#).unwrap();
 }
 
-/// Returns the files of the data directory with their size and time of modification.
+/// Returns the files of the data directory with their size and modification time.
 fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let mut files: Vec<_> = read_dir(folder.join("data"))
         .unwrap()
@@ -40,25 +40,25 @@ fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     files
 }
 
-/// With another process that is writing, such as a migration or a restore.
+/// The writer may be a migration or a restore in another process.
 #[test]
 fn reading_does_not_wait_for_a_writer_on_sqlite() {
     let workspace = Workspace::sqlite();
-    with_alice(&workspace);
+    add_alice(&workspace);
     let writer = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
     writer.execute_batch("begin immediate; delete from accounts").unwrap();
-    for arguments in READING {
+    for arguments in READ_COMMANDS {
         let output = workspace.run(arguments);
         assert!(!output.is_empty(), "{arguments:?}");
     }
     writer.execute_batch("rollback").unwrap();
 }
 
-/// The lock of a migration, and a server that rejects writes.
+/// A migration has its lock, and PostgreSQL rejects writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_does_not_wait_for_a_writer_on_postgres() {
     let Some(workspace) = Workspace::postgres().await else { return };
-    with_alice(&workspace);
+    add_alice(&workspace);
     let url = workspace.flags()[1].to_owned();
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -67,7 +67,7 @@ async fn reading_does_not_wait_for_a_writer_on_postgres() {
     let read_only = format!("alter database {name} set default_transaction_read_only = on");
     client.batch_execute(&read_only).await.unwrap();
     client.batch_execute("select pg_advisory_lock(108170537071225)").await.unwrap();
-    for arguments in READING {
+    for arguments in READ_COMMANDS {
         assert!(!workspace.run(arguments).is_empty(), "{arguments:?}");
     }
 }
@@ -75,26 +75,26 @@ async fn reading_does_not_wait_for_a_writer_on_postgres() {
 #[test]
 fn reading_leaves_the_files_unchanged() {
     let workspace = Workspace::sqlite();
-    with_alice(&workspace);
+    add_alice(&workspace);
     let before = files(workspace.path());
-    for arguments in READING {
+    for arguments in READ_COMMANDS {
         workspace.run(arguments);
         assert_eq!(files(workspace.path()), before, "{arguments:?}");
     }
 }
 
-/// A copy of the data that belongs to someone else, for example a backup.
+/// For example of a copy of the data that belongs to someone else.
 #[test]
 fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();
-    with_alice(&workspace);
+    add_alice(&workspace);
     let data = workspace.path().join("data");
     set_mode(workspace.path(), 0o755);
     set_mode(&data.join("belfry.db"), 0o444);
     set_mode(&data, 0o555);
     let run =
         |arguments: &[&str]| unprivileged_belfry(workspace.path(), arguments).output().unwrap();
-    for arguments in READING {
+    for arguments in READ_COMMANDS {
         let output = run(arguments);
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {message}");
@@ -106,9 +106,9 @@ fn reading_needs_no_write_access() {
     set_mode(&data, 0o755);
 }
 
-/// The writes of a server are read, although it is not in the file yet.
-async fn reading_sees_the_last_write_of_a_server(workspace: Workspace) {
-    with_alice(&workspace);
+/// On SQLite the write may still be in the WAL.
+async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
+    add_alice(&workspace);
     let _server = Process::start(workspace.path(), &workspace.flags());
     for name in ["bob", "carol"] {
         workspace.run(&["account", "add", name]);
@@ -119,5 +119,5 @@ async fn reading_sees_the_last_write_of_a_server(workspace: Workspace) {
 
 on_both_engines! {
     crate::commands::start:
-    reading_sees_the_last_write_of_a_server,
+    reading_sees_the_last_write_next_to_a_server,
 }

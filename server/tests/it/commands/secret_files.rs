@@ -1,4 +1,4 @@
-//! Secrets in files of their own and in credentials of systemd.
+//! Secrets in separate files and in systemd credentials.
 
 use std::fs::write;
 use std::process::Output;
@@ -7,7 +7,7 @@ use super::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// Returns the result of `config check` with these variables and flags.
+/// Runs `config check` with these variables and flags.
 fn check(
     workspace: &Workspace,
     variables: &[(&str, &str)],
@@ -93,7 +93,7 @@ fn a_redis_url_can_come_from_a_file() {
 }
 
 #[test]
-fn both_forms_of_a_secret_in_one_place_are_an_error() {
+fn a_secret_and_its_file_in_one_place_are_an_error() {
     let workspace = Workspace::sqlite();
     let both = [("BELFRY_DATABASE", "postgres://a/b"), ("BELFRY_DATABASE_FILE", "missing")];
     let error = check(&workspace, &both, &[]).unwrap_err();
@@ -108,7 +108,7 @@ fn both_forms_of_a_secret_in_one_place_are_an_error() {
 }
 
 #[test]
-fn an_error_names_the_file_of_a_secret_and_never_shows_its_content() {
+fn an_error_names_the_secret_file_and_never_shows_its_content() {
     let workspace = Workspace::sqlite();
     for content in ["hunter2", "hunter2:x", "hunter2://db/belfry", "", "postgres://db?port=hunter2"]
     {
@@ -122,7 +122,7 @@ fn an_error_names_the_file_of_a_secret_and_never_shows_its_content() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_and_the_server_use_the_database_of_the_file() {
+async fn commands_and_the_server_use_the_database_url_in_the_file() {
     let Some(workspace) = Workspace::postgres().await else { return };
     let folder = Workspace::sqlite();
     let url = workspace.database.as_ref().unwrap().url().unwrap();

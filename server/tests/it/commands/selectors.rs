@@ -8,11 +8,11 @@ use crate::support::process::belfry;
 
 on_both_engines! {
     crate::commands::start:
-    an_account_is_found_by_name_id_address_and_user_id,
+    an_account_is_found_by_name_id_email_address_and_user_id,
     a_name_that_is_the_id_of_another_account_is_ambiguous,
 }
 
-async fn an_account_is_found_by_name_id_address_and_user_id(workspace: Workspace) {
+async fn an_account_is_found_by_name_id_email_address_and_user_id(workspace: Workspace) {
     workspace.configure("server_name = 'ring.example'");
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
     workspace.run(&["account", "add", "bob"]);
@@ -60,7 +60,7 @@ async fn an_account_is_found_by_name_id_address_and_user_id(workspace: Workspace
     assert!(workspace.run(&["account", "delete", &id]).starts_with("account alice deleted"));
 }
 
-/// Anyone can sign up with such a name, and must not be mistaken for the other.
+/// Anyone can sign up with such a name, and must not be mistaken for the other account.
 async fn a_name_that_is_the_id_of_another_account_is_ambiguous(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let id = workspace.json(&["account", "show", "alice"])[0]["id"].as_str().unwrap().to_owned();
@@ -76,7 +76,7 @@ async fn a_name_that_is_the_id_of_another_account_is_ambiguous(workspace: Worksp
 }
 
 #[test]
-fn help_names_the_forms_of_an_account() {
+fn help_lists_the_ways_to_select_an_account() {
     let workspace = Workspace::sqlite();
     for command in [&["account", "show"][..], &["token", "issue"], &["explain"], &["audit"]] {
         let help = belfry(workspace.path(), &[command, &["--help"]].concat()).output().unwrap();

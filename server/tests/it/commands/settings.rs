@@ -22,7 +22,7 @@ fn global_flags_are_accepted_before_and_after_the_command() {
     assert!(workspace.run(&["account", "--config", "other.toml", "list"]).starts_with("alice\t"));
 }
 
-/// Otherwise `belfry restore FILE --data test` would write into the database of the service.
+/// Otherwise `belfry restore FILE --data test` would write into the service's database.
 #[test]
 fn a_data_flag_without_effect_is_reported() {
     let workspace = Workspace::sqlite();
@@ -41,7 +41,8 @@ fn a_data_flag_without_effect_is_reported() {
     workspace.run(&no_file);
     assert!(workspace.path().join("new/belfry.db").exists());
 
-    // A variable next to the flag is used, as by a service whose environment names PostgreSQL.
+    // With a variable the flag only causes a warning, because the environment of a service may name
+    // PostgreSQL.
     workspace.configure("");
     let mut command = belfry(workspace.path(), &["account", "list", "--data", "new"]);
     let output = command.env("BELFRY_DATABASE", url).output().unwrap();
@@ -96,7 +97,7 @@ fn config_example_prints_a_file_that_changes_nothing() {
     let example = workspace.run(&["config", "example"]);
     workspace.configure(&example);
     assert_eq!(workspace.run(&["config", "check"]), before);
-    // It needs no valid configuration.
+    // The command needs no valid configuration.
     workspace.configure("lisen = 1");
     assert_eq!(workspace.run(&["config", "example"]), example);
 }
@@ -159,7 +160,7 @@ fn an_expired_certificate_is_reported_at_start() {
 }
 
 #[tokio::test]
-async fn a_host_name_can_be_listened_on() {
+async fn the_server_can_listen_on_a_host_name() {
     let workspace = Workspace::sqlite();
     let command = belfry(workspace.path(), &["serve", "--listen", "localhost:0"]);
     let server = Process::launch(command, workspace.path());
@@ -185,7 +186,7 @@ fn config_check_reports_what_is_wrong_and_where() {
 }
 
 #[test]
-fn help_names_every_flag_with_its_variable_and_default() {
+fn help_shows_flags_with_their_variables_and_defaults() {
     let workspace = Workspace::sqlite();
     let help = workspace.run(&["serve", "--help"]);
     for (flag, variable, default) in [
@@ -246,9 +247,9 @@ fn a_command_does_not_panic_if_its_output_is_closed() {
     assert_eq!(run(&["config", "check"]), Some(1));
 }
 
-/// They are not printed by `serve`, whose log may be JSON, but logged.
+/// `serve` logs the warning instead of printing it, because its log may be JSON.
 #[test]
-fn a_variable_without_effect_causes_a_warning_of_every_command() {
+fn a_variable_without_effect_causes_a_warning() {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
     let warning = "BELFRY_REGISTRATION has no effect: write registration = … in belfry.toml";

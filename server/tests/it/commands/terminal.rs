@@ -1,11 +1,11 @@
-//! Lists on a terminal have column headers.
+//! Output on a terminal: column headers of lists, and no control characters in messages.
 
 use std::process::Command;
 
 use super::Workspace;
 use crate::support::report_skipped;
 
-/// Runs a command with a terminal as its standard output, by script(1).
+/// Runs a command with a terminal as its standard output, with script(1).
 fn run_on_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_belfry");
     let command = format!("'{program}' {arguments}");

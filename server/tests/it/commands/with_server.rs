@@ -11,9 +11,9 @@ use crate::support::process::belfry;
 use crate::support::{Process, on_both_engines};
 
 /// Far more than the second within which a server notices a change.
-const PATIENCE: Duration = Duration::from_mins(1);
+const DEADLINE: Duration = Duration::from_mins(1);
 
-/// The ways to name the database.
+/// A way to name the database.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     FlagBefore,
@@ -30,7 +30,7 @@ struct ServedWorkspace {
 }
 
 impl Workspace {
-    /// Returns the flag and value of a database that is not the default one.
+    /// Returns the flag and its value for a database other than the default one.
     fn database_flag(&self) -> [&str; 2] {
         match self.flags()[..] {
             [flag, url] => [flag, url],
@@ -81,10 +81,10 @@ impl ServedWorkspace {
         self.client.get(url).bearer_auth(token).send().await.unwrap().status().as_u16()
     }
 
-    async fn until_status(&self, token: &str, wanted: u16) {
+    async fn wait_for_status(&self, token: &str, wanted: u16) {
         let began = Instant::now();
         while self.status(token).await != wanted {
-            assert!(began.elapsed() < PATIENCE, "the server did not notice the change to {wanted}");
+            assert!(began.elapsed() < DEADLINE, "the server did not notice the change to {wanted}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -112,13 +112,13 @@ async fn a_server_notices_changes_by_commands(workspace: Workspace) {
     assert_eq!(served.sign_in(&old).await, 200);
 
     served.run(Source::FlagBefore, &["account", "disable", "alice"]);
-    served.until_status(&token, 403).await;
+    served.wait_for_status(&token, 403).await;
     assert_eq!(served.sign_in(&old).await, 403);
     served.run(Source::File, &["account", "enable", "alice"]);
-    served.until_status(&token, 200).await;
+    served.wait_for_status(&token, 200).await;
 
     served.run(Source::Variable, &["token", "revoke", &token]);
-    served.until_status(&token, 401).await;
+    served.wait_for_status(&token, 401).await;
     assert_eq!(served.status(&other).await, 200, "the other token is still valid");
 
     let keep = ["account", "password", "alice", "--keep-tokens"];
@@ -131,21 +131,21 @@ async fn a_server_notices_changes_by_commands(workspace: Workspace) {
     let app = apps.lines().find(|line| line.contains("\tCommand line\t")).unwrap();
     let app = app.split('\t').next().unwrap();
     served.run(Source::Variable, &["app", "disable", app]);
-    served.until_status(&other, 401).await;
+    served.wait_for_status(&other, 401).await;
     served.run(Source::File, &["app", "enable", app]);
-    served.until_status(&other, 200).await;
+    served.wait_for_status(&other, 200).await;
 
     served.run(Source::FlagBefore, &["account", "password", "alice"]);
-    served.until_status(&other, 401).await;
+    served.wait_for_status(&other, 401).await;
 
     let third = served.run(Source::FlagAfter, &issue).trim_end().to_owned();
-    served.until_status(&third, 200).await;
+    served.wait_for_status(&third, 200).await;
     served.run(Source::File, &["app", "delete", app]);
-    served.until_status(&third, 401).await;
+    served.wait_for_status(&third, 401).await;
     let fourth = served.run(Source::FlagBefore, &issue).trim_end().to_owned();
-    served.until_status(&fourth, 200).await;
+    served.wait_for_status(&fourth, 200).await;
     served.run(Source::Variable, &["account", "delete", "alice"]);
-    served.until_status(&fourth, 401).await;
+    served.wait_for_status(&fourth, 401).await;
     assert_eq!(served.sign_in(&new).await, 403);
     assert!(!served.workspace.path().join("data").exists(), "the default database was created");
 }
@@ -162,8 +162,9 @@ async fn a_server_notices_changes_by_commands_on_postgres() {
     }
 }
 
-/// Requests a token of the app itself, until the server has noticed the change of its secret.
-async fn until_token_status(served: &ServedWorkspace, id: &str, secret: &str, wanted: u16) {
+/// Requests app tokens until the response has this status, because the server notices a change of
+/// the secret with a delay.
+async fn wait_for_token_status(served: &ServedWorkspace, id: &str, secret: &str, wanted: u16) {
     let url = format!("{}/oauth/token", served.server.url);
     let form = [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
     let began = Instant::now();
@@ -172,7 +173,7 @@ async fn until_token_status(served: &ServedWorkspace, id: &str, secret: &str, wa
         if response.status().as_u16() == wanted {
             return;
         }
-        assert!(began.elapsed() < PATIENCE, "{} instead of {wanted}", response.status());
+        assert!(began.elapsed() < DEADLINE, "{} instead of {wanted}", response.status());
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }
@@ -187,18 +188,18 @@ async fn a_server_accepts_the_secrets_that_commands_print(workspace: Workspace) 
     let app = json(Source::FlagAfter, &add);
     let [id, client_id, first] =
         ["id", "client_id", "client_secret"].map(|key| app[key].as_str().unwrap());
-    until_token_status(&served, client_id, first, 200).await;
+    wait_for_token_status(&served, client_id, first, 200).await;
 
     let rotated = json(Source::Variable, &["app", "secret", id]);
     let second = rotated["client_secret"].as_str().unwrap();
-    until_token_status(&served, client_id, second, 200).await;
-    until_token_status(&served, client_id, first, 200).await;
+    wait_for_token_status(&served, client_id, second, 200).await;
+    wait_for_token_status(&served, client_id, first, 200).await;
 
     let rotated = json(Source::File, &["app", "secret", id, "--keep-old", "0"]);
     let third = rotated["client_secret"].as_str().unwrap();
-    until_token_status(&served, client_id, third, 200).await;
-    until_token_status(&served, client_id, second, 401).await;
-    until_token_status(&served, client_id, first, 401).await;
+    wait_for_token_status(&served, client_id, third, 200).await;
+    wait_for_token_status(&served, client_id, second, 401).await;
+    wait_for_token_status(&served, client_id, first, 401).await;
 }
 
 on_both_engines! {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{SHORT, Server};
 use crate::support::service::config;
 
-/// Returns a PUT of a rule with these headers and this body.
+/// Returns a PUT request for a rule with these headers and this body.
 fn put_rule(token: &str, headers: &str, body: &str) -> String {
     format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
@@ -68,7 +68,7 @@ async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
 /// If a proxy and this server read different lengths, a client can hide a second request in the
 /// body.
 #[tokio::test]
-async fn the_length_of_a_body_is_unambiguous() {
+async fn the_body_length_is_unambiguous() {
     let server = Server::with(Config::default()).await;
     let token = server.service.user("alice").await.token().to_owned();
     let chunked = "e\r\n{\"actions\":[]}\r\n0\r\n\r\n";

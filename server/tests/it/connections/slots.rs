@@ -1,4 +1,4 @@
-//! Bounds of connections: in total, per address, by rejected requests and by open files.
+//! Limits on connections: in total, per address, by rejected requests and by open files.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -42,7 +42,7 @@ async fn connections_beyond_the_maximum_serve_health_requests_only() {
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
     assert!(exchange(&mut second, "/x").await.starts_with("HTTP/1.1 404 "));
-    // More often than there are connections beyond the maximum.
+    // More requests than there are connections beyond the maximum.
     for _ in 0..100 {
         for (path, status) in [("/healthz", "200"), ("/readyz", "200"), ("/x", "503")] {
             let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -70,7 +70,7 @@ async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
     server.stop().await;
 }
 
-/// Connects from another address of the loopback network.
+/// Connects from a different address in the loopback network.
 async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((from, 0))).unwrap();
@@ -78,7 +78,7 @@ async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
 }
 
 #[tokio::test]
-async fn an_address_has_a_maximum_of_connections() {
+async fn an_address_has_a_maximum_number_of_connections() {
     let server = Server::with(config(|config| config.http.max_connections_per_address = 2)).await;
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert!(exchange(&mut first, "/healthz").await.starts_with("HTTP/1.1 200 "));
@@ -144,7 +144,7 @@ async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_admitted_keeps_the_connection_open() {
+async fn an_admitted_request_keeps_the_connection_open() {
     let server = server_with_one_request_per_address().await;
     let mut stream = server.connect().await;
     assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
@@ -172,7 +172,7 @@ async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_r
     let mut stream = server.connect().await;
     assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
     let (start, mut rejections) = (Instant::now(), 0);
-    // More, and for longer, than any other client may be rejected on one connection.
+    // More often, and for longer, than any other client may be rejected on one connection.
     while start.elapsed() < SHORT * 8 || rejections < 20 {
         let response = exchange(&mut stream, "/x").await;
         assert!(response.starts_with("HTTP/1.1 429 "), "{rejections}: {response}");
@@ -184,7 +184,7 @@ async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_r
 }
 
 /// Starts a server with this limit on open files.
-fn server_with_files(folder: &Path, files: u32) -> Process {
+fn start_with_file_limit(folder: &Path, files: u32) -> Process {
     let server = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
     let mut shell = Command::new("sh");
     shell.current_dir(folder).stdin(Stdio::null());
@@ -197,9 +197,9 @@ fn server_with_files(folder: &Path, files: u32) -> Process {
 }
 
 #[tokio::test]
-async fn the_server_survives_a_lack_of_open_files_and_warns_of_it() {
+async fn the_server_survives_and_reports_a_lack_of_open_files() {
     let folder = tempfile::tempdir().unwrap();
-    let server = server_with_files(folder.path(), 64);
+    let server = start_with_file_limit(folder.path(), 64);
     let warning = "the limit on open files is below http.max_connections";
     assert!(server.log().contains(warning), "{}", server.log());
 
@@ -217,5 +217,5 @@ async fn the_server_survives_a_lack_of_open_files_and_warns_of_it() {
     let health = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
     assert_eq!(health.status(), 200);
     let failures = server.log().matches("accepting a connection failed").count();
-    assert!(failures < 100, "{failures} failures: the server does not pause");
+    assert!(failures < 100, "{failures} failures: the server retries without a pause");
 }

@@ -1,4 +1,4 @@
-//! Connections of a server that shuts down, while it still accepts them.
+//! Connections to a server that is shutting down and still accepts them.
 
 use axum::http::{Request, StatusCode};
 use belfry::config::Config;
@@ -17,7 +17,7 @@ use crate::support::service::config;
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[tokio::test]
-async fn readyz_reports_the_stop_and_healthz_does_not() {
+async fn readyz_reports_the_shutdown_and_healthz_does_not() {
     let service = Service::start().await;
     service.state.begin_shutdown();
     for client in [service.anonymous(), service.operator()] {

@@ -18,7 +18,7 @@ use crate::support::files::write_certificate;
 use crate::support::process::run;
 use crate::support::service::config;
 
-fn secure(folder: &TempDir) -> Config {
+fn tls_config(folder: &TempDir) -> Config {
     config(|config| {
         config.tls = Some(TlsSettings {
             certificate: folder.path().join("certificate.pem"),
@@ -54,7 +54,7 @@ async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
 async fn https_is_served_from_a_certificate_and_a_key() {
     let folder = tempfile::tempdir().unwrap();
     let certificate = write_certificate(folder.path(), "localhost");
-    let server = Server::with(secure(&folder)).await;
+    let server = Server::with(tls_config(&folder)).await;
 
     let mut stream = connect(&server, &[&certificate], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut stream).await);
@@ -63,10 +63,10 @@ async fn https_is_served_from_a_certificate_and_a_key() {
 }
 
 #[tokio::test]
-async fn plain_http_to_an_https_port_is_closed() {
+async fn a_plain_http_connection_to_an_https_port_is_closed() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), "localhost");
-    let server = Server::with(secure(&folder)).await;
+    let server = Server::with(tls_config(&folder)).await;
     let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!response.starts_with("HTTP/"), "{response}");
 }
@@ -86,7 +86,7 @@ fn client_hello(version: [u8; 2]) -> Vec<u8> {
 async fn tls_before_1_2_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), "localhost");
-    let server = Server::with(secure(&folder)).await;
+    let server = Server::with(tls_config(&folder)).await;
     let respond = async |version: [u8; 2]| {
         let mut stream = server.connect().await;
         stream.write_all(&client_hello(version)).await.unwrap();
@@ -109,7 +109,7 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 async fn a_handshake_does_not_delay_the_shutdown() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), "localhost");
-    let mut config = secure(&folder);
+    let mut config = tls_config(&folder);
     config.http.shutdown_timeout = DEADLINE * 30;
     config.http.idle_timeout = DEADLINE * 30;
     let server = Server::with(config).await;
@@ -125,7 +125,7 @@ async fn a_handshake_does_not_delay_the_shutdown() {
 async fn a_new_certificate_is_used_without_dropping_connections() {
     let folder = tempfile::tempdir().unwrap();
     let old = write_certificate(folder.path(), "localhost");
-    let server = Server::with(secure(&folder)).await;
+    let server = Server::with(tls_config(&folder)).await;
     let mut open = connect(&server, &[&old], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut open).await);
 

@@ -1,4 +1,4 @@
-//! Responses that are decided before the body of the request has arrived.
+//! Responses that are sent before the request body has arrived.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::service::config;
 const RULE: &str = "/_matrix/client/v3/pushrules/global/room/a";
 const NEXT: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
-/// Reads one response, which has a length, and returns its head.
+/// Reads one response, which must have a `Content-Length`, and returns its head.
 async fn read_response(stream: &mut TcpStream) -> String {
     let reading = async {
         let mut head = Vec::new();
@@ -29,7 +29,7 @@ async fn read_response(stream: &mut TcpStream) -> String {
 }
 
 /// Returns the requests that are rejected by their head, with their status.
-async fn rejected(server: &Server) -> [(u16, String); 6] {
+async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
     let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
     let allowed = server.service.user("alice").await.token().to_owned();
     let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
@@ -52,14 +52,14 @@ async fn server() -> Server {
     .await
 }
 
-/// The time until a packet that was sent has arrived, with a large margin.
-async fn packet() {
+/// Waits far longer than a sent packet needs to arrive.
+async fn wait_for_packet() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
 async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &str, body: &[u8]) {
     stream.write_all(head.as_bytes()).await.unwrap();
-    packet().await;
+    wait_for_packet().await;
     stream.write_all(body).await.unwrap();
     let response = read_response(stream).await;
     assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
@@ -73,7 +73,7 @@ async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &st
 async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
     let server = server().await;
     let mut stream = server.connect().await;
-    for (status, head) in rejected(&server).await {
+    for (status, head) in rejected_requests(&server).await {
         let with_length = format!("{head}Host: a\r\nContent-Length: 2000\r\n\r\n");
         assert_usable_afterwards(&mut stream, status, &with_length, &[b'a'; 2000]).await;
         let chunked = format!("{head}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n");
@@ -103,7 +103,7 @@ async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
 #[tokio::test]
 async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_response() {
     let server = server().await;
-    for (status, head) in rejected(&server).await {
+    for (status, head) in rejected_requests(&server).await {
         // More than fits into the buffers of both sockets.
         let size = 32 * 1024 * 1024;
         let mut stream = server.connect().await;
@@ -136,9 +136,9 @@ async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
 }
 
 #[tokio::test]
-async fn a_client_that_waits_for_100_continue_is_not_invited_to_send_a_rejected_body() {
+async fn a_rejected_request_gets_no_100_continue() {
     let server = server().await;
-    for (status, head) in rejected(&server).await {
+    for (status, head) in rejected_requests(&server).await {
         let head = format!("{head}Host: a\r\nContent-Length: 2000\r\nExpect: 100-continue\r\n\r\n");
         let mut stream = server.connect().await;
         stream.write_all(head.as_bytes()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The cache of the rule index between evaluations.
+//! The rule index that is cached between evaluations.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::support::{Service, TestDatabase, any_events};
 
 /// Returns a node on PostgreSQL whose store caches the rules of about forty users, while its rule
 /// index has room for hundreds; the store of another node; and a separate connection.
-async fn with_small_cache() -> Option<(Service, Store, tokio_postgres::Client)> {
+async fn start_with_small_cache() -> Option<(Service, Store, tokio_postgres::Client)> {
     let database = TestDatabase::postgres().await?;
     let url = database.url().unwrap().to_owned();
     let other = database.open().await;
@@ -47,7 +47,7 @@ async fn wait_for(service: &Service, body: &Value, expected: &[(Option<String>, 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn indexed_users_are_evaluated_without_the_database() {
-    let Some((service, other, mut client)) = with_small_cache().await else { return };
+    let Some((service, other, mut client)) = start_with_small_cache().await else { return };
     let mut names = add_accounts(&service, 201).await;
     for number in 0..100 {
         add_silent_rule(service.store(), 1000 + number, "cake").await;
@@ -75,8 +75,8 @@ async fn indexed_users_are_evaluated_without_the_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn changes_of_another_node_take_effect_soon() {
-    let Some((service, other, _)) = with_small_cache().await else { return };
+async fn changes_on_another_node_take_effect() {
+    let Some((service, other, _)) = start_with_small_cache().await else { return };
     let body = request(&add_accounts(&service, 2).await);
     let one = group(".m.rule.message", &["person_1"]);
     wait_for(&service, &body, &[group(".m.rule.message", &["person_0", "person_1"])]).await;
@@ -109,9 +109,9 @@ async fn a_first_rule_and_a_disabled_account_take_effect_immediately() {
 }
 
 #[tokio::test]
-async fn an_index_that_overflows_repeatedly_gives_the_same_results() {
+async fn an_index_that_overflows_repeatedly_has_the_same_results() {
     const PEOPLE: usize = 12;
-    // The index may use an eighth of it: the rules of a few users.
+    // The index may use an eighth of this, enough for the rules of a few users.
     for bytes in [0, 4_000, 8_000] {
         let settings = format!("{PRODUCT}\n[store]\ncache_bytes = {bytes}\n");
         let (service, product) = with_settings(&settings).await;
@@ -170,14 +170,14 @@ async fn stale_cached_users_must_be_reloaded() {
     }
     assert_eq!(cached(), [Some(with_rule), Some(with_rule), None, Some(without)]);
 
-    // After a change. Other users that share its epoch counter may be missing too.
+    // A changed user is missing. Others that share the epoch counter may be missing too.
     add_silent_rule(store, dan, "tea").await;
     assert_eq!(cached()[3], None);
 
-    // One more exceeds the size, and replaces some of the others.
+    // One more user exceeds the size, and replaces some of the others.
     insert(cat).await;
     let others = cached()[..2].iter().flatten().count();
-    assert!(others >= 1, "not all others");
+    assert!(others >= 1, "not all others are evicted");
     for account in [ann, ben] {
         assert!(insert(account).await.rules.is_some());
     }

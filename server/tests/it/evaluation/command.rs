@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::support::process::{belfry, run, run_successfully};
 
-/// The event of `docs/evaluation.md`.
+/// The event in `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
 
-fn with_account() -> tempfile::TempDir {
+fn folder_with_account() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     run_successfully(folder.path(), &["account", "add", "alice"]);
     folder
@@ -24,7 +24,7 @@ fn explain(folder: &Path, more: &[&str]) -> String {
 
 #[test]
 fn an_explanation_is_printed_with_a_line_for_each_rule() {
-    let folder = with_account();
+    let folder = folder_with_account();
     let output = explain(folder.path(), &["--member-count", "5"]);
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].starts_with("– global/override/.m.rule.master "), "{output}");
@@ -40,8 +40,8 @@ fn an_explanation_is_printed_with_a_line_for_each_rule() {
 }
 
 #[test]
-fn the_state_of_the_room_can_be_given_by_flags() {
-    let folder = with_account();
+fn the_room_state_can_be_set_by_flags() {
+    let folder = folder_with_account();
     let output = explain(folder.path(), &["--member-count", "2", "--profile-tag", "phone"]);
     assert!(output.contains("notify, by global/underride/.m.rule.room_one_to_one\n"), "{output}");
     let output = explain(folder.path(), &["--display-name", "cake"]);
@@ -51,8 +51,8 @@ fn the_state_of_the_room_can_be_given_by_flags() {
 }
 
 #[test]
-fn the_state_of_the_room_can_be_given_by_a_file() {
-    let folder = with_account();
+fn the_room_state_can_come_from_a_file() {
+    let folder = folder_with_account();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write(
         "event.json",
@@ -81,7 +81,7 @@ fn the_state_of_the_room_can_be_given_by_a_file() {
 
 #[test]
 fn the_json_flag_prints_the_response_of_the_endpoint() {
-    let folder = with_account();
+    let folder = folder_with_account();
     let output: Value = serde_json::from_str(&explain(folder.path(), &["--json"])).unwrap();
     assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
     assert_eq!(output["walk"][0]["outcome"], "disabled");
@@ -89,7 +89,7 @@ fn the_json_flag_prints_the_response_of_the_endpoint() {
 
 #[test]
 fn a_disabled_account_is_not_notified() {
-    let folder = with_account();
+    let folder = folder_with_account();
     run_successfully(folder.path(), &["account", "disable", "alice"]);
     let output = explain(folder.path(), &[]);
     let result = "do not notify: the account is disabled. If it were enabled: notify, by \
@@ -102,7 +102,7 @@ fn a_disabled_account_is_not_notified() {
 
 #[test]
 fn a_timed_rule_is_evaluated_until_its_end() {
-    let folder = with_account();
+    let folder = folder_with_account();
     let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
     let rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
     let rules = [rule("ended", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
@@ -119,7 +119,7 @@ fn a_timed_rule_is_evaluated_until_its_end() {
 
 #[test]
 fn an_event_is_read_from_standard_input() {
-    let folder = with_account();
+    let folder = folder_with_account();
     let arguments = ["explain", "--account", "alice", "-"];
     let mut command = belfry(folder.path(), &arguments);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -132,7 +132,7 @@ fn an_event_is_read_from_standard_input() {
 
 #[test]
 fn errors_name_the_cause() {
-    let folder = with_account();
+    let folder = folder_with_account();
     std::fs::write(folder.path().join("list.json"), "[]").unwrap();
     std::fs::write(folder.path().join("cake.json"), "cake").unwrap();
     for (account, event, error) in [

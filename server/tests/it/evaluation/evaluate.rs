@@ -106,7 +106,7 @@ async fn all_lists_every_member_and_the_sender() {
 }
 
 #[tokio::test]
-async fn users_without_rules_on_this_server_are_omitted() {
+async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
     let settings = PRODUCT.replace("@.*", "@in_.*");
     let (service, product) = with_settings(&settings).await;
     for name in ["in_ann", "in_off", "outside"] {
@@ -153,7 +153,7 @@ async fn a_member_with_several_devices_is_evaluated_for_each() {
 }
 
 #[tokio::test]
-async fn the_token_of_an_application_service_is_required() {
+async fn an_application_service_token_is_required() {
     let (service, product) = with_product().await;
     let alice = service.user("alice").await;
     let body = json!({ "event": message("cake"), "members": [] });

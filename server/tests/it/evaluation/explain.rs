@@ -43,7 +43,7 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
 }
 
 #[tokio::test]
-async fn the_state_of_the_room_is_taken_into_account() {
+async fn the_room_state_is_taken_into_account() {
     let service = service().await;
     let alice = service.user("alice").await;
     for (room, rule) in [
@@ -88,7 +88,7 @@ async fn users_are_not_notified_of_their_own_events() {
 }
 
 #[tokio::test]
-async fn explain_is_a_post_under_every_prefix_of_the_push_rules() {
+async fn explain_is_a_post_under_every_push_rules_prefix() {
     let service = service().await;
     let alice = service.user("alice").await;
     let body = json!({ "event": message("cake") });
@@ -147,7 +147,7 @@ async fn an_invalid_body_is_rejected() {
 }
 
 #[tokio::test]
-async fn an_event_of_maximum_size_fits_and_is_truncated_in_the_walk() {
+async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
     let service = service().await;
     let alice = service.user("alice").await;
     for pattern in ["pie", "tea", "milk"] {

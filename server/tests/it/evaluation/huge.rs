@@ -1,4 +1,4 @@
-//! Memory of the server process during an evaluation for 100,000 members.
+//! Memory use of the server process while it evaluates many members and large rules.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::process::run_successfully;
 
 const MEMBERS: u32 = 100_000;
 
-/// Settings with a small cache. The rules of the members are many times as large.
+/// Settings with a small cache. The members' rules are many times larger.
 const SETTINGS: &str = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n\
     [store]\ncache_bytes = 8388608\n";
 
@@ -35,7 +35,7 @@ fn is_quiet(number: u32) -> bool {
     number % 20 == 7
 }
 
-/// Two kilobytes of rules, with `NUMBER` as a placeholder for the person's number.
+/// Returns two kilobytes of rules, with `NUMBER` as a placeholder for the person's number.
 fn rules(quiet: bool) -> String {
     let mut document = Document::new(RuleScope::Global);
     let mut put = |id: &str, rule: Value| {
@@ -77,9 +77,6 @@ fn create_accounts(folder: &Path) {
 }
 
 /// Returns the peak memory of a process in MiB.
-///
-/// # Panics
-/// When the system does not report it.
 fn peak_memory(process: &Process) -> u64 {
     let path = format!("/proc/{}/status", process.pid());
     let status = fs::read_to_string(&path).expect("this test needs Linux and /proc");
@@ -100,9 +97,9 @@ async fn evaluate(server: &Process, body: String) -> (u16, String) {
 /// parsed into single wildcards would take 800.
 const MAX_FOR_LARGE_RULES: u64 = 250;
 
-/// Rules of the maximum size, which would take many times their size in a parsed form.
+/// These rules would take many times their size in a parsed form.
 #[tokio::test]
-async fn compiled_rules_stay_within_the_memory_of_the_cache() {
+async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
     const ACCOUNTS: u32 = 24;
     let folder = tempfile::tempdir().unwrap();
     let settings = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n";

@@ -17,9 +17,10 @@ use super::{
 };
 use crate::support::{Service, any_events};
 
-/// Adds accounts without a password hash, which would take long to compute.
-pub(crate) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
-    let names: Vec<String> = (0..many).map(|number| format!("person_{number}")).collect();
+/// Adds accounts and returns their names. They have no password hash, which would take long to
+/// compute.
+pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
+    let names: Vec<String> = (0..count).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
         let account = Account {
             id,
@@ -40,7 +41,7 @@ pub(crate) async fn add_accounts(service: &Service, many: i64) -> Vec<String> {
     names
 }
 
-/// Gives an account a silent rule for a word.
+/// Adds a silent rule for a word to an account.
 pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     let mut document = Document::new(RuleScope::Global);
     let rule = NewRule::read(
@@ -58,8 +59,8 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     );
 }
 
-/// Every twentieth member has a silent rule for `cake`.
-async fn twenty_thousand_members(settings: &str) {
+/// Evaluates an event for many members, of whom every twentieth has a silent rule for `cake`.
+async fn evaluate_twenty_thousand_members(settings: &str) {
     const MEMBERS: i64 = 20_000;
     let (service, product) = with_settings(settings).await;
     let names = add_accounts(&service, MEMBERS).await;
@@ -85,16 +86,16 @@ async fn twenty_thousand_members(settings: &str) {
 
 #[tokio::test]
 async fn twenty_thousand_members_are_evaluated_in_one_request() {
-    twenty_thousand_members(PRODUCT).await;
+    evaluate_twenty_thousand_members(PRODUCT).await;
 }
 
 #[tokio::test]
 async fn without_a_cache_the_results_are_the_same() {
-    twenty_thousand_members(&format!("{PRODUCT}\n[store]\ncache_bytes = 0\n")).await;
+    evaluate_twenty_thousand_members(&format!("{PRODUCT}\n[store]\ncache_bytes = 0\n")).await;
 }
 
 #[tokio::test]
-async fn a_change_of_rules_takes_effect_for_the_next_event() {
+async fn a_rule_change_takes_effect_for_the_next_event() {
     let (service, product) = with_product().await;
     let [ann, ben] = [service.user("ann").await, service.user("ben").await];
     let body =

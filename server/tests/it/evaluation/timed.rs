@@ -10,17 +10,18 @@ use crate::support::{Service, TestClient, TestDatabase};
 
 const HOUR: i64 = 3600;
 
-/// Milliseconds since 1970, some seconds after the start of the clock.
+/// Returns the time this many seconds after the start of the clock, in milliseconds since 1970.
 fn after(seconds: i64) -> i64 {
     (START + seconds) * 1000
 }
 
-fn evaluate(names: &[&str]) -> Value {
+fn evaluation_request(names: &[&str]) -> Value {
     json!({ "event": message("hello"), "members": members(names), "all": true })
 }
 
-/// Returns the rule that matches a message to Alice, and the ids in its explanation.
-async fn explained(alice: &TestClient) -> (String, Vec<String>) {
+/// Explains a message to Alice. Returns the rule that matches, and the ids of all rules in the
+/// explanation.
+async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
     let explanation = alice.explain(&json!({ "event": message("hello") })).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let walk = explanation["walk"].as_array().unwrap().iter();
@@ -33,29 +34,29 @@ async fn a_timed_rule_is_evaluated_until_its_end() {
     let (alice, _bob) = (service.user("alice").await, service.user("bob").await);
     let mute = json!({ "actions": [], "until": after(HOUR) });
     alice.put_ok("global/room/!r:x", &mute).await;
-    let both = evaluate(&["alice", "bob"]);
+    let both = evaluation_request(&["alice", "bob"]);
     let muted = [group("!r:x", &["alice"]), group(".m.rule.message", &["bob"])];
-    // The second time from the cache of the index.
+    // The second time from the cached index.
     for _ in 0..2 {
         assert_eq!(product.groups(&both).await, muted);
-        assert_eq!(explained(&alice).await.0, "!r:x");
+        assert_eq!(explain_message(&alice).await.0, "!r:x");
     }
     service.clock.advance_millis(HOUR * 1000 - 1);
     assert_eq!(product.groups(&both).await, muted);
-    assert_eq!(explained(&alice).await.0, "!r:x");
+    assert_eq!(explain_message(&alice).await.0, "!r:x");
 
     service.clock.advance_millis(1);
     for _ in 0..2 {
-        let rung = [group(".m.rule.message", &["alice", "bob"])];
-        assert_eq!(product.groups(&both).await, rung);
-        let (rule, walk) = explained(&alice).await;
+        let unmuted = [group(".m.rule.message", &["alice", "bob"])];
+        assert_eq!(product.groups(&both).await, unmuted);
+        let (rule, walk) = explain_message(&alice).await;
         assert_eq!(rule, ".m.rule.message");
         assert!(!walk.contains(&"!r:x".to_owned()), "{walk:?}");
     }
 }
 
 #[tokio::test]
-async fn a_pause_of_everything_is_evaluated_until_its_end() {
+async fn a_pause_of_all_notifications_is_evaluated_until_its_end() {
     let (service, product) = with_product().await;
     let alice = service.user("alice").await;
     let pause = json!({ "enabled": true, "until": after(HOUR) });
@@ -64,16 +65,16 @@ async fn a_pause_of_everything_is_evaluated_until_its_end() {
         [(0, ".m.rule.master"), (HOUR - 1, ".m.rule.master"), (1, ".m.rule.message")]
     {
         service.clock.advance(advance);
-        let groups = product.groups(&evaluate(&["alice"])).await;
+        let groups = product.groups(&evaluation_request(&["alice"])).await;
         assert_eq!(groups, [group(rule, &["alice"])]);
-        assert_eq!(explained(&alice).await.0, rule);
+        assert_eq!(explain_message(&alice).await.0, rule);
     }
 }
 
-/// Waits until a node has received the write of another.
+/// Waits until a node has received another node's write.
 async fn wait_for_rule(alice: &TestClient, rule: &str) {
     for _ in 0..4000 {
-        if explained(alice).await.0 == rule {
+        if explain_message(alice).await.0 == rule {
             return;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -87,9 +88,9 @@ async fn wait_for_cache(service: &Service) {
     }
 }
 
-/// The end takes effect by the clock of each node, without a read of the database.
+/// Each node applies the end by its clock, without reading the database.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mute_set_on_one_node_ends_to_the_second_on_another() {
+async fn a_mute_set_on_one_node_ends_on_time_on_another() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
     let (other, there) = start_on(database.share(), PRODUCT).await;
@@ -98,7 +99,7 @@ async fn a_mute_set_on_one_node_ends_to_the_second_on_another() {
     wait_for_cache(&other).await;
     let alice = service.user("alice").await;
     let remote = other.anonymous().with_token(alice.token());
-    let body = evaluate(&["alice"]);
+    let body = evaluation_request(&["alice"]);
 
     alice.put_ok("global/room/!r:x", &json!({ "actions": [], "until": after(HOUR) })).await;
     let pause = json!({ "enabled": true, "until": after(HOUR / 2) });
@@ -118,7 +119,7 @@ async fn a_mute_set_on_one_node_ends_to_the_second_on_another() {
         (1, ".m.rule.message"),
     ] {
         other.clock.advance_millis(millis);
-        assert_eq!(explained(&remote).await.0, rule);
+        assert_eq!(explain_message(&remote).await.0, rule);
         assert_eq!(there.groups(&body).await, [group(rule, &["alice"])]);
     }
     lock.rollback().await.unwrap();
@@ -129,5 +130,5 @@ async fn a_mute_set_on_one_node_ends_to_the_second_on_another() {
     assert_eq!(here.groups(&body).await, [group(".m.rule.master", &["alice"])]);
     service.clock.advance(HOUR);
     assert_eq!(here.groups(&body).await, [group(".m.rule.message", &["alice"])]);
-    assert_eq!(explained(&alice).await.0, ".m.rule.message");
+    assert_eq!(explain_message(&alice).await.0, ".m.rule.message");
 }

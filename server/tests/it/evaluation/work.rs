@@ -1,4 +1,4 @@
-//! Rules and events that are made to be expensive, and more requests than can be evaluated.
+//! Deliberately expensive rules and events, and more requests than can be evaluated.
 
 use std::sync::mpsc;
 
@@ -9,8 +9,8 @@ use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
 use crate::rules::service;
 use crate::support::{Service, TestClient};
 
-/// Returns a rule with the maximum number of conditions, which an [`expensive_event`] meets after a
-/// lot of work, except the last.
+/// Returns a rule with the maximum number of conditions. An [`expensive_event`] meets all of them but
+/// the last, after a lot of work.
 pub(crate) fn expensive_rule() -> Value {
     let condition = json!({ "kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*" });
     let mut conditions = vec![condition; 63];
@@ -24,13 +24,13 @@ pub(crate) fn expensive_event() -> Value {
     event
 }
 
-/// Gives a user an expensive rule above a cheap one.
+/// Adds an expensive rule above a cheap one.
 async fn put_rules(user: &TestClient) {
     user.put_ok("global/content/cake", &super::silent_rule("cake")).await;
     user.put_ok("global/override/slow", &expensive_rule()).await;
 }
 
-async fn exceeded(service: &Service) -> String {
+async fn exceeded_count(service: &Service) -> String {
     let text = service.metrics().await;
     let line =
         text.lines().find_map(|line| line.strip_prefix("belfry_evaluation_work_exceeded_total "));
@@ -58,23 +58,23 @@ async fn rules_that_take_too_much_work_do_not_match() {
         });
         assert_eq!(step(id), expected);
     }
-    assert_eq!(exceeded(&service).await, "1");
+    assert_eq!(exceeded_count(&service).await, "1");
 
     let body = |names: &[&str]| json!({ "event": expensive_event(), "members": members(names), "all": true });
     let both = product.groups(&body(&["mallory", "alice"])).await;
     assert_eq!(both, [group(".m.rule.message", &["mallory"]), group("cake", &["alice"])]);
-    assert_eq!(exceeded(&service).await, "2");
+    assert_eq!(exceeded_count(&service).await, "2");
 
-    // The rules of users that are not members of the room are not evaluated.
+    // The rules of users who are not members of the room are not evaluated.
     assert_eq!(product.groups(&body(&["alice"])).await, [group("cake", &["alice"])]);
-    assert_eq!(exceeded(&service).await, "2");
+    assert_eq!(exceeded_count(&service).await, "2");
 
     // The same rules match an event that takes less work.
     let cheap = json!({ "event": message("cake"), "members": members(&["mallory"]), "all": true });
     assert_eq!(product.groups(&cheap).await, [group("cake", &["mallory"])]);
 }
 
-/// Occupies every thread of the pool until the returned sender is dropped.
+/// Occupies every thread of the pool until the returned senders are dropped.
 async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
     let mut releases = Vec::new();

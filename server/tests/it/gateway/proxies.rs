@@ -1,5 +1,5 @@
-//! Real proxies with the configurations of docs/gateway.md, in front of a server without tokens and
-//! limits of its own.
+//! Real proxies, configured as in docs/gateway.md, in front of a server that checks neither tokens
+//! nor limits itself.
 
 mod configurations;
 mod products;
@@ -35,8 +35,8 @@ struct Gateway {
 }
 
 impl Gateway {
-    /// Starts all of them. The checks of paths without a required scope have these options. `None`
-    /// when the proxy is not installed.
+    /// Starts all of them, with these options for the checks of paths that require no scope. Returns
+    /// `None` if the proxy is not installed.
     async fn start(configuration: Configuration, options: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
@@ -100,8 +100,8 @@ impl Gateway {
         super::app_token(&self.belfry.url).await
     }
 
-    /// Asserts that the identity headers of the client never arrive: neither all of them nor each
-    /// alone, at any path of the guide.
+    /// Asserts that identity headers from a client never reach the server: neither all of them nor
+    /// each alone, at any path in the guide.
     async fn verify_identity(&self) {
         const FORGED: [(&str, &str); 3] =
             [("x-account-id", "1"), ("x-app-id", "666"), ("x-scopes", "admin")];
@@ -124,7 +124,7 @@ impl Gateway {
         }
     }
 
-    /// Asserts that the scope of uploads is required.
+    /// Asserts that uploads require their scope.
     async fn verify_scope(&self) {
         self.upstream.reset();
         for path in ["/api/v1/media", "/api/v1/media/1", "/api/v1/media?scope=read"] {
@@ -135,7 +135,7 @@ impl Gateway {
         assert_eq!(self.send("GET /x", Some(&self.reader), &[]).await.status(), 200);
     }
 
-    /// Asserts that clients get the errors of Belfry as from Belfry itself.
+    /// Asserts that clients get Belfry's errors unchanged.
     async fn verify_errors(&self) {
         let reader = Some(self.reader.as_str());
         let app = self.app_token().await;
@@ -216,7 +216,7 @@ impl Gateway {
     }
 }
 
-/// Asserts that the client of the API gets JSON, and not the error page of the proxy.
+/// Asserts that the API client gets JSON, and not the proxy's error page.
 async fn assert_unavailable(rejected: reqwest::Response) {
     assert_eq!(rejected.status(), 503);
     assert_eq!(rejected.headers()["content-type"], "application/json");
@@ -225,7 +225,7 @@ async fn assert_unavailable(rejected: reqwest::Response) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn proxies_pass_app_tokens_only_with_that_option() {
+async fn proxies_pass_app_tokens_only_if_configured() {
     for configuration in [Configuration::Nginx, Configuration::Caddy, Configuration::Traefik] {
         let Some(gateway) = Gateway::start(configuration, "scope=read&app=allow").await else {
             continue;
@@ -260,7 +260,7 @@ async fn nginx_checks_every_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nginx_requires_the_scope_of_the_method() {
+async fn nginx_can_require_a_scope_by_method() {
     let options = "scope=$belfry_scope";
     let Some(gateway) = Gateway::start(Configuration::Nginx, options).await else { return };
     for (method, status) in [("GET", 200), ("HEAD", 200), ("POST", 403), ("DELETE", 403)] {
@@ -301,7 +301,7 @@ async fn scripts_from_other_origins_can_read_the_rejections_of_nginx() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_rejects_paths_that_some_servers_normalise() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
-    // Clients of HTTP would change some of these paths.
+    // HTTP clients would change some of these paths.
     let status = async |path: &str| {
         let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).await.unwrap();
         let request = format!(
@@ -331,7 +331,7 @@ async fn nginx_rejects_paths_that_some_servers_normalise() {
     }
 }
 
-/// Otherwise nginx waits for a minute, with a connection of the client for each request.
+/// By default nginx would wait for a minute, and occupy a client connection for each request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_does_not_wait_for_a_belfry_that_does_not_respond() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
@@ -364,16 +364,16 @@ async fn envoy_checks_every_request() {
     }
 }
 
-/// A location with `proxy_set_header` inherits none of the server, so one that someone adds without
-/// the file of the guide would forward the headers of its client.
+/// A location with `proxy_set_header` inherits none from the server block, so without the file in the
+/// guide it would forward the client's identity headers.
 #[test]
-fn every_location_of_nginx_that_sets_headers_includes_the_identity() {
+fn every_nginx_location_that_sets_headers_includes_the_identity() {
     let blocks = configurations::blocks("nginx");
     let (_, site) = blocks.iter().find(|(name, _)| name.ends_with("product.conf")).unwrap();
     let server = site.split("location").next().unwrap();
     assert!(server.contains("include belfry_identity.conf;"), "{server}");
     for location in site.split("location").skip(1).filter(|text| text.contains("proxy_pass")) {
-        // Without a path, nginx would forward `/open/../secret` as it is.
+        // Without a path, nginx would forward `/open/../secret` unchanged.
         let is_checked = !location.contains("auth_request off;");
         assert!(is_checked || location.contains("proxy_pass http://127.0.0.1:3000/open/;"));
         let sets_headers = location.contains("proxy_set_header") || location.contains("add_header");

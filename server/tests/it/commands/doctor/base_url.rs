@@ -1,16 +1,16 @@
-//! The check of the base URL.
+//! The base URL check.
 
 use test_engines::{EngineError, Proxy, free_port};
 
 use super::certificate::{TLS, write_certificate};
 use super::doctor;
-use super::fixture::{IMPOSTOR, NOT_FOUND, replay, respond_with, start, with_port};
+use super::fixture::{IMPOSTOR, NOT_FOUND, replay, respond_with, start, workspace_with_port};
 use crate::commands::Workspace;
 use crate::support::report_skipped;
 
 #[test]
 fn a_base_url_that_leads_elsewhere_is_reported() {
-    let (workspace, _) = with_port("");
+    let (workspace, _) = workspace_with_port("");
     let _server = start(&workspace);
     let checks = doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
     checks.assert_failed("base_url", "nowhere.invalid cannot be resolved");
@@ -26,13 +26,13 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
     checks.assert("proxy", "skipped", "");
 
     let (elsewhere, port) =
-        with_port("base_url = 'https://bells.example'\nregistration = 'closed'");
+        workspace_with_port("base_url = 'https://bells.example'\nregistration = 'closed'");
     let _elsewhere = start(&elsewhere);
     let url = format!("http://127.0.0.1:{port}");
     let checks = doctor(&workspace, &["--base-url", &url]);
     checks.assert_failed("base_url", "leads to a server whose issuer is https://bells.example");
 
-    let (node, port) = with_port("");
+    let (node, port) = workspace_with_port("");
     let _node = start(&node);
     let url = format!("http://127.0.0.1:{port}");
     let checks = doctor(&workspace, &["--base-url", &url]);
@@ -41,8 +41,8 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
 }
 
 #[test]
-fn an_impostor_at_the_base_url_is_not_taken_for_this_server() {
-    let (workspace, port) = with_port("");
+fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
+    let (workspace, port) = workspace_with_port("");
     let _server = start(&workspace);
     let impostor = format!("http://127.0.0.1:{}", respond_with(IMPOSTOR));
     let checks = doctor(&workspace, &["--base-url", &impostor]);
@@ -61,7 +61,8 @@ fn an_impostor_at_the_base_url_is_not_taken_for_this_server() {
 fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
     let port = free_port().unwrap();
     let settings = format!("base_url = 'http://127.0.0.1:{port}'\ntrusted_proxies = ['127.0.0.1']");
-    let [(one, first), (other, second)] = [with_port(&settings), with_port(&settings)];
+    let [(one, first), (other, second)] =
+        [workspace_with_port(&settings), workspace_with_port(&settings)];
     let configuration = format!(
         "events {{}}\nhttp {{ access_log off;\n\
          upstream nodes {{ server 127.0.0.1:{first}; server 127.0.0.1:{second}; }}\n\
@@ -84,7 +85,7 @@ fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
     }
 }
 
-/// A base URL whose scheme is not the one of the server.
+/// The base URL has a different scheme than the server.
 #[test]
 fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let workspace = Workspace::sqlite();
@@ -98,7 +99,7 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let expected = format!("write base_url = \"https://localhost:{port}\"");
     assert!(found.contains("does not respond with HTTP") && found.contains(&expected), "{found}");
 
-    let (plain, port) = with_port("");
+    let (plain, port) = workspace_with_port("");
     let _plain = start(&plain);
     let checks = doctor(&plain, &["--base-url", &format!("https://127.0.0.1:{port}")]);
     checks.assert_failed("base_url", "does not respond with TLS");
@@ -111,7 +112,7 @@ fn a_redirect_is_reported_with_the_right_base_url() {
                          \r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
     const SIGN_IN: &str = "HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\
                            Connection: close\r\n\r\n";
-    let (workspace, _) = with_port("");
+    let (workspace, _) = workspace_with_port("");
     let _server = start(&workspace);
     let other = format!("http://127.0.0.1:{}", respond_with(HTTPS));
     let checks = doctor(&workspace, &["--base-url", &other]);

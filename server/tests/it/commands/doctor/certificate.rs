@@ -1,4 +1,4 @@
-//! The check of the certificate.
+//! The certificate check.
 
 use std::fs::{File, write};
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use test_engines::free_port;
 
 use super::fixture::start;
-use super::{Checks, doctor, with_database};
+use super::{Checks, doctor, workspace_with_database};
 use crate::commands::Workspace;
 use crate::support::files::{days_from_now, write_certificate_with};
 use crate::support::process::belfry;
@@ -26,7 +26,7 @@ pub(super) const TLS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localh
 
 #[test]
 fn a_certificate_that_clients_reject_is_reported() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     workspace.configure(TLS);
     for (from, until, status, text) in [
         (-30, 90, "ok", "certificate.pem is valid until"),

@@ -1,6 +1,6 @@
 //! Files that the user who runs `belfry doctor` may not read.
 
-use super::{Checks, Workspace, with_database};
+use super::{Checks, Workspace, workspace_with_database};
 use crate::support::files::set_mode;
 use crate::support::process::{is_root, unprivileged_belfry};
 
@@ -14,7 +14,7 @@ fn files_of_another_user_are_reported_as_denied() {
     if !is_root() {
         return eprintln!("skipped: only root can run a command as another user");
     }
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     set_mode(workspace.path(), 0o755);
     let data = workspace.path().join("data");
     // The directory hides the file, or the file can be seen but not read.
@@ -36,7 +36,7 @@ fn files_of_another_user_are_reported_as_denied() {
     let reason = format!("permission denied: {} belongs to root", settings.display());
     let checks = doctor(&workspace);
     checks.assert_failed("settings", &reason);
-    // One remedy, that of the reason.
+    // There is one fix, which matches the reason.
     let [result] = &checks.lines("settings")[..] else { panic!("one result") };
     assert!(result.trim_end().ends_with("give this user access with chown or chmod"), "{result}");
 }

@@ -7,12 +7,12 @@ use test_engines::shared::engine_url;
 use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
-use super::{doctor, doctor_at, with_database};
+use super::{doctor, doctor_with_clock_offset, workspace_with_database};
 use crate::commands::Workspace;
 use crate::support::on_both_engines;
 use crate::support::process::{run, unprivileged_belfry};
 
-async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
+async fn a_schema_from_a_different_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
     let sound = doctor(&workspace, &[]);
@@ -37,12 +37,12 @@ async fn a_schema_of_another_version_is_reported(workspace: Workspace) {
 
 on_both_engines! {
     crate::commands::start:
-    a_schema_of_another_version_is_reported,
+    a_schema_from_a_different_version_is_reported,
 }
 
 #[test]
 fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     for (path, mode) in [("data/belfry.db", 0o444), ("data", 0o555), (".", 0o755)] {
         super::set_mode(&workspace.path().join(path), mode);
     }
@@ -68,7 +68,7 @@ async fn a_sound_postgres_fails_no_check() {
 
 #[test]
 fn a_postgres_that_does_not_respond_is_reported() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let url = format!("postgres://me:hunter2@127.0.0.1:{}/belfry", free_port().unwrap());
     let checks = doctor(&workspace, &["--database", &url]);
     checks.assert_failed("database", "start PostgreSQL, or correct host and port in the URL");
@@ -78,7 +78,7 @@ fn a_postgres_that_does_not_respond_is_reported() {
 
 /// The fix depends on the cause.
 #[test]
-fn a_postgres_that_rejects_the_connection_is_reported_with_what_to_do() {
+fn a_postgres_that_rejects_the_connection_is_reported_with_a_fix() {
     let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let server = url::Url::parse(&server).unwrap();
     let [mut database, mut user, mut tls, mut host] = [(); 4].map(|()| server.clone());
@@ -86,7 +86,7 @@ fn a_postgres_that_rejects_the_connection_is_reported_with_what_to_do() {
     user.set_username("nobody").unwrap();
     tls.set_query(Some("sslmode=require"));
     host.set_host(Some("nowhere.invalid")).unwrap();
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     for (url, problem) in [
         (database, "database \"nowhere\" does not exist; create it (create database … owner …)"),
         (user, "role \"nobody\" does not exist; create the role, or let it connect"),
@@ -103,7 +103,7 @@ fn a_postgres_that_rejects_the_connection_is_reported_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
+async fn a_wrong_postgres_password_is_reported_with_a_fix() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
@@ -113,7 +113,7 @@ async fn a_wrong_password_of_postgres_is_reported_with_what_to_do() {
         tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute("create role belfry superuser login password 'a/b#c'").await.unwrap();
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let doctor = |user: &str| {
         doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
     };
@@ -140,17 +140,17 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     // One of several servers must accept writes.
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let several = url.as_str().replace(&server, &format!("{server},{server}"));
-    let direct = with_database();
+    let direct = workspace_with_database();
     let checks = doctor(&direct, &["--database", &several]);
     checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
 #[test]
-fn settings_of_postgres_that_lose_writes_are_reported() {
+fn postgres_settings_that_can_lose_writes_are_reported() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     let check = |url: &str| doctor(&workspace, &["--database", url]);
     let primary = Postgres::start_durable().unwrap();
     check(&primary.url()).assert("durability", "ok", "stores writes before it acknowledges them");
@@ -175,7 +175,7 @@ fn settings_of_postgres_that_lose_writes_are_reported() {
     let checks = check(&unsynced.url());
     checks.assert("durability", "warning", "fsync of PostgreSQL is off");
     checks.assert("durability", "warning", "full_page_writes of PostgreSQL is off");
-    // It may be intended.
+    // The settings may be intended.
     assert_eq!(checks.exit_code, Some(0));
 }
 
@@ -196,13 +196,15 @@ async fn lost_notifications_are_reported() {
 async fn clocks_that_differ_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
-    let Some(checks) = doctor_at(&workspace, "-1h", &[]) else { return };
+    let Some(checks) = doctor_with_clock_offset(&workspace, "-1h", &[]) else { return };
     checks.assert_failed("clock", "the clock of PostgreSQL is ");
     checks.assert_failed("clock", " ahead of this machine's synchronise the clocks");
 
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
-    let workspace = with_database();
-    let Some(checks) = doctor_at(&workspace, "+2m", &["--redis", &redis]) else { return };
+    let workspace = workspace_with_database();
+    let Some(checks) = doctor_with_clock_offset(&workspace, "+2m", &["--redis", &redis]) else {
+        return;
+    };
     let address = redis.trim_start_matches("redis://").split('/').next().unwrap();
     checks.assert_failed("clock", &format!("the clock of Redis at {address} is "));
     checks.assert_failed("clock", " behind this machine's");
@@ -210,7 +212,7 @@ async fn clocks_that_differ_are_reported() {
 
 #[test]
 fn a_redis_that_does_not_respond_is_not_waited_for_long() {
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     // Connections are accepted by the system, and never served.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let checks =
@@ -224,7 +226,7 @@ async fn a_redis_that_cannot_count_is_reported() {
         return;
     }
     let mut redis = Redis::start().unwrap();
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let checks = doctor(&workspace, &["--redis", &redis.url()]);
     checks.assert("redis", "ok", "counting a request takes");
@@ -244,7 +246,7 @@ async fn a_redis_that_cannot_count_is_reported() {
     let text = format!("{:?}", checks.results);
     assert!(!text.contains("hunter2"), "{text}");
 
-    // The permissions that are recommended are enough.
+    // The recommended permissions are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
     let mut sufficient = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
     sufficient.extend(commands.split(' '));
@@ -261,7 +263,7 @@ async fn a_redis_that_cannot_count_is_reported() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_shard_of_a_cluster_is_checked() {
     let Some(mut cluster) = private_cluster() else { return };
-    let workspace = with_database();
+    let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();
     let shards = primaries.iter().map(|&number| format!("{}: ", cluster.node(number).address()));
@@ -286,7 +288,7 @@ async fn every_shard_of_a_cluster_is_checked() {
         &format!("these reject commands too: {address} set cluster-require-full-coverage to no"),
     );
 
-    // The permissions that are recommended are enough.
+    // The recommended permissions are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire \
                     +cluster|slots +asking +time";
     for number in 0..6 {
@@ -298,8 +300,8 @@ async fn every_shard_of_a_cluster_is_checked() {
     let checks = doctor(&workspace, &["--redis", &url]);
     checks.assert("redis", "ok", &shards[0]);
 
-    // With a single address it may also be a server that is not in a cluster. The key of the probe
-    // is on one shard, so at least two of them cannot count it.
+    // A single address may also be a server outside a cluster. The probe's key is on one shard, so
+    // the other two cannot count it.
     for number in 0..6 {
         cluster.command(number, &["ACL", "SETUSER", "limited", "-cluster|slots"]).unwrap();
     }
@@ -323,7 +325,7 @@ async fn every_shard_of_a_cluster_is_checked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_without_sessions_is_reported_and_not_waited_for() {
+async fn a_pooler_without_sessions_is_reported_without_waiting() {
     let Some(pooled) = PooledDatabase::start("transaction").await else { return };
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["doctor", "--database", &pooled.url]);
@@ -331,7 +333,7 @@ async fn a_pooler_without_sessions_is_reported_and_not_waited_for() {
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert!(report.contains("pool_mode = session"), "{report}");
 
-    // It is not an outage, for whose end a server waits.
+    // The server does not wait, as it would for the end of an outage.
     let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
     let output = run(folder.path(), &serve);
     let message = String::from_utf8(output.stderr).unwrap();

