@@ -1,4 +1,4 @@
-# English. The errors of a registration equal those of the API.
+# English. The registration errors are also those of the API.
 
 ## Sign in
 
@@ -464,7 +464,7 @@ malformed-sentence = This server could not read what was sent.
 app-error-unknown = This server does not know the app that sent you here, or no longer allows it.
 app-error-redirect-uri = The app wants to send you to an address that it has not registered here.
 app-error-scope = The app asks for permissions that it cannot get here.
-app-error-request = The request of the app is incomplete or wrong.
+app-error-request = The app's request is incomplete or wrong.
 app-error-details = For the makers of the app:
 denied-title = Access denied
 denied-sentence = The app got no access. Nothing of yours was shared.
@@ -473,13 +473,13 @@ expired-title = This request is no longer open
 expired-sentence = It has already been answered, or too much time has passed.
 expired-advice = Go back to the app and start again.
 forged-form-title = This form could not be checked
-forged-form-sentence = You may have signed in or out in another tab, or your browser did not send the cookie of this server.
+forged-form-sentence = You may have signed in or out in another tab, or your browser did not send this server's cookie.
 forged-form-advice = Allow cookies for this server, go back and try again.
 rate-limited-title = Too many requests
 rate-limited-sentence = This server has received too many requests from you in a short time.
 rate-limited-advice = Please wait a few minutes, then try again.
 internal-title = Something went wrong here
-internal-sentence = The mistake is on this server, not yours. It has been noted.
+internal-sentence = The mistake is this server's, not yours. It has been noted.
 internal-advice = Please try again in a moment.
 busy-title = This server is busy
 busy-sentence = It cannot answer right now. Your request was not wrong.
@@ -488,7 +488,7 @@ not-found-title = Page not found
 not-found-sentence = There is nothing at this address.
 not-found-advice = Please check the address, or go back to the app you came from.
 
-## Errors of a registration
+## Registration errors
 
 validation-failed = Validation failed: { $problems }
 validation-list = { $problems }, { $problem }

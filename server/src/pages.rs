@@ -60,11 +60,11 @@ pub struct Layout<'a> {
     /// The server name: the part of a user id after the colon.
     pub server: &'a str,
     pub title: &'a str,
-    /// The logo of the service, next to its title; a bell without one.
+    /// The service's logo, next to its title. Without one, a bell is shown.
     pub logo: Option<&'a StaticFile>,
     pub style: &'a str,
-    /// True if presses just after loading are ignored, because the site that opened this page may
-    /// have timed a click to land here (clickjacking).
+    /// True if key presses and clicks just after loading are ignored, because the site that opened
+    /// this page may have timed a click to land here (clickjacking).
     pub ignores_early_input: bool,
     /// The path of the language links at the foot of the page.
     pub language_link: &'a str,
@@ -91,12 +91,12 @@ impl<'a> Layout<'a> {
         Language::ALL.iter().map(link).collect()
     }
 
-    /// Returns the message of this key.
+    /// Returns the message for this key.
     fn text(&self, key: &str) -> Cow<'static, str> {
         self.language.text(key)
     }
 
-    /// Returns the message of this key with the name of an app.
+    /// Returns the message for this key with an app's name.
     fn text_for(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
     }
@@ -120,7 +120,7 @@ impl<'a> Layout<'a> {
 /// The description of a scope.
 struct DescribedScope {
     text: String,
-    /// True if the app may act in the name of the user.
+    /// True if the app may act on the user's behalf.
     allows_changes: bool,
 }
 
@@ -129,7 +129,7 @@ struct DescribedScope {
 pub struct Form<'a> {
     /// The path it is posted to.
     pub action: &'a str,
-    /// The field `csrf`: proves that the form is from a page of this server.
+    /// The field `csrf`: proves that the form comes from a page of this server.
     pub csrf: &'a str,
     /// The field `request`: the handle of the stored authorization request.
     pub request: Option<&'a str>,
@@ -157,7 +157,7 @@ pub struct FormPostPage<'a> {
     pub fields: &'a [(&'static str, String)],
 }
 
-/// `templates/rejected.html`: an invalid request of an app that the user has not approved before.
+/// `templates/rejected.html`: an invalid request from an app that the user has not approved before.
 /// The user decides whether to return to the app.
 #[derive(Template)]
 #[template(path = "rejected.html")]

@@ -69,7 +69,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     pages.extend(security_pages(layout)?);
     pages.extend(sign_up_pages(layout, app)?);
     pages.extend(notifications::all(layout, app)?);
-    for (name, app, entered, failed) in [
+    for (name, app, entered, failure) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
         ("sign-in-wrong", Some(app), "alice@example.org", Some(AuthenticationError::WrongPassword)),
@@ -88,8 +88,8 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             form,
             app,
             name: entered,
-            failed,
-            notice: failed.is_none().then_some(Notice::NotSaved),
+            failure,
+            notice: failure.is_none().then_some(Notice::NotSaved),
             password_reset: app.map(|_| "https://social.example/reset"),
             sign_up: app.map(|_| "https://social.example/join"),
         };
@@ -248,18 +248,18 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let many: Vec<AccountSession> =
         (1..).take(MAX_SESSIONS + 1).map(|number| session(number, "Edge/Windows", 60)).collect();
     let deletion = PendingDeletion { at: time(1_800_080_000), csrf: "c".to_owned() };
-    let page = |sessions: &[AccountSession], failed: &[SecurityError], deletion| {
+    let page = |sessions: &[AccountSession], errors: &[SecurityError], deletion| {
         let page = SecurityPage {
             layout,
             nav: AccountNav { deletion, ..nav(AccountSection::Security, None) },
             account: "alice",
             email: "alice@social.example",
-            has_verified_email: failed.is_empty(),
+            has_verified_email: errors.is_empty(),
             form: Form { action: "/oauth/sign_out", csrf: "c", request: None },
             sessions,
             current: lookup(1),
             now: now(),
-            failed,
+            errors,
         };
         page.render()
     };
@@ -272,14 +272,14 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let wrong = SecurityError::CurrentPassword(AuthenticationError::WrongPassword);
     let common = SecurityError::NewPassword(FieldError::PasswordCommon);
     let too_many = AuthenticationError::TooMany(Duration::from_mins(5));
-    for (name, failed) in [
+    for (name, errors) in [
         ("security-wrong", &[wrong, common, SecurityError::DifferentPasswords][..]),
         ("security-email", &[SecurityError::Email(FieldError::EmailInvalid)]),
         ("security-email-password", &[SecurityError::EmailPassword(too_many)]),
         ("security-too-many", &[SecurityError::Deletion(too_many)]),
         ("security-last-admin", &[SecurityError::LastAdmin]),
     ] {
-        pages.push((name, page(&sessions, failed, None)?));
+        pages.push((name, page(&sessions, errors, None)?));
     }
     Ok(pages)
 }
@@ -293,10 +293,10 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         username: "",
         email: "",
         rules: Some("https://social.example/rules"),
-        is_agreed: false,
+        has_agreed: false,
         errors: &[],
         passwords_differ: false,
-        failed: None,
+        failure: None,
         sign_in: "/auth/sign_in",
     };
     let errors = [
@@ -316,9 +316,9 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
     let repeated = SignUpPage {
         username: "alice",
         email: "alice@social.example",
-        is_agreed: true,
+        has_agreed: true,
         passwords_differ: true,
-        failed: Some(AuthenticationError::Busy),
+        failure: Some(AuthenticationError::Busy),
         ..empty
     };
     let mut pages = vec![

@@ -16,8 +16,8 @@ use crate::paths::{
     ACCOUNT, ACCOUNT_NOTIFICATIONS, ACCOUNT_SECURITY, with_language, with_parameters,
 };
 
-/// `templates/account.html`. Posts `app`, the id of the app to be removed, or `token`, the lookup
-/// key of the token to be revoked.
+/// `templates/account.html`. Posts `app`, the id of the app to remove, or `token`, the lookup key
+/// of the token to revoke.
 #[derive(Template)]
 #[template(path = "account.html")]
 pub struct AccountPage<'a> {
@@ -30,7 +30,7 @@ pub struct AccountPage<'a> {
     pub sign_out: Form<'a>,
     pub remove: Form<'a>,
     pub revoke: Form<'a>,
-    /// The apps of this page of the list.
+    /// The apps on this page of the list.
     pub apps: &'a [ListedApp],
     /// The number of all apps.
     pub count: usize,
@@ -56,7 +56,7 @@ const MAX_COUNT: usize = 100;
 
 impl ListedApp {
     /// Returns the tokens that are shown.
-    fn shown(&self) -> &[AccountToken] {
+    fn shown_tokens(&self) -> &[AccountToken] {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
 
@@ -65,7 +65,7 @@ impl ListedApp {
         self.tokens.len() > 1
     }
 
-    /// Returns the name of the device of the only token.
+    /// Returns the device name of the app's token, if it has only one.
     fn only_device(&self) -> Option<&str> {
         match &*self.tokens {
             [token] => token.device.as_deref(),
@@ -73,7 +73,7 @@ impl ListedApp {
         }
     }
 
-    /// Returns whether a token has the name of a device, by which people recognise it.
+    /// Returns whether a token has a device name, by which users recognise it.
     fn names_devices(&self) -> bool {
         self.tokens.iter().any(|token| token.device.is_some())
     }
@@ -87,7 +87,7 @@ impl AccountPage<'_> {
         PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
     }
 
-    /// Returns the name of an app, or of the only device with a Matrix client.
+    /// Returns the name of an app; for Matrix clients on a single device, that of the device.
     fn app_title(&self, listed: &ListedApp) -> String {
         match (listed.app.origin, listed.only_device()) {
             (Origin::Matrix, Some(device)) => isolate(device),
@@ -104,8 +104,8 @@ impl AccountPage<'_> {
         with_language(ACCOUNT_NOTIFICATIONS, self.nav.lang)
     }
 
-    /// Returns the form that changes the e-mail address.
-    fn change_email(&self) -> String {
+    /// Returns the path of the form that changes the e-mail address.
+    fn change_email_path(&self) -> String {
         with_language(ACCOUNT_SECURITY, self.nav.lang) + "#email"
     }
 
@@ -113,7 +113,7 @@ impl AccountPage<'_> {
         if self.email.is_some() { "email-change" } else { "email-add" }
     }
 
-    /// Returns the host of the website of an app, or a note about a first-party app.
+    /// Returns the host of an app's website, or a note about a first-party app.
     fn app_origin(&self, listed: &ListedApp) -> Option<String> {
         let app = &listed.app;
         match app.origin {
@@ -128,7 +128,7 @@ impl AccountPage<'_> {
         }
     }
 
-    /// Returns the name of the device of a token.
+    /// Returns a token's device name.
     fn device(token: &AccountToken) -> Option<String> {
         token.device.as_deref().map(isolate)
     }
@@ -140,10 +140,10 @@ impl AccountPage<'_> {
         }
     }
 
-    /// Returns a sentence about the tokens of an app that are not shown.
+    /// Returns a sentence about an app's tokens that are not shown.
     fn more_tokens(&self, app: &ListedApp) -> Option<String> {
-        let is_more = app.tokens.len() > MAX_TOKENS;
-        is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_TOKENS))
+        let has_more = app.tokens.len() > MAX_TOKENS;
+        has_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_TOKENS))
     }
 
     /// Returns when an app got access.

@@ -10,14 +10,14 @@ use super::{Form, Layout};
 use crate::language::Language;
 use crate::paths;
 
-/// A page of the account, in the order of the navigation. Its name in a query is one of a fixed
-/// list, so that a link to the sign-in page cannot choose a different target.
+/// An account page, in the order of the navigation. A query contains only its name, so a link to
+/// the sign-in page cannot lead to any other target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum AccountSection {
     /// The name of the account and the apps with access.
     Overview,
-    /// The switches, words, people and rooms that decide about notifications.
+    /// The switches, words, people and rooms that determine notifications.
     Notifications,
     /// All rules in evaluation order.
     Rules,
@@ -28,7 +28,7 @@ pub enum AccountSection {
 }
 
 impl AccountSection {
-    /// Returns its name in a query.
+    /// Returns the name in a query.
     pub fn code(self) -> &'static str {
         self.into()
     }
@@ -44,58 +44,58 @@ impl AccountSection {
         }
     }
 
-    /// Returns the page with the form that is posted to this path.
-    pub fn of_form(path: &str) -> Option<Self> {
-        // The path of the first page is the beginning of all others.
+    /// Returns the page whose form is posted to this path.
+    pub fn from_form_path(path: &str) -> Option<Self> {
+        // The path of the first page is a prefix of all others.
         Self::VARIANTS.iter().copied().rfind(|section| path.starts_with(section.path()))
     }
 
-    /// Returns its name in the navigation.
+    /// Returns the name in the navigation.
     fn title(self, layout: &Layout<'_>) -> Cow<'static, str> {
         layout.text(&format!("nav-{}", self.code()))
     }
 }
 
-/// A sentence about the request before this one. Its code in the query is one of a fixed list, so
-/// that a link cannot put its own text on a page.
+/// A sentence about the previous request. A query contains only its code, so a link cannot put
+/// arbitrary text on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Notice {
     /// A change was stored.
     Saved,
-    /// A word was muted that was a keyword.
+    /// A keyword was muted.
     KeywordMuted,
-    /// A word became a keyword that was muted.
+    /// A muted word was made a keyword.
     WordUnmuted,
     /// A form was sent after the session had ended, and changed nothing.
     NotSaved,
-    /// The session of this browser has ended.
+    /// The session in this browser ended.
     SignedOut,
     /// A setting was removed.
     Removed,
-    /// An app has no access any more.
+    /// An app's access was revoked.
     AppRemoved,
-    /// A token of an app is revoked.
+    /// One of an app's tokens was revoked.
     TokenRevoked,
-    /// The e-mail address is replaced or removed.
+    /// The e-mail address was replaced or removed.
     EmailChanged,
-    /// The password is replaced, other sessions have ended, and all tokens are revoked.
+    /// The password was changed, other sessions were ended, and all tokens were revoked.
     PasswordChanged,
-    /// A session in another browser has ended.
+    /// A session in another browser was ended.
     SessionEnded,
-    /// All other sessions have ended.
+    /// All other sessions were ended.
     SessionsEnded,
-    /// The deletion of the account is cancelled.
+    /// The deletion of the account was cancelled.
     DeletionCancelled,
 }
 
 impl Notice {
-    /// Returns its name in a query, and in the key `notice-…` of its text.
+    /// Returns the code in a query, which is also part of the message key `notice-…`.
     pub fn code(self) -> &'static str {
         self.into()
     }
 
-    /// Returns whether it reports that something was not done.
+    /// Returns whether the notice reports that something was not done.
     pub(super) fn is_warning(self) -> bool {
         matches!(self, Self::NotSaved)
     }
@@ -105,16 +105,16 @@ impl Notice {
     }
 }
 
-/// The parts of `templates/account_layout.html`, which every account page extends.
+/// The parameters of `templates/account_layout.html`, which every account page extends.
 #[derive(Debug, Clone)]
 pub struct AccountNav {
     pub section: AccountSection,
-    /// The language in the query of the request, which the links keep.
+    /// The language in the request's query, which the links preserve.
     pub lang: Option<Language>,
     pub notice: Option<Notice>,
-    /// The name of the app that was just removed, which the notice names.
+    /// The name of the app that was just removed, for the notice.
     pub removed_app: Option<String>,
-    /// The requested deletion of the account, above the content.
+    /// The requested deletion of the account, which is shown above the content.
     pub deletion: Option<PendingDeletion>,
 }
 
@@ -132,13 +132,13 @@ impl PendingDeletion {
         TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
     }
 
-    /// Returns the form that cancels it.
+    /// Returns the form that cancels the deletion.
     pub(super) fn form<'a>(&'a self, action: &'a str) -> Form<'a> {
         Form { action, csrf: &self.csrf, request: None }
     }
 }
 
-/// A link of the navigation.
+/// A link in the navigation.
 pub(super) struct NavLink {
     pub(super) href: String,
     pub(super) title: Cow<'static, str>,

@@ -1,5 +1,4 @@
-//! Static files. Their paths contain a hash of the content, so that browsers can cache them
-//! forever.
+//! Static files. Their paths contain a hash of the content, so browsers can cache them forever.
 
 use std::sync::LazyLock;
 
@@ -17,8 +16,8 @@ pub struct StaticFile {
     pub content: Bytes,
 }
 
-/// Defines a file that is compiled in.
-macro_rules! compiled_in {
+/// Embeds a file from `server/static/`.
+macro_rules! embed {
     ($name:literal, $extension:literal) => {
         LazyLock::new(|| {
             let content = include_str!(concat!("../../static/", $name, ".", $extension));
@@ -28,21 +27,21 @@ macro_rules! compiled_in {
 }
 
 /// The style sheet.
-pub static STYLE: LazyLock<StaticFile> = compiled_in!("belfry", "css");
-/// The bell, which is shown if the operator has no logo.
-pub static BELL: LazyLock<StaticFile> = compiled_in!("bell", "svg");
+pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
+/// The bell, which is shown if no logo is configured.
+pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
 /// The copy button of the code page.
-pub static COPY: LazyLock<StaticFile> = compiled_in!("copy", "js");
-/// Submits the form of `form_post`.
-pub static SUBMIT: LazyLock<StaticFile> = compiled_in!("submit", "js");
-/// Ignores presses of keys and pointers that were not meant for the page.
-pub static PRESS_GUARD: LazyLock<StaticFile> = compiled_in!("press-guard", "js");
-/// Shows times in the time zone of the browser.
-pub static LOCAL_TIMES: LazyLock<StaticFile> = compiled_in!("local-times", "js");
-/// Sends the time at which the next morning begins.
-pub static NEXT_MORNING: LazyLock<StaticFile> = compiled_in!("next-morning", "js");
+pub static COPY: LazyLock<StaticFile> = embed!("copy", "js");
+/// Submits the form for `response_mode=form_post`.
+pub static SUBMIT: LazyLock<StaticFile> = embed!("submit", "js");
+/// Ignores key presses and clicks that were not meant for the page.
+pub static PRESS_GUARD: LazyLock<StaticFile> = embed!("press-guard", "js");
+/// Shows times in the browser's time zone.
+pub static LOCAL_TIMES: LazyLock<StaticFile> = embed!("local-times", "js");
+/// Fills in the time of the next morning in the user's time zone.
+pub static NEXT_MORNING: LazyLock<StaticFile> = embed!("next-morning", "js");
 
-/// Returns every file that is compiled in.
+/// Returns all embedded files.
 pub fn all() -> impl Iterator<Item = &'static StaticFile> {
     [&STYLE, &BELL, &COPY, &SUBMIT, &PRESS_GUARD, &LOCAL_TIMES, &NEXT_MORNING]
         .into_iter()
@@ -63,7 +62,7 @@ impl StaticFile {
         Self { path: format!("{STATIC}/{name}-{hash:08x}.{extension}"), content_type, content }
     }
 
-    /// Returns the style sheet with this accent colour, or with that of Belfry.
+    /// Returns the style sheet with this accent colour, or with Belfry's.
     pub fn style_sheet(accent: Option<Accent>) -> Self {
         let Some(accent) = accent else { return STYLE.clone() };
         // Not an inline style, which the Content-Security-Policy forbids.
@@ -71,12 +70,12 @@ impl StaticFile {
         Self::new("belfry", "css", content)
     }
 
-    /// Returns its path, such as `/static/belfry-0123abcd.css`.
+    /// Returns the path, such as `/static/belfry-0123abcd.css`.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Returns whether this is its name below `/static`.
+    /// Returns whether the file has this name below `/static`.
     pub fn is_named(&self, name: &str) -> bool {
         self.path.rsplit('/').next() == Some(name)
     }

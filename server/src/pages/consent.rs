@@ -13,6 +13,7 @@ use super::{Form, Layout};
 pub struct ConsentPage<'a> {
     pub layout: Layout<'a>,
     pub form: Form<'a>,
+    /// The form that signs out, to continue with a different account.
     pub switch: Form<'a>,
     pub app: &'a AppDetails,
     pub account: &'a str,

@@ -20,7 +20,7 @@ pub struct ErrorPage<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
 pub enum ErrorCause {
-    /// An invalid request of the app, or a denial that cannot be sent to the app.
+    /// An invalid request from an app, or a denial that cannot be sent to the app.
     OAuth(OAuthError),
     /// An unknown or expired authorization request.
     Expired,
@@ -28,19 +28,19 @@ pub enum ErrorCause {
     ForgedForm,
     /// A malformed request.
     Malformed,
-    /// A rate limit was exceeded.
+    /// An exceeded rate limit.
     RateLimited,
     /// An internal error.
     Internal,
-    /// The database is unreachable, or the server is overloaded.
+    /// An unreachable database, or an overloaded server.
     Busy,
     /// An unknown path.
     NotFound,
-    /// Nobody can create an account.
+    /// A sign-up while registration is closed.
     RegistrationClosed,
 }
 
-/// Returns the key of the sentence for people about an error of an app.
+/// Returns the message key of the sentence about an app's error.
 pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
     match error {
         OAuthError::InvalidClient | OAuthError::UnknownClient => "app-error-unknown",
@@ -54,13 +54,13 @@ pub(super) fn app_error_key(error: &OAuthError) -> &'static str {
     }
 }
 
-/// Returns the code and the description of an error of an app, as in the API.
+/// Returns the code and the description of an app's error, as in the API.
 pub(super) fn app_error_details(error: &OAuthError) -> String {
     format!("{}: {error}", error.code())
 }
 
 impl ErrorPage<'_> {
-    /// Returns the prefix of its message keys.
+    /// Returns the prefix of the page's message keys.
     fn prefix(&self) -> &'static str {
         match &self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
@@ -85,13 +85,13 @@ impl ErrorPage<'_> {
         self.layout.text(&format!("{}-advice", self.prefix()))
     }
 
-    /// Returns the OAuth error code and its description in the API, for the developers of the app.
+    /// Returns the OAuth error code and its description in the API, for the app's developers.
     fn details(&self) -> Option<String> {
         let malformed = (self.cause == ErrorCause::Malformed).then(|| "invalid_request".to_owned());
         self.app_error().map(app_error_details).or(malformed)
     }
 
-    /// Returns the error of the app. A denial by the user is not one.
+    /// Returns the error that the app caused. A denial by the user is not one.
     fn app_error(&self) -> Option<&OAuthError> {
         match &self.cause {
             ErrorCause::OAuth(error) if *error != OAuthError::AccessDenied => Some(error),

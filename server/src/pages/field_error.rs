@@ -4,8 +4,7 @@ use belfry_core::oauth::sign_up::AccountError;
 
 use super::Layout;
 
-/// Returns a sentence about an invalid field. The API has different messages, which equal those of
-/// Mastodon.
+/// Returns a sentence about an invalid field. The API has different messages: those of Mastodon.
 pub(super) fn describe_error(layout: &Layout<'_>, error: AccountError) -> String {
     let key = format!("field-{}-{}", error.field, <&str>::from(error.error));
     match error.error.count() {

@@ -9,28 +9,28 @@ use super::Layout;
 #[template(path = "front.html")]
 pub struct FrontPage<'a> {
     pub layout: Layout<'a>,
-    /// The description of the service by the operator; may be empty.
+    /// The configured description of the service; may be empty.
     pub description: &'a str,
+    /// The name of the signed-in account.
     pub account: Option<&'a str>,
-    /// The paths of the account and of the sign-in page.
     pub account_path: &'a str,
     pub sign_in: &'a str,
-    /// Page where people get an account, if they can.
+    /// Link to the sign-up page, if there is one.
     pub sign_up: Option<&'a str>,
-    /// The OpenAPI document.
+    /// The path of the OpenAPI document.
     pub api: &'a str,
-    /// The operator's documentation for developers of apps.
+    /// Link to the configured documentation for app developers.
     pub documentation: Option<&'a str>,
 }
 
 impl<'a> FrontPage<'a> {
     /// Returns a sentence with the name of the signed-in account.
-    fn signed_in(&self) -> Option<String> {
+    fn describe_account(&self) -> Option<String> {
         let account = self.account?;
         Some(self.layout.language.text_with("front-signed-in", "account", account))
     }
 
-    /// Returns the paragraphs of the description, which blank lines separate.
+    /// Returns the paragraphs of the description, which are separated by blank lines.
     fn paragraphs(&self) -> impl Iterator<Item = &'a str> {
         self.description.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty())
     }

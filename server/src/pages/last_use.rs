@@ -7,8 +7,8 @@ use super::Layout;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Returns a sentence about the last use, which is known to the hour. It needs no time zone, unlike
-/// a date.
+/// Returns a sentence about the last use, which is known to the hour. It is relative to now,
+/// because a date would need the user's time zone.
 pub(super) fn describe_last_use(
     layout: &Layout<'_>,
     last_used_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! The logo of the operator: a file that the pages show next to the title.
+//! The configured logo, which pages show next to the title.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use belfry_runtime::file_access::describe_file_error;
 
 use super::StaticFile;
 
-/// The maximum size, because every new browser loads it.
+/// The maximum size. Every new browser loads the logo.
 const MAX_BYTES: u64 = 256 * 1024;
 
 impl StaticFile {
@@ -47,7 +47,7 @@ mod tests {
     const SVG: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
 
     #[test]
-    fn the_content_decides_the_format() {
+    fn the_format_is_detected_from_the_content() {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         let formats = [
             (SVG.as_bytes().to_vec(), Some("image/svg+xml")),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_changes_with_the_content() {
+    fn the_path_of_a_logo_changes_with_its_content() {
         let [one, other] = [SVG, "<svg/>"].map(|svg| StaticFile::logo(svg.into()).unwrap());
         assert_ne!(one.path(), other.path());
         let name = one.path().strip_prefix("/static/").unwrap();
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_an_error_with_its_name() {
+    fn an_error_names_the_file_that_cannot_be_used() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("logo.svg");
         let error = || StaticFile::read_logo(&path).unwrap_err();

@@ -11,14 +11,14 @@ use belfry_core::rules::ProfileTag;
 use belfry_core::rules::preferences::{Pause, Preferences, SubjectPreference, Switch, SwitchState};
 use jiff::Timestamp;
 
-pub(super) use self::rejected::field_error;
+pub(super) use self::rejected::describe_preference_error;
 use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{
     KeywordRow, MutedWordRow, SubjectRow, keyword_row, muted_word_row, show_name, subject_row,
 };
 pub use self::view::{NotificationsPart, NotificationsView};
-use super::pager::{PageNumber, Pager, shown};
+use super::pager::{PageNumber, Pager, select_entries};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;
@@ -30,12 +30,12 @@ use crate::paths::{ACCOUNT_RULES, with_language};
 pub struct NotificationsPage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
-    /// The notice of the part that was changed.
+    /// The notice about the part that was changed.
     pub notice: Option<Notice>,
     pub form: Form<'a>,
     /// The preferences of the shown scope.
     pub preferences: &'a Preferences<'a>,
-    /// The profile that is shown.
+    /// The selected profile and page.
     pub view: &'a NotificationsView,
     /// The device profiles that have rules.
     pub profiles: &'a [&'a str],
@@ -44,13 +44,13 @@ pub struct NotificationsPage<'a> {
     pub rejected: Option<RejectedForm>,
 }
 
-/// The choices for a person or room, in the order of the form. Their names are keys of messages.
+/// The choices for a person or room, in the order of the form. Message keys contain them.
 const CHOICES: [&str; 6] = ["mute", "mute-hour", "mute-8-hours", "mute-day", "mute-week", "notify"];
 
-/// The lengths of a pause.
+/// The lengths of a pause. Message keys contain them.
 const PAUSES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
 
-/// The switches for every day, by the keys of their headings.
+/// The everyday switches, by the message keys of their headings.
 const SWITCHES: [(&str, &[Switch]); 3] = [
     ("notifications-messages", &[Switch::OneToOne, Switch::Group]),
     (
@@ -60,7 +60,7 @@ const SWITCHES: [(&str, &[Switch]); 3] = [
     ("notifications-calls", &[Switch::Call, Switch::Invitation]),
 ];
 
-/// The switches that are folded.
+/// The rarely used switches, which are folded.
 const RARE_SWITCHES: [Switch; 6] = [
     Switch::Bots,
     Switch::Edits,
@@ -70,10 +70,10 @@ const RARE_SWITCHES: [Switch; 6] = [
     Switch::Servers,
 ];
 
-/// The number of profiles that are listed.
+/// The maximum number of profiles that are listed.
 const MAX_PROFILES: usize = 30;
 
-/// A choice of a form: a button or an option.
+/// A choice in a form: a button or an option.
 struct ChoiceRow {
     value: &'static str,
     text: Cow<'static, str>,
@@ -96,8 +96,8 @@ struct SwitchRow {
 }
 
 impl SwitchRow {
-    /// Returns the value of its button, which sets it to the other state.
-    fn button(&self) -> String {
+    /// Returns the value of the button, which sets the switch to the other state.
+    fn button_value(&self) -> String {
         format!("{}-{}", self.name, if self.is_on { "off" } else { "on" })
     }
 }
@@ -109,7 +109,7 @@ struct ProfileLink {
 }
 
 impl NotificationsPage<'_> {
-    /// Returns whether the page shows what is the same on all devices: the built-in rules.
+    /// Returns whether the page shows the pause and the switches, which apply to all devices.
     fn shows_builtin(&self) -> bool {
         self.view.profile.is_none()
     }
@@ -134,12 +134,12 @@ impl NotificationsPage<'_> {
     }
 
     /// Returns the number of words, people and rooms.
-    fn count(&self) -> usize {
-        self.words() + self.preferences.people.len() + self.preferences.rooms.len()
+    fn entry_count(&self) -> usize {
+        self.word_count() + self.preferences.people.len() + self.preferences.rooms.len()
     }
 
     /// Returns the number of keywords and muted words.
-    fn words(&self) -> usize {
+    fn word_count(&self) -> usize {
         self.preferences.keywords.len() + self.preferences.muted_words.len()
     }
 
@@ -147,35 +147,40 @@ impl NotificationsPage<'_> {
         let link = |page| {
             NotificationsView { page, ..self.view.with_profile(self.view.profile.clone()) }.path()
         };
-        PageNumber::pager(&self.view.page.entries(self.count()), self.count(), &self.layout, link)
+        PageNumber::pager(
+            &self.view.page.entries(self.entry_count()),
+            self.entry_count(),
+            &self.layout,
+            link,
+        )
     }
 
     fn keywords(&self) -> Vec<KeywordRow> {
         let row = |keyword| keyword_row(&self.layout, keyword, self.now);
-        let entries = self.view.page.entries(self.count());
-        shown(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
+        let entries = self.view.page.entries(self.entry_count());
+        select_entries(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
     }
 
     fn muted_words(&self) -> Vec<MutedWordRow> {
         let row = |word| muted_word_row(&self.layout, word, self.now);
-        let entries = self.view.page.entries(self.count());
+        let entries = self.view.page.entries(self.entry_count());
         let Preferences { keywords, muted_words, .. } = self.preferences;
-        shown(muted_words, keywords.len(), &entries).iter().map(row).collect()
+        select_entries(muted_words, keywords.len(), &entries).iter().map(row).collect()
     }
 
     fn people(&self) -> Vec<SubjectRow> {
-        self.subjects(&self.preferences.people, self.words())
+        self.subjects(&self.preferences.people, self.word_count())
     }
 
     fn rooms(&self) -> Vec<SubjectRow> {
         let Preferences { people, rooms, .. } = self.preferences;
-        self.subjects(rooms, self.words() + people.len())
+        self.subjects(rooms, self.word_count() + people.len())
     }
 
     fn subjects(&self, subjects: &[SubjectPreference<'_>], first: usize) -> Vec<SubjectRow> {
         let row = |subject| subject_row(&self.layout, subject, self.now);
-        let entries = self.view.page.entries(self.count());
-        shown(subjects, first, &entries).iter().map(row).collect()
+        let entries = self.view.page.entries(self.entry_count());
+        select_entries(subjects, first, &entries).iter().map(row).collect()
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
@@ -215,7 +220,7 @@ impl NotificationsPage<'_> {
         switches.iter().filter_map(row).collect()
     }
 
-    /// Links to the profiles; none if there are no profiles.
+    /// Returns the links to the profiles; none if there are no profiles.
     fn profile_links(&self) -> Vec<ProfileLink> {
         let current = self.view.profile.as_ref().map(ProfileTag::as_str);
         if self.profiles.is_empty() && current.is_none() {
@@ -233,8 +238,8 @@ impl NotificationsPage<'_> {
 
     fn profile_sentence(&self) -> Option<String> {
         let tag = self.view.profile.as_ref()?;
-        let profile = show_name(tag.as_str());
-        let profile = Argument::Trusted(&profile);
+        let name = show_name(tag.as_str());
+        let profile = Argument::Trusted(&name);
         Some(self.layout.language.text_with("notifications-device", "profile", profile))
     }
 
@@ -263,13 +268,13 @@ impl NotificationsPage<'_> {
         count > 0 || is_rejected || self.view.part == Some(part)
     }
 
-    /// Returns the rejected form of this part that adds an entry, or that changes one.
+    /// Returns the rejected form in this part, if it adds an entry (`is_new`) or changes one.
     fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();
         rejected.filter(|rejected| rejected.part == part && rejected.is_new == is_new)
     }
 
-    /// Returns why the pause or a switch was not changed.
+    /// Returns the rejected form of the pause or of a switch.
     fn rejected_switch(&self) -> Option<&RejectedForm> {
         let rejected = self.rejected.as_ref();
         rejected.filter(|rejected| {
@@ -277,18 +282,18 @@ impl NotificationsPage<'_> {
         })
     }
 
-    /// Returns the error of the field for a new entry of this part.
+    /// Returns the error in this part's form for a new entry.
     fn field_error(&self, part: NotificationsPart) -> Option<&str> {
         self.rejected_in(part, true).map(|rejected| &*rejected.text)
     }
 
-    /// Returns the fields for a new entry of this part.
-    fn entered(&self, part: NotificationsPart) -> &EnteredFields {
+    /// Returns the fields of this part's form for a new entry.
+    fn entered_fields(&self, part: NotificationsPart) -> &EnteredFields {
         self.rejected_in(part, true).map_or(&BLANK_FIELDS, |rejected| &rejected.fields)
     }
 }
 
-/// Returns the first profiles, after the chosen one if it is not among them.
+/// Returns the first profiles, preceded by the chosen one if it is not among them.
 pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> Vec<&'a str> {
     let first = &all[..all.len().min(MAX_PROFILES)];
     let missing = chosen.filter(|tag| !first.contains(tag));
@@ -311,7 +316,7 @@ pub(super) fn more_profiles(all: &[&str], layout: &Layout<'_>) -> Option<String>
     count_sentence(layout, "notifications-more-profiles", more)
 }
 
-/// Returns the message with a number; none for 0.
+/// Returns the message with this count; none for 0.
 fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
     let text = count.to_string();
     let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&text));

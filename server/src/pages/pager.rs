@@ -1,4 +1,4 @@
-//! Long lists, of which a page shows a part.
+//! Long lists, split into pages.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use belfry_core::oauth::form::{Pairs, last_value};
 
 use super::Layout;
 
-/// The entries that a page shows.
-const ENTRIES: usize = 50;
+/// The number of entries on a page.
+const PAGE_SIZE: usize = 50;
 
 /// The number of a page, from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,36 +22,37 @@ pub(super) struct Pager {
 }
 
 impl PageNumber {
-    /// Returns the page of a query, which counts from 1; otherwise the first one.
+    /// Returns the page in a query, which counts from 1. The default is the first page.
     pub fn from_query(query: &Pairs) -> Self {
         Self(last_value(query, "page").parse::<usize>().unwrap_or(1).saturating_sub(1))
     }
 
     /// Returns the page with the entry at this index.
     pub fn containing(index: usize) -> Self {
-        Self(index / ENTRIES)
+        Self(index / PAGE_SIZE)
     }
 
-    /// Returns the parameter of a query that leads to this page.
+    /// Returns the query parameter for this page; none for the first page.
     pub(super) fn parameter(self) -> Option<(&'static str, String)> {
         (self.0 > 0).then(|| ("page", (self.0 + 1).to_string()))
     }
 
-    /// Returns the entries of this page, or of the last one if the list has become shorter.
+    /// Returns the indices of the entries on this page, or on the last page if the list has become
+    /// shorter.
     pub fn entries(self, count: usize) -> Range<usize> {
-        let start = self.0.min(count.saturating_sub(1) / ENTRIES) * ENTRIES;
-        start..count.min(start + ENTRIES)
+        let start = self.0.min(count.saturating_sub(1) / PAGE_SIZE) * PAGE_SIZE;
+        start..count.min(start + PAGE_SIZE)
     }
 
-    /// Returns the links to the neighbours of the page that shows these entries; `None` if it is the
-    /// only page.
+    /// Returns the links to the pages before and after the one with these entries; `None` if it is
+    /// the only page.
     pub(super) fn pager(
         entries: &Range<usize>,
         count: usize,
         layout: &Layout<'_>,
         link: impl Fn(Self) -> String,
     ) -> Option<Pager> {
-        let (page, pages) = (entries.start / ENTRIES, count.div_ceil(ENTRIES));
+        let (page, pages) = (entries.start / PAGE_SIZE, count.div_ceil(PAGE_SIZE));
         let arguments = [("page", (page + 1).into()), ("pages", pages.into())];
         (pages > 1).then(|| Pager {
             position: layout.language.text_with_all("pager-position", arguments),
@@ -61,9 +62,13 @@ impl PageNumber {
     }
 }
 
-/// Returns the entries of one of several lists that are shown as one. `first` is the index of its
-/// first entry in all lists.
-pub(super) fn shown<'a, T>(list: &'a [T], first: usize, entries: &Range<usize>) -> &'a [T] {
+/// Returns the shown entries of one of several lists that are paged as one. `first` is the index of
+/// the list's first entry in all lists together.
+pub(super) fn select_entries<'a, T>(
+    list: &'a [T],
+    first: usize,
+    entries: &Range<usize>,
+) -> &'a [T] {
     let index = |entry: usize| entry.clamp(first, first + list.len()) - first;
     &list[index(entries.start)..index(entries.end)]
 }
@@ -103,7 +108,7 @@ mod tests {
                 let mut first = 0;
                 let mut all: Vec<i32> = Vec::new();
                 for list in lists {
-                    all.extend(shown(list, first, &(start..end)));
+                    all.extend(select_entries(list, first, &(start..end)));
                     first += list.len();
                 }
                 assert_eq!(all, [1, 2, 3, 4, 5, 6][start..end], "{start}..{end}");

@@ -17,6 +17,7 @@ pub struct RulePage<'a> {
     pub form: Form<'a>,
     pub name: &'a RuleRef,
     pub rule: &'a Rule,
+    /// The path of the list of rules.
     pub back: &'a str,
 }
 

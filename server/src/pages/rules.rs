@@ -1,4 +1,4 @@
-//! The page with all rules in the order of evaluation.
+//! The page with all rules in evaluation order.
 
 mod links;
 mod row;
@@ -16,7 +16,7 @@ pub use self::links::RulesView;
 pub(crate) use self::links::anchor as rule_anchor;
 use self::row::RuleRow;
 pub(super) use self::title::{builtin_title, rule_title};
-use super::pager::{PageNumber, Pager, shown};
+use super::pager::{PageNumber, Pager, select_entries};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};
 
@@ -29,14 +29,14 @@ pub struct RulesPage<'a> {
     pub form: Form<'a>,
     pub listing: &'a RuleListing<'a>,
     pub view: &'a RulesView,
-    /// The notice of the rule that was changed.
+    /// The notice about the rule that was changed.
     pub notice: Option<Notice>,
-    /// Why a rule was not changed.
+    /// Reason why a rule was not changed.
     pub rejected: Option<String>,
     pub new_rule: NewRuleFields,
 }
 
-/// The form for a new rule.
+/// The fields of the form for a new rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewRuleFields {
     /// `mute` or `highlight`.
@@ -45,13 +45,13 @@ pub struct NewRuleFields {
     subject: String,
     /// The word, or the id of the person or room.
     value: String,
-    /// Reason why it was rejected.
+    /// Reason why the form was rejected.
     error: Option<String>,
 }
 
 impl NewRuleFields {
     /// Creates a rejected form, which is shown again with the reason.
-    pub fn rejected(pairs: &Pairs, error: String) -> Self {
+    pub fn from_rejected(pairs: &Pairs, error: String) -> Self {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let [effect, subject, value] = ["effect", "subject", "value"].map(value);
         Self { effect, subject, value, error: Some(error) }
@@ -67,19 +67,19 @@ struct Section {
 /// The rules of one kind.
 struct Group {
     title: Cow<'static, str>,
-    /// The number of all its rules.
+    /// The number of rules in the group, including those on other pages.
     count: usize,
     is_open: bool,
     rows: Vec<RuleRow>,
 }
 
 impl RulesPage<'_> {
-    /// Returns the rule before all others.
+    /// Returns the master rule, which is evaluated before all others.
     fn master(&self) -> RuleRow {
         self.row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
-    /// Returns the rules after the first one that the page shows, by their index.
+    /// Returns the indices of the shown rules in the list, which does not contain the master rule.
     fn entries(&self) -> Range<usize> {
         let changed = self.view.changed.as_ref().and_then(|rule| self.listing.index_of(rule));
         let page = changed.map_or(self.view.page, PageNumber::containing);
@@ -97,7 +97,7 @@ impl RulesPage<'_> {
         for scope in &self.listing.scopes {
             let mut groups = Vec::new();
             for kind in RuleKind::ALL {
-                let shown = shown(&scope.rules[kind], first, &entries);
+                let shown = select_entries(&scope.rules[kind], first, &entries);
                 first += scope.rules[kind].len();
                 if !shown.is_empty() {
                     groups.push(self.group(scope, kind, shown));
@@ -134,7 +134,7 @@ impl RulesPage<'_> {
     }
 }
 
-/// Returns the title of the rules of a scope.
+/// Returns the title of a scope.
 pub(super) fn scope_title(scope: &RuleScope, layout: &Layout<'_>) -> String {
     match scope {
         RuleScope::Global => layout.text("rules-everywhere").into_owned(),

@@ -22,8 +22,8 @@ use crate::paths::{
 pub const MAX_SESSIONS: usize = 50;
 
 /// `templates/security.html`. Its forms post `current_password`, `new_password` and
-/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to be
-/// ended; and `password`, to delete the account.
+/// `password_again`; `email` and `current_password`; `session`, the lookup key of the session to
+/// end; and `password`, to delete the account.
 #[derive(Template)]
 #[template(path = "security.html")]
 pub struct SecurityPage<'a> {
@@ -37,31 +37,31 @@ pub struct SecurityPage<'a> {
     pub has_verified_email: bool,
     /// The form that ends a session; the others have the same hidden fields.
     pub form: Form<'a>,
-    /// The sessions of the account: that of this browser, then the others, the last used first.
+    /// The account's sessions: this browser's, then the others, the last used first.
     pub sessions: &'a [AccountSession],
     /// The session of this browser.
     pub current: LookupKey,
     pub now: Timestamp,
-    /// Why the page is shown again.
-    pub failed: &'a [SecurityError],
+    /// Reasons why the page is shown again.
+    pub errors: &'a [SecurityError],
 }
 
-/// Reason why a form of the page had no effect; the page is shown again.
+/// Reason why a form had no effect; the page is shown again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecurityError {
-    /// The current password was not accepted, so it was not changed.
+    /// The current password was not accepted when changing the password.
     CurrentPassword(AuthenticationError),
-    /// The new password is not allowed.
+    /// The new password was not allowed.
     NewPassword(FieldError),
-    /// The new password was not repeated.
+    /// The repeated password was different.
     DifferentPasswords,
-    /// The new e-mail address is not allowed.
+    /// The new e-mail address was not allowed.
     Email(FieldError),
-    /// The password was not accepted, so the e-mail address was not changed.
+    /// The password was not accepted when changing the e-mail address.
     EmailPassword(AuthenticationError),
-    /// The password was not accepted, so the account is not deleted.
+    /// The password was not accepted when deleting the account.
     Deletion(AuthenticationError),
-    /// No enabled admin would remain, so the account is not deleted.
+    /// The account to delete was the last enabled admin.
     LastAdmin,
 }
 
@@ -78,7 +78,7 @@ impl SecurityError {
         }
     }
 
-    /// Returns the id of the field that it is shown at.
+    /// Returns the id of the field next to which the error is shown.
     fn field(self) -> &'static str {
         match self {
             Self::CurrentPassword(_) => "current-password",
@@ -115,17 +115,17 @@ impl SecurityError {
 impl SecurityPage<'_> {
     /// Returns the error of the field with this id.
     fn error(&self, field: &str) -> Option<String> {
-        let failed = self.failed.iter().find(|failed| failed.field() == field)?;
-        Some(failed.text(&self.layout))
+        let error = self.errors.iter().find(|error| error.field() == field)?;
+        Some(error.text(&self.layout))
     }
 
-    /// The field with the focus: that of the first error.
+    /// Returns whether a field has the focus: the one with the first error.
     fn has_focus(&self, field: &str) -> bool {
-        self.failed.first().is_some_and(|failed| failed.field() == field)
+        self.errors.first().is_some_and(|error| error.field() == field)
     }
 
-    /// The use of the e-mail address.
-    fn email_hint(&self) -> &'static str {
+    /// Returns the message key of the hint about the e-mail address.
+    fn email_hint_key(&self) -> &'static str {
         if self.has_verified_email { "email-verified" } else { "sign-up-email-hint" }
     }
 
@@ -139,8 +139,8 @@ impl SecurityPage<'_> {
 
     /// Returns a sentence about the sessions that are not shown.
     fn more_sessions(&self) -> Option<String> {
-        let is_more = self.sessions.len() > MAX_SESSIONS;
-        is_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_SESSIONS))
+        let has_more = self.sessions.len() > MAX_SESSIONS;
+        has_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_SESSIONS))
     }
 
     fn has_other_sessions(&self) -> bool {

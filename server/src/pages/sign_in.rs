@@ -13,24 +13,24 @@ pub struct SignInPage<'a> {
     pub form: Form<'a>,
     /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
-    /// The name that was entered in the failed attempt.
+    /// The name entered in the failed attempt.
     pub name: &'a str,
     /// Reason why the page is shown again.
-    pub failed: Option<AuthenticationError>,
+    pub failure: Option<AuthenticationError>,
     /// Reason why the user has to sign in again.
     pub notice: Option<Notice>,
-    /// Link to the page where a user gets a new password.
+    /// Link to the page for resetting the password.
     pub password_reset: Option<&'a str>,
-    /// Link to the page where a user gets an account.
+    /// Link to the sign-up page.
     pub sign_up: Option<&'a str>,
 }
 
 impl SignInPage<'_> {
-    /// Returns whether an e-mail address was entered that may be that of a sign-up, which cannot be
-    /// used because nobody has verified it.
+    /// Returns whether the page suggests the username: the user entered an e-mail address, which
+    /// does not work if it is unverified, like every address from a sign-up.
     fn suggests_name(&self) -> bool {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
-        is_address && self.failed == Some(AuthenticationError::WrongPassword)
+        is_address && self.failure == Some(AuthenticationError::WrongPassword)
     }
 }
 

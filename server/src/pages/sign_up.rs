@@ -18,13 +18,13 @@ pub struct SignUpPage<'a> {
     pub app: Option<&'a str>,
     pub username: &'a str,
     pub email: &'a str,
-    /// The rules of the service. Without them, there is nothing to accept.
+    /// Link to the service's rules. Without one, there is nothing to accept.
     pub rules: Option<&'a str>,
-    pub is_agreed: bool,
+    pub has_agreed: bool,
     pub errors: &'a [AccountError],
     pub passwords_differ: bool,
-    /// Reason why no account was created, if it is not because of a field.
-    pub failed: Option<AuthenticationError>,
+    /// Reason why no account was created, unless a field is invalid.
+    pub failure: Option<AuthenticationError>,
     pub sign_in: &'a str,
 }
 
@@ -40,7 +40,7 @@ impl SignUpPage<'_> {
         Some(describe_error(&self.layout, *error))
     }
 
-    /// The field with the focus: the first one with an error, or else the first one.
+    /// Returns whether a field has the focus: the first one with an error, or else the first one.
     fn has_focus(&self, name: &str) -> bool {
         let fields = ["username", "email", "password", "password_again", "agreement"];
         let first = fields.into_iter().find(|field| self.error(field).is_some());

@@ -1,4 +1,4 @@
-//! Tests of every page in every language: it is complete, escaped, and valid under a strict
+//! Tests that every page is complete in every language, escaped, and valid under a strict
 //! Content-Security-Policy.
 
 use strum::VariantArray;
@@ -6,7 +6,7 @@ use strum::VariantArray;
 use super::samples;
 use super::*;
 
-/// Returns every page in every language, with its name.
+/// Returns the name and the HTML of every page in every language.
 fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
     Language::ALL.iter().copied().flat_map(move |language| {
         let pages = samples::all(language, app).unwrap();
@@ -78,11 +78,11 @@ fn every_variable_is_replaced() {
 
 /// The redirect URI of the app.
 const CALLBACK: &str = "https://tusky.example/callback";
-/// The links on the sign-in page.
+/// The configured links on the sign-in and sign-up pages.
 const RESET: &str = "https://social.example/reset";
 const SIGN_UP: &str = "https://social.example/join";
 const RULES: &str = "https://social.example/rules";
-/// A link on the front page.
+/// The configured link on the front page.
 const DOCS: &str = "https://social.example/docs";
 
 /// Returns whether a link leads to the preferences of a device profile.
@@ -133,7 +133,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                 .contains(&path);
             assert!(allowed, "{name}: {path}");
         }
-        // Only the response to the app and links of the operator go to another origin.
+        // Only the response to the app and configured links lead to other origins.
         let others = page
             .replace(&format!("action=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{CALLBACK}\""), "")
@@ -147,7 +147,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
 }
 
 #[test]
-fn the_name_of_an_app_is_escaped() {
+fn an_app_name_is_escaped() {
     for (evil, shown) in [
         ("<b>Evil</b>", "&#60;b&#62;Evil&#60;/b&#62;"),
         ("<img src=x onerror=alert(1)>", "&#60;img src=x onerror=alert(1)&#62;"),
@@ -180,7 +180,7 @@ fn the_name_of_an_app_is_escaped() {
 }
 
 #[test]
-fn the_name_of_an_app_cannot_change_the_direction_of_its_sentence() {
+fn an_app_name_cannot_change_the_direction_of_its_sentence() {
     for (name, page) in every_page("\u{202e}Tus\u{2069}ky\u{2066}") {
         let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let mut parts = page.split('\u{2068}');
@@ -201,7 +201,7 @@ fn the_parameters_of_a_form_post_response_are_escaped() {
 }
 
 #[test]
-fn every_form_of_this_server_has_the_csrf_token() {
+fn every_form_posted_to_this_server_has_the_csrf_token() {
     for (name, page) in every_page("Tusky") {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
@@ -297,7 +297,7 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
 }
 
 #[test]
-fn the_front_page_has_paragraphs_of_the_operator_or_a_sentence() {
+fn the_front_page_shows_the_configured_paragraphs_or_a_default_sentence() {
     let page = |description, account| {
         let page = FrontPage {
             layout: sample_layout(),
@@ -323,7 +323,7 @@ fn the_front_page_has_paragraphs_of_the_operator_or_a_sentence() {
 }
 
 #[test]
-fn the_sign_in_page_has_the_links_of_the_operator() {
+fn the_sign_in_page_has_the_configured_links() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     let link = |url: &str, text: &str| format!("<a href=\"{url}\" rel=\"noreferrer\">{text}</a>");
@@ -335,7 +335,7 @@ fn the_sign_in_page_has_the_links_of_the_operator() {
 }
 
 #[test]
-fn the_navigation_names_the_current_page_and_keeps_the_language() {
+fn the_navigation_marks_the_current_page_and_keeps_the_language() {
     let layout = sample_layout();
     let nav = AccountNav {
         section: AccountSection::Overview,
@@ -373,7 +373,7 @@ fn the_navigation_names_the_current_page_and_keeps_the_language() {
     assert!(page.contains("<p class=\"alarm\" role=\"status\">Nothing was saved,"), "{page}");
 }
 
-/// A link can give the focus to an element by its id, while the user holds a key.
+/// A link can move the focus to an element by its id while the user holds a key.
 #[test]
 fn no_link_gives_the_focus_to_a_control_that_changes_something() {
     for (name, page) in every_page("Tusky") {
@@ -397,7 +397,7 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
 }
 
 #[test]
-fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_developers() {
+fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
     for (name, sentence, details) in [
@@ -430,7 +430,7 @@ fn an_error_of_the_app_has_a_sentence_for_people_and_the_text_of_the_api_for_dev
 }
 
 #[test]
-fn every_page_has_a_link_to_each_language_in_its_own_words() {
+fn every_page_links_to_each_language_by_its_native_name() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     for (name, page) in &pages {
         let footer = page.split("<footer>").nth(1).unwrap_or_else(|| panic!("{name}"));
@@ -443,7 +443,7 @@ fn every_page_has_a_link_to_each_language_in_its_own_words() {
 }
 
 #[test]
-fn a_matrix_client_is_named_by_its_device() {
+fn a_matrix_client_is_named_after_its_device() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
     let page = &pages.iter().find(|(name, _)| *name == "account").unwrap().1;
     assert!(page.contains(">Matrix clients</h3>"), "several devices");

@@ -1,4 +1,4 @@
-//! A sentence with a time, which a script shows in the time zone of the browser.
+//! A sentence with a time, which a script shows in the browser's time zone.
 
 use jiff::Timestamp;
 
@@ -25,13 +25,13 @@ pub(super) struct TimeText {
 pub(super) enum TimeFormat {
     /// Day and time.
     Full,
-    /// Time, and the day unless it is the day of this time.
+    /// Time, and the day unless it is today. Contains the current time.
     Short(Timestamp),
     /// Day.
     Day,
 }
 
-/// Stands for the time while a message is formatted. No message contains it.
+/// Placeholder for the time while a message is formatted. No message contains it.
 const PLACEHOLDER: &str = "\u{fffc}";
 
 impl TimedText {
@@ -43,12 +43,12 @@ impl TimedText {
         Self { before: text.into(), time: None, after: String::new() }
     }
 
-    /// Returns the message of this key with the time in `$time`.
+    /// Creates the sentence for this message key, with the time in `$time`.
     pub(super) fn new(layout: &Layout<'_>, key: &str, time: Timestamp, format: TimeFormat) -> Self {
         Self::from_text(&layout.language.text_with(key, "time", Self::TIME), time, format)
     }
 
-    /// Text that was formatted with [`Self::TIME`].
+    /// Creates a sentence from text that was formatted with [`Self::TIME`].
     pub(super) fn from_text(text: &str, time: Timestamp, format: TimeFormat) -> Self {
         let (before, after) = text.split_once(PLACEHOLDER).unwrap_or((text, ""));
         let time = TimeText {
@@ -69,7 +69,7 @@ impl TimeFormat {
         }
     }
 
-    /// Returns the pattern of `strftime`. Only a script knows the time zone of the user.
+    /// Returns the `strftime` pattern, for UTC: only a script knows the user's time zone.
     fn pattern(self, time: Timestamp) -> &'static str {
         let date = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
         match self {

@@ -1,4 +1,4 @@
-//! The page that tries the rules with a message.
+//! The page for trying the rules with a message.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::notifications::{field_error, listed_profiles, more_profiles};
+use super::notifications::{describe_preference_error, listed_profiles, more_profiles};
 use super::rules::{builtin_title, scope_title};
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
@@ -28,20 +28,20 @@ pub struct TryPage<'a> {
     pub entered: &'a TryFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
-    /// The result, after the form was sent.
+    /// The outcome of the form.
     pub trial: &'a Trial,
 }
 
-/// Result for the message in the form.
+/// The outcome for the message in the form.
 #[derive(Debug)]
 pub enum Trial {
-    /// The form was not sent yet.
+    /// The form has not been sent.
     NotRun,
     /// The form has errors.
     Invalid(TryErrors),
     /// Too many evaluations are running.
     Busy,
-    /// The rules were evaluated.
+    /// The rules have been evaluated.
     Result(TrialResult),
 }
 
@@ -58,7 +58,7 @@ pub struct TryFields {
     pub profile: String,
 }
 
-/// Problems of the fields of the form.
+/// Errors in the fields of the form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TryErrors {
     pub is_text_blank: bool,
@@ -66,36 +66,37 @@ pub struct TryErrors {
     pub sender: Option<PreferenceError>,
     /// Reason why the room is not a room id.
     pub room: Option<PreferenceError>,
-    /// True if the number of members is not a number above zero.
+    /// True if the number of members is not a positive number.
     pub is_count_invalid: bool,
 }
 
 /// A rule of the trace as the template shows it.
 struct TraceRow {
     name: String,
+    /// The rule's kind and scope.
     place: String,
     /// The id of a built-in rule, whose name is its title.
     id: Option<String>,
     outcome: &'static str,
     sentence: String,
-    /// The condition that is not met, for a user who knows it.
+    /// The condition that is not met, for users who know push rules.
     detail: Option<String>,
 }
 
 /// The maximum number of checked rules on the page.
 const MAX_RULES: usize = 100;
 
-/// The keys that the sentence about a condition explains.
+/// The event keys that have a sentence of their own in `describe_failure`.
 const EXPLAINED: [&str; 3] = ["content.body", "room_id", "sender"];
 
-/// The maximum number of characters of an expected value.
+/// The maximum number of characters shown of a value.
 const MAX_VALUE: usize = 100;
 
 impl TryPage<'_> {
     /// Returns the error of a field.
     fn error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
-        let invalid_id = |error| field_error(error, self.layout.language);
+        let invalid_id = |error| describe_preference_error(error, self.layout.language);
         match field {
             "text" => errors.is_text_blank.then(|| self.layout.text("try-text-blank")),
             "sender" => errors.sender.map(invalid_id),
@@ -153,7 +154,7 @@ impl TryPage<'_> {
         }
     }
 
-    /// Returns when the rule that decides ends, unless the sentence contains it.
+    /// Returns the text about the end of the deciding rule, unless the sentence contains it.
     fn end(&self, result: &TrialResult) -> Option<TimedText> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
         Some(TimedText::new(&self.layout, "try-ends", until.to_second(), TimeFormat::Full))
@@ -161,8 +162,9 @@ impl TryPage<'_> {
 
     fn reason(&self, reason: &TrialReason) -> String {
         let language = self.layout.language;
-        let with =
-            |key: &str, name: &str, value: &str| language.text_with(key, name, &*shown_text(value));
+        let with = |key: &str, name: &str, value: &str| {
+            language.text_with(key, name, &*format_text(value))
+        };
         let key = match reason {
             TrialReason::Keyword(word) => return with("try-because-keyword", "word", word),
             TrialReason::MutedWord(word) => return with("try-because-muted-word", "word", word),
@@ -197,13 +199,13 @@ impl TryPage<'_> {
 
     /// Returns the last rules that were checked, of which the last one decided.
     fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
-        let shown = result.trace.iter().skip(earlier_rules(result));
+        let shown = result.trace.iter().skip(count_earlier_rules(result));
         shown.map(|step| self.trace_row(step)).collect()
     }
 
     /// Returns a sentence about the rules that are not shown.
     fn earlier_rules(&self, result: &TrialResult) -> Option<String> {
-        let count = earlier_rules(result);
+        let count = count_earlier_rules(result);
         (count > 0).then(|| self.layout.language.text_with("try-trace-earlier", "count", count))
     }
 
@@ -215,7 +217,7 @@ impl TryPage<'_> {
             name: if is_builtin {
                 builtin_title(id, &self.layout).into_owned()
             } else {
-                shown_text(id).into_owned()
+                format_text(id).into_owned()
             },
             place: format!("{kind} · {}", scope_title(scope, &self.layout)),
             id: is_builtin.then(|| id.clone()),
@@ -224,12 +226,12 @@ impl TryPage<'_> {
                 Outcome::Failed => "failed",
                 Outcome::Won => "matched",
             },
-            sentence: self.describe(step),
+            sentence: self.describe_step(step),
             detail: self.describe_condition(step),
         }
     }
 
-    fn describe(&self, step: &Step<RuleRef>) -> String {
+    fn describe_step(&self, step: &Step<RuleRef>) -> String {
         let key = match (step.outcome, &step.condition, step.reason) {
             (Outcome::Won, ..) => "try-trace-matched",
             (Outcome::Disabled, ..) => "try-trace-off",
@@ -249,16 +251,16 @@ impl TryPage<'_> {
         condition: &ConditionKind,
         found: Option<&Value>,
     ) -> String {
-        let found = found.map(shown);
+        let found = found.map(format_value);
         match (condition, &found) {
             (ConditionKind::EventMatch { key, pattern }, _) if key == "content.body" => {
-                self.with("try-trace-text", &[("word", &*shown_text(pattern))])
+                self.text_with("try-trace-text", &[("word", &*format_text(pattern))])
             }
             (ConditionKind::EventMatch { key, .. }, _) if key == "room_id" => {
-                self.with("try-trace-room", &[])
+                self.text_with("try-trace-room", &[])
             }
             (ConditionKind::EventMatch { key, .. }, _) if key == "sender" => {
-                self.with("try-trace-sender", &[])
+                self.text_with("try-trace-sender", &[])
             }
             (
                 ConditionKind::EventMatch { .. }
@@ -267,21 +269,26 @@ impl TryPage<'_> {
                 _,
             ) => {
                 let is_builtin = RuleId::is_reserved(&rule.id);
-                self.with(if is_builtin { "try-trace-kind" } else { "try-trace-condition" }, &[])
+                self.text_with(
+                    if is_builtin { "try-trace-kind" } else { "try-trace-condition" },
+                    &[],
+                )
             }
             (ConditionKind::ContainsDisplayName, Some(name)) => {
-                self.with("try-trace-name", &[("name", name)])
+                self.text_with("try-trace-name", &[("name", name)])
             }
-            (ConditionKind::ContainsDisplayName, None) => self.with("try-trace-no-name", &[]),
+            (ConditionKind::ContainsDisplayName, None) => self.text_with("try-trace-no-name", &[]),
             (ConditionKind::RoomMemberCount { is }, Some(count)) => {
-                self.with("try-trace-members", &[("count", count), ("expected", is)])
+                self.text_with("try-trace-members", &[("count", count), ("expected", is)])
             }
-            (ConditionKind::RoomMemberCount { .. }, None) => self.with("try-trace-no-members", &[]),
+            (ConditionKind::RoomMemberCount { .. }, None) => {
+                self.text_with("try-trace-no-members", &[])
+            }
             (ConditionKind::SenderNotificationPermission { .. }, _) => {
-                self.with("try-trace-permission", &[])
+                self.text_with("try-trace-permission", &[])
             }
             (ConditionKind::Unknown { kind }, _) => {
-                self.with("try-trace-unknown", &[("kind", &*shown_text(kind))])
+                self.text_with("try-trace-unknown", &[("kind", &*format_text(kind))])
             }
         }
     }
@@ -292,40 +299,40 @@ impl TryPage<'_> {
         let (key, expected) = match &step.condition.as_ref()?.kind {
             _ if RuleId::is_reserved(&step.rule.id) => return None,
             ConditionKind::EventMatch { key, pattern } if !EXPLAINED.contains(&&**key) => {
-                (key, shown(pattern))
+                (key, format_value(pattern))
             }
             ConditionKind::EventPropertyIs { key, value }
-            | ConditionKind::EventPropertyContains { key, value } => (key, shown(value)),
+            | ConditionKind::EventPropertyContains { key, value } => (key, format_value(value)),
             _ => return None,
         };
-        let key = shown_text(key);
-        Some(match step.found.as_ref().map(shown) {
+        let key = format_text(key);
+        Some(match step.found.as_ref().map(format_value) {
             Some(found) => {
                 let values = [("key", &*key), ("found", &found), ("expected", &expected)];
-                self.with("try-trace-value", &values)
+                self.text_with("try-trace-value", &values)
             }
-            None => self.with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
+            None => self.text_with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
         })
     }
 
-    /// Returns the message of this key with values of the user.
-    fn with(&self, key: &str, arguments: &[(&'static str, &str)]) -> String {
+    /// Returns the message for this key with user-supplied values.
+    fn text_with(&self, key: &str, arguments: &[(&'static str, &str)]) -> String {
         let arguments = arguments.iter().map(|(name, value)| (*name, Argument::from(*value)));
         self.layout.language.text_with_all(key, arguments)
     }
 }
 
 /// Returns the number of checked rules that are not shown.
-fn earlier_rules(result: &TrialResult) -> usize {
+fn count_earlier_rules(result: &TrialResult) -> usize {
     result.trace.len().saturating_sub(MAX_RULES)
 }
 
 /// Returns a value as JSON, truncated.
-fn shown(value: &(impl Serialize + ?Sized)) -> String {
-    shown_text(&serde_json::to_string(value).unwrap_or_default()).into_owned()
+fn format_value(value: &(impl Serialize + ?Sized)) -> String {
+    format_text(&serde_json::to_string(value).unwrap_or_default()).into_owned()
 }
 
-fn shown_text(text: &str) -> Cow<'_, str> {
+fn format_text(text: &str) -> Cow<'_, str> {
     match truncate(text, MAX_VALUE) {
         Cow::Borrowed(text) => escape_invisible(text),
         Cow::Owned(text) => Cow::Owned(escape_invisible(&text).into_owned()),

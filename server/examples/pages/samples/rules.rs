@@ -39,7 +39,7 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
-        let rejected = NewRuleFields::rejected(&pairs, text);
+        let rejected = NewRuleFields::from_rejected(&pairs, text);
         pages.push(("rules-new", rules(layout, &few, &all, None, rejected)?));
     }
     let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };

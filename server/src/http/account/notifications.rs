@@ -1,5 +1,5 @@
-//! `/oauth/account/notifications`: what notifies the user, in everyday terms. The changes of the
-//! page are changes of push rules, by the same operations as those of the API.
+//! `/oauth/account/notifications`: what notifies the user, in everyday terms. The page changes push
+//! rules, by the same operations as the API.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -38,8 +38,8 @@ pub(crate) async fn change_notifications(
     let result = async {
         let account = session.require_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
-        match save(&session, account, &view, &pairs).await {
-            Ok(saved) => redirect_after(&session, account, view, &pairs, saved).await,
+        match save_form(&session, account, &view, &pairs).await {
+            Ok(saved) => redirect_to_part(&session, account, view, &pairs, saved).await,
             Err(error) => {
                 let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
@@ -51,20 +51,21 @@ pub(crate) async fn change_notifications(
     respond(&session, result.await)
 }
 
-async fn save(
+async fn save_form(
     session: &BrowserSession,
     account: &Account,
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
     let change = PreferenceChange::from_pairs(pairs, session.state.clock.now());
-    // Only all devices together have built-in rules.
+    // Only the global scope has built-in rules.
     let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
     let scope = if is_global { RuleScope::Global } else { view.scope() };
     save_preference(session, account, &scope, change).await
 }
 
-/// Makes the change of a form, with the limits of the API. Returns it with the notice about it.
+/// Makes the change that a form requests, with the API's limits. Returns the change and the notice
+/// about it.
 pub(super) async fn save_preference(
     session: &BrowserSession,
     account: &Account,
@@ -80,7 +81,7 @@ pub(super) async fn save_preference(
     };
     let notice = match &change {
         PreferenceChange::SetKeyword { effect, .. } => {
-            let before = load(session, account).await?;
+            let before = load_rulesets(session, account).await?;
             match before.document(scope).is_some_and(|it| change.reverses_word(it)) {
                 true if *effect == Effect::Silent => Notice::KeywordMuted,
                 true => Notice::WordUnmuted,
@@ -92,12 +93,12 @@ pub(super) async fn save_preference(
     };
     let (applied, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
     let apply = move |document: &mut Document| applied.apply(document, limits);
-    write(session, account, scope, apply).await?;
+    change_ruleset(session, account, scope, apply).await?;
     Ok((change, notice))
 }
 
 /// Changes a ruleset of the signed-in user.
-pub(super) async fn write(
+pub(super) async fn change_ruleset(
     session: &BrowserSession,
     account: &Account,
     scope: &RuleScope,
@@ -111,14 +112,14 @@ pub(super) async fn write(
     })
 }
 
-async fn redirect_after(
+async fn redirect_to_part(
     session: &BrowserSession,
     account: &Account,
     mut view: NotificationsView,
     pairs: &Pairs,
     (change, notice): (PreferenceChange, Notice),
 ) -> Result<Response, PageError> {
-    let rulesets = load(session, account).await?;
+    let rulesets = load_rulesets(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
         view.show_changed(&change, &Preferences::read(document));
     }
@@ -127,7 +128,7 @@ async fn redirect_after(
 }
 
 /// Returns the rules of the signed-in user.
-pub(super) async fn load(
+pub(super) async fn load_rulesets(
     session: &BrowserSession,
     account: &Account,
 ) -> Result<StoredRulesets, StoreError> {
@@ -141,12 +142,12 @@ async fn show(
     status: StatusCode,
     rejected: Option<RejectedForm>,
 ) -> Result<Response, PageError> {
-    let rulesets = load(session, account).await?;
+    let rulesets = load_rulesets(session, account).await?;
     let empty = Document::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty);
     let csrf = session.csrf_token();
     let mut nav = session.nav(AccountSection::Notifications);
-    // The notice of a change is shown in the part that was changed, and not after the next form.
+    // The notice is shown in the part that was changed, and not again after a rejected form.
     let notice = nav.notice.take_if(|_| view.part.is_some() || rejected.is_some());
     let page = NotificationsPage {
         layout: session.layout(session.lang),

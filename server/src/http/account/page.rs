@@ -9,7 +9,7 @@ use belfry_core::rules::RuleScope;
 use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Sha256Digest};
 
-use super::notifications::load;
+use super::notifications::load_rulesets;
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
@@ -35,7 +35,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         let tokens = store.tokens_of(account.id, app.app_id, now).await?;
         listed.push(ListedApp { app, tokens });
     }
-    let rulesets = load(session, account).await?;
+    let rulesets = load_rulesets(session, account).await?;
     let csrf = session.csrf_token();
     let name_in_notice = match session.notice {
         Some(Notice::AppRemoved) => load_removed_app(session, query).await?,
@@ -60,8 +60,8 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
     show_large_page(session, StatusCode::OK, &page, account.id)
 }
 
-/// Returns the name of the app that was just removed, for the notice about it. The proof ensures
-/// that a link cannot put the name of an app onto the page. Matrix clients have no name.
+/// Returns the name of the app that was just removed, for the notice about it. The proof prevents
+/// links that put the name of an arbitrary app on the page. Matrix clients have no name.
 async fn load_removed_app(
     session: &BrowserSession,
     query: &Pairs,
@@ -76,8 +76,7 @@ async fn load_removed_app(
     Ok(app.map(|app| app.details.name))
 }
 
-/// `POST /oauth/account/remove_app`: revokes the access of the app in the field `app`, if it has
-/// access.
+/// `POST /oauth/account/remove_app`: revokes the access of the app with the id in the field `app`.
 pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;
@@ -99,8 +98,8 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
     respond(&session, result.await)
 }
 
-/// `POST /oauth/account/revoke_token`: revokes the token of the account in the field `token`, if it
-/// is valid.
+/// `POST /oauth/account/revoke_token`: revokes the account's token with the lookup key in the field
+/// `token`.
 pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Overview, &pairs)?;

@@ -1,4 +1,4 @@
-//! Creating an account for a person, for the sign-up page, Mastodon's API and Matrix clients.
+//! Account creation for the sign-up page, Mastodon's API and Matrix clients.
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::FieldError;
@@ -10,11 +10,11 @@ use crate::app::AppState;
 use crate::auth::authentication::{Authenticated, SignUpError};
 use crate::http::extract::audit::Audit;
 
-/// The error of a name that another account has.
+/// The error for a name that another account has.
 pub(crate) const NAME_TAKEN: AccountError =
     AccountError { field: Field::Username, error: FieldError::Taken };
 
-/// Validates the fields of a sign-up. This says nothing about existing accounts.
+/// Validates the fields of a sign-up, without looking up existing accounts.
 pub(crate) fn validate(
     state: &AppState,
     sign_up: SignUp,
@@ -22,7 +22,7 @@ pub(crate) fn validate(
     sign_up.validate(|name| state.application_services.is_reserved(name, state.server_name()))
 }
 
-/// Creates a valid account.
+/// Creates an account from validated fields.
 pub(crate) async fn register(
     state: &AppState,
     audit: &Audit,

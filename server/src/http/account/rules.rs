@@ -1,4 +1,4 @@
-//! `/oauth/account/rules`: all rules in the order of evaluation, and forms that change them.
+//! `/oauth/account/rules`: all rules in evaluation order, and forms that change them.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -8,7 +8,7 @@ use belfry_core::rules::preferences::PreferenceChange;
 use belfry_core::rules::{Document, RuleError, RuleListing, RuleRef, RuleScope, User};
 use belfry_store::Account;
 
-use super::notifications::{load, save_preference, write};
+use super::notifications::{change_ruleset, load_rulesets, save_preference};
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
@@ -35,7 +35,7 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
         let account = session.require_account(AccountSection::Rules)?;
         let path = last_value(&query, "rule");
         let name = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
-        let rulesets = load(&session, account).await?;
+        let rulesets = load_rulesets(&session, account).await?;
         let without_rules = Document::new(name.scope.clone());
         let document = rulesets.document(&name.scope).unwrap_or(&without_rules);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
@@ -71,12 +71,12 @@ pub(crate) async fn change_rules(
             RuleRef::from_path(path).map_err(|error| CommonError::Malformed(error.to_string()))
         };
         match last_value(&pairs, "change") {
-            "add" => add(&session, account, &view, &pairs).await,
+            "add" => add_rule(&session, account, &view, &pairs).await,
             "enable" => set_enabled(&session, account, &view, &rule()?, true).await,
             "disable" => set_enabled(&session, account, &view, &rule()?, false).await,
-            "delete" => delete(&session, account, &view, &rule()?).await,
+            "delete" => delete_rule(&session, account, &view, &rule()?).await,
             _ => {
-                let text = "change must be one of the buttons of the page";
+                let text = "change must be add, enable, disable or delete";
                 Err(CommonError::Malformed(text.to_owned()).into())
             }
         }
@@ -85,7 +85,7 @@ pub(crate) async fn change_rules(
 }
 
 /// Mutes or highlights a word, a person or a room on all devices.
-async fn add(
+async fn add_rule(
     session: &BrowserSession,
     account: &Account,
     view: &RulesView,
@@ -94,14 +94,14 @@ async fn add(
     let change = PreferenceChange::from_rule_form(pairs);
     match save_preference(session, account, &RuleScope::Global, change).await {
         Ok((change, notice)) => {
-            let rulesets = load(session, account).await?;
+            let rulesets = load_rulesets(session, account).await?;
             let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
             redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?, notice)
         }
         Err(error) => {
             let reason = error.into_reason()?;
             let text = reason.text("", session.layout(session.lang).language);
-            let fields = NewRuleFields::rejected(pairs, text);
+            let fields = NewRuleFields::from_rejected(pairs, text);
             show_rules(session, account, rejection_status(&reason), view, None, fields).await
         }
     }
@@ -116,15 +116,15 @@ async fn set_enabled(
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.set_enabled(kind, &id, enabled);
-    match write(session, account, &rule.scope, change).await {
+    match change_ruleset(session, account, &rule.scope, change).await {
         Ok(()) => redirect_to_rule(session, view, rule, Notice::Saved),
         Err(error) => show_rejected(session, account, view, rule, error).await,
     }
 }
 
-/// Deletes a rule of the user. One that is deleted already is not an error, because a form may be
+/// Deletes a user rule. A rule that no longer exists is not an error, because a form may be
 /// submitted twice.
-async fn delete(
+async fn delete_rule(
     session: &BrowserSession,
     account: &Account,
     view: &RulesView,
@@ -132,7 +132,7 @@ async fn delete(
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
     let change = move |document: &mut Document| document.remove(kind, &id);
-    match write(session, account, &rule.scope, change).await {
+    match change_ruleset(session, account, &rule.scope, change).await {
         Ok(())
         | Err(SubmitError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
             let path = view.after(rule).path(session.lang);
@@ -176,12 +176,12 @@ async fn show_rules(
     rejected: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<Response, PageError> {
-    let rulesets = load(session, account).await?;
+    let rulesets = load_rulesets(session, account).await?;
     let user_id = matrix::user_id(&account.name, session.state.server_name());
     let listing = RuleListing::new(rulesets.documents(), User::new(&user_id));
     let mut nav = session.nav(AccountSection::Rules);
     nav.notice.take_if(|_| status != StatusCode::OK);
-    // The notice of a change is shown at the rule, if it still exists.
+    // The notice is shown next to the changed rule, if it still exists.
     let is_listed = view.changed.as_ref().is_some_and(|rule| listing.contains(rule));
     let notice = nav.notice.take_if(|_| is_listed);
     let page = RulesPage {

@@ -30,11 +30,11 @@ pub(crate) async fn security_page(session: BrowserSession) -> Response {
     respond(&session, show(&session, None, &[]).await)
 }
 
-/// Shows the page, also after a form with errors, with the e-mail address that was entered.
+/// Shows the page, after a rejected form with its errors and the entered e-mail address.
 async fn show(
     session: &BrowserSession,
     entered_email: Option<&str>,
-    failed: &[SecurityError],
+    errors: &[SecurityError],
 ) -> Result<Response, PageError> {
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
@@ -57,10 +57,10 @@ async fn show(
         sessions: &sessions,
         current,
         now,
-        failed,
+        errors,
     };
-    let response = show_page(session, security_status(failed), &page, None)?;
-    Ok(with_retry_after(response, failed.iter().find_map(|it| it.retry_after())))
+    let response = show_page(session, security_status(errors), &page, None)?;
+    Ok(with_retry_after(response, errors.iter().find_map(|it| it.retry_after())))
 }
 
 /// Responds to a form with a password. If it was rejected, the page is shown again.
@@ -71,7 +71,7 @@ async fn respond_to_form(
 ) -> Response {
     let result = match result {
         Ok(response) => Ok(response),
-        Err(SubmitError::Rejected(failed)) => show(session, entered_email, &failed).await,
+        Err(SubmitError::Rejected(errors)) => show(session, entered_email, &errors).await,
         Err(SubmitError::Failed(error)) => Err(error),
     };
     respond(session, result)
@@ -122,15 +122,15 @@ async fn handle_password(
     match changed {
         // A double submit: the first one has already changed the password to the new one.
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
-            if is_changed(session, guard, account.id, new).await? => {}
-        Err(error) => return Err(unverified(error, SecurityError::CurrentPassword)),
+            if is_current_password(session, guard, account.id, new).await? => {}
+        Err(error) => return Err(password_rejection(error, SecurityError::CurrentPassword)),
         Ok(()) => tracing::info!(account = account.id, "changed a password"),
     }
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::PasswordChanged)?)
 }
 
 /// `POST /oauth/account/security/email`: replaces the e-mail address, or removes it if the field
-/// `email` is blank, if the password was entered again.
+/// `email` is blank. Requires the password.
 pub(crate) async fn change_email(
     session: BrowserSession,
     PageGuard(guard): PageGuard,
@@ -155,7 +155,8 @@ async fn handle_email(
     let password = Secret::new(last_value(pairs, "current_password"));
     let kind = AuditKind::EmailChange;
     let verified = confirm_password(session, guard, account, password, Some(kind)).await;
-    let verified = verified.map_err(|error| unverified(error, SecurityError::EmailPassword))?;
+    let verified =
+        verified.map_err(|error| password_rejection(error, SecurityError::EmailPassword))?;
     // An unchanged address stays verified.
     if email.is_none() || email.map(str::to_lowercase) != account.email {
         let events = session.audit.success(kind).into();
@@ -168,8 +169,8 @@ async fn handle_email(
     Ok(redirect_with_notice(session, ACCOUNT_SECURITY, Notice::EmailChanged)?)
 }
 
-/// Returns the error of a form whose password was not verified.
-fn unverified(
+/// Returns the error for a form whose password was not verified.
+fn password_rejection(
     error: VerifyError,
     reason: fn(AuthenticationError) -> SecurityError,
 ) -> SubmitError<Vec<SecurityError>> {
@@ -179,7 +180,7 @@ fn unverified(
     }
 }
 
-/// Stores a new password, unless it was changed since it was verified.
+/// Stores a new password, unless the old one has changed since it was verified.
 async fn replace_password(
     session: &BrowserSession,
     verified: &Account,
@@ -196,9 +197,9 @@ async fn replace_password(
     }
 }
 
-/// Returns whether this is the password of the account by now. It costs as much as hashing a new
+/// Returns whether this is the account's password by now. The check costs as much as hashing a new
 /// password, and counts as another attempt.
-async fn is_changed(
+async fn is_current_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
     account: i64,
@@ -216,8 +217,8 @@ async fn is_changed(
     }
 }
 
-/// Verifies the password that a signed-in user enters again. A wrong password is an audit event of
-/// this kind, if there is one.
+/// Verifies the password that a signed-in user enters again. A wrong password is recorded as an
+/// audit event of this kind, if one is given.
 async fn confirm_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
@@ -229,8 +230,8 @@ async fn confirm_password(
     session.state.authenticator().verify(guard, guess, kind, found, password).await
 }
 
-/// `POST /oauth/account/security/end_session`: ends the session of the account in the field
-/// `session`, if it has not ended yet.
+/// `POST /oauth/account/security/end_session`: ends the account's session with the lookup key in
+/// the field `session`.
 pub(crate) async fn end_session(
     mut session: BrowserSession,
     PageForm(pairs): PageForm,
@@ -251,8 +252,8 @@ pub(crate) async fn end_session(
     respond(&session, result)
 }
 
-/// `POST /oauth/account/security/end_other_sessions`: ends all sessions of the account except the
-/// one of this browser.
+/// `POST /oauth/account/security/end_other_sessions`: ends all of the account's sessions
+/// except this browser's.
 pub(crate) async fn end_other_sessions(
     session: BrowserSession,
     PageForm(pairs): PageForm,
@@ -267,14 +268,14 @@ pub(crate) async fn end_other_sessions(
     respond(&session, result.await)
 }
 
-/// Returns the event of the owner ending a session in another browser.
+/// Returns the audit event for an owner who ends a session in another browser.
 fn remote_sign_out(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
     AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()
 }
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account after a waiting
-/// period, if its password was entered again.
+/// period. Requires the password.
 pub(crate) async fn request_deletion(
     session: BrowserSession,
     PageGuard(guard): PageGuard,
@@ -293,7 +294,7 @@ async fn handle_deletion(
     let (password, kind) =
         (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
     let verified = confirm_password(session, guard, account, password, Some(kind)).await;
-    let verified = verified.map_err(|error| unverified(error, SecurityError::Deletion))?;
+    let verified = verified.map_err(|error| password_rejection(error, SecurityError::Deletion))?;
     let (store, events) = (&session.state.store, session.audit.success(kind).into());
     let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
     match store.request_account_deletion(&events, &verified.account, delete_at).await? {

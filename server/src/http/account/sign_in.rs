@@ -32,7 +32,7 @@ pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     respond(&session, result)
 }
 
-/// Redirects to the page of the account that the sign-in page was opened from.
+/// Redirects to the account page from which the sign-in page was opened.
 fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Response, PageError> {
     let section = session.return_to.unwrap_or(AccountSection::Overview);
     let notice = session.notice.map(|notice| ("notice", notice.code()));
@@ -45,7 +45,7 @@ pub(crate) fn show_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
     name: &str,
-    failed: Option<AuthenticationError>,
+    failure: Option<AuthenticationError>,
 ) -> Result<Response, PageError> {
     let (action, notice) = match pending {
         Some(pending) => (with_language(SIGN_IN, pending.chosen_lang), None),
@@ -67,24 +67,24 @@ pub(crate) fn show_sign_in_page(
         form: pages::Form { action: &action, csrf: &csrf, request },
         app: pending.map(|pending| pending.app.details.name.as_str()),
         name,
-        failed,
+        failure,
         notice,
         password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
         sign_up: sign_up.as_deref(),
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
-    let status = failed.map_or(StatusCode::OK, sign_in_status);
+    let status = failure.map_or(StatusCode::OK, sign_in_status);
     let mut response = show_page(session, status, &page, app)?;
     if session.has_ended() {
-        // Reported once.
+        // The end of a session is reported once.
         let remove = Cookie::SignedIn.set(&session.state.base_url, "", 0);
         response.headers_mut().append(header::SET_COOKIE, remove);
     }
-    Ok(with_retry_after(response, failed.and_then(AuthenticationError::retry_after)))
+    Ok(with_retry_after(response, failure.and_then(AuthenticationError::retry_after)))
 }
 
-/// Page where people get an account: the page of the operator, or else that of this server if
-/// registration is open.
+/// Returns the link to the sign-up page: the configured one, or else this server's if registration
+/// is open.
 pub(crate) fn sign_up_link(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
@@ -132,7 +132,7 @@ async fn handle_sign_in(
     let sign_ins = &guard.audit.state.metrics.authentication.page;
     let login = Login::NameOrEmail(name);
     let authenticator = guard.audit.state.authenticator();
-    let failed = match authenticator.sign_in(guard, sign_ins, login, password).await {
+    let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
         Ok(authenticated) => {
             let id = authenticated.account.id;
             let started = start_session(session, pending.as_ref(), handle, authenticated).await?;
@@ -143,13 +143,13 @@ async fn handle_sign_in(
             sign_ins.rejected.inc();
             AuthenticationError::WrongPassword
         }
-        Err(VerifyError::Rejected(failed)) => failed,
+        Err(VerifyError::Rejected(failure)) => failure,
         Err(VerifyError::Store(error)) => return Err(error.into()),
     };
-    show_sign_in_page(session, pending.as_ref(), name, Some(failed))
+    show_sign_in_page(session, pending.as_ref(), name, Some(failure))
 }
 
-/// Returns the authorization of this handle, if there is one.
+/// Returns the pending authorization with this handle; none for an empty handle.
 pub(super) async fn load_pending(
     session: &BrowserSession,
     handle: &str,
@@ -160,8 +160,8 @@ pub(super) async fn load_pending(
     }
 }
 
-/// Leads a browser in which the account was already signed in to the authorization of this handle,
-/// or to the account.
+/// Redirects a browser that is already signed in to the authorization with this handle, or to the
+/// account.
 pub(super) async fn resume_signed_in(
     session: &BrowserSession,
     handle: &str,
@@ -173,8 +173,8 @@ pub(super) async fn resume_signed_in(
     redirect(session, &resume_path(handle, session.lang))
 }
 
-/// Signs the account in, and leads the browser to the pending authorization, or to the account.
-/// `None` if the password was changed since it was verified.
+/// Signs the account in, and redirects the browser to the pending authorization, or to the account.
+/// `None` if the password has changed since it was verified.
 pub(super) async fn start_session(
     session: &mut BrowserSession,
     pending: Option<&PendingAuthorization>,
@@ -194,7 +194,7 @@ pub(super) async fn start_session(
     response.map(Some)
 }
 
-/// Returns whether the account of this name or e-mail address is signed in already.
+/// Returns whether the account with this name or e-mail address is already signed in.
 pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
@@ -202,7 +202,7 @@ pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     session.is_same_origin && session.account().is_some_and(is_named)
 }
 
-/// Binds an authorization request to the new cookie of the browser, and continues with it.
+/// Binds an authorization request to the browser's new cookie, and redirects to it.
 pub(crate) async fn rebind_request(
     session: &BrowserSession,
     handle: &str,

@@ -1,4 +1,4 @@
-//! `/oauth/sign_out`: ending the session of a browser.
+//! `/oauth/sign_out`: ending a browser's session.
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
@@ -12,8 +12,8 @@ use crate::http::respond::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
 use crate::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 
-/// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, since links and
-/// images on other sites can cause one.
+/// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, because links
+/// and images on other sites can cause one.
 pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
     let result = if session.account().is_some() {
         redirect(&session, &with_language(ACCOUNT, session.lang))

@@ -48,30 +48,30 @@ pub(crate) async fn sign_up(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle(&mut session, &guard, &pairs).await;
+    let result = handle_sign_up(&mut session, &guard, &pairs).await;
     respond(&session, result)
 }
 
-/// Problems of a sign-up.
+/// Reasons why a sign-up was rejected.
 #[derive(Default)]
 struct Errors {
     fields: Vec<AccountError>,
     /// True if `password_again` differs from `password`.
     passwords_differ: bool,
-    failed: Option<AuthenticationError>,
+    failure: Option<AuthenticationError>,
 }
 
 impl Errors {
     fn is_empty(&self) -> bool {
-        self.fields.is_empty() && !self.passwords_differ && self.failed.is_none()
+        self.fields.is_empty() && !self.passwords_differ && self.failure.is_none()
     }
 
-    fn failed(failed: AuthenticationError) -> Self {
-        Self { failed: Some(failed), ..Self::default() }
+    fn from_failure(failure: AuthenticationError) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
     }
 }
 
-async fn handle(
+async fn handle_sign_up(
     session: &mut BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
@@ -102,12 +102,12 @@ async fn handle(
         return Ok(response);
     }
     // Someone else has just changed the password of the new account.
-    let errors = Errors::failed(AuthenticationError::WrongPassword);
+    let errors = Errors::from_failure(AuthenticationError::WrongPassword);
     show(session, pending.as_ref(), &entered, &errors)
 }
 
-/// Creates the account. Whether the name is taken is checked after the sign-up has counted for the
-/// limits, so that names cannot be tried out faster than with the API.
+/// Creates the account. Whether the name is taken is checked after the sign-up has counted towards
+/// the limits, so that names cannot be tried out faster than with the API.
 async fn create(
     session: &BrowserSession,
     guard: &AbuseGuard,
@@ -118,25 +118,25 @@ async fn create(
     let entered = if has_rules { entered } else { entered.without_rules() };
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
     let rejected = |fields: Vec<AccountError>, passwords_differ| {
-        SubmitError::Rejected(Errors { fields, passwords_differ, failed: None })
+        SubmitError::Rejected(Errors { fields, passwords_differ, failure: None })
     };
     let valid = match validate(&session.state, entered) {
         Ok(valid) if !passwords_differ => valid,
         Ok(_) => return Err(rejected(Vec::new(), true)),
         Err(invalid) => return Err(rejected(invalid.0, passwords_differ)),
     };
-    let failed = |error| SubmitError::Rejected(Errors::failed(error));
+    let failure = |error| SubmitError::Rejected(Errors::from_failure(error));
     let too_many =
-        |LimitExceeded { retry_after }| failed(AuthenticationError::TooMany(retry_after));
+        |LimitExceeded { retry_after }| failure(AuthenticationError::TooMany(retry_after));
     guard.count_sign_up().await.map_err(too_many)?;
     register(&session.state, &session.audit, valid).await.map_err(|error| match error {
         SignUpError::NameTaken => rejected(vec![NAME_TAKEN], false),
-        SignUpError::Busy(_) => failed(AuthenticationError::Busy),
+        SignUpError::Busy(_) => failure(AuthenticationError::Busy),
         SignUpError::Store(error) => error.into(),
     })
 }
 
-/// Returns the account that the first of two equal forms has just created. The password must be
+/// Returns the account that the first of two identical forms has just created. The password must be
 /// right, and the attempt counts as a sign-in.
 async fn find_double_submit(
     session: &BrowserSession,
@@ -194,18 +194,18 @@ fn show(
         username: &entered.username,
         email: entered.email.as_deref().unwrap_or_default(),
         rules: session.state.config.instance.rules_url.as_ref().map(Url::as_str),
-        is_agreed: !entered.agreement.is_empty(),
+        has_agreed: !entered.agreement.is_empty(),
         errors: &errors.fields,
         passwords_differ: errors.passwords_differ,
-        failed: errors.failed,
+        failure: errors.failure,
         sign_in: &sign_in,
     };
-    let status = match errors.failed {
-        Some(failed) => sign_in_status(failed),
+    let status = match errors.failure {
+        Some(failure) => sign_in_status(failure),
         None if errors.is_empty() => StatusCode::OK,
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let app = pending.map(|pending| &pending.request.target.redirect_uri);
     let response = show_page(session, status, &page, app)?;
-    Ok(with_retry_after(response, errors.failed.and_then(AuthenticationError::retry_after)))
+    Ok(with_retry_after(response, errors.failure.and_then(AuthenticationError::retry_after)))
 }

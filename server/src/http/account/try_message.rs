@@ -1,4 +1,4 @@
-//! `/oauth/account/try`: evaluates the rules of the user against a message. Nothing is stored.
+//! `/oauth/account/try`: evaluates the user's rules for a message. Nothing is stored.
 
 use std::num::NonZero;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use belfry_core::rules::preferences::Subject;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
 use belfry_store::{Account, StoredRulesets};
 
-use super::notifications::load;
+use super::notifications::load_rulesets;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::PageForm;
@@ -26,7 +26,7 @@ use crate::paths::{ACCOUNT_TRY, with_language};
 pub(crate) async fn try_page(session: BrowserSession) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Try)?;
-        let rulesets = load(&session, account).await?;
+        let rulesets = load_rulesets(&session, account).await?;
         let server = session.state.server_name();
         let fields = TryFields {
             sender: format!("@someone:{server}"),
@@ -45,7 +45,7 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
     let result = async {
         let account = session.require_form(AccountSection::Try, &pairs)?;
         let fields = read_fields(&pairs);
-        let rulesets = load(&session, account).await?;
+        let rulesets = load_rulesets(&session, account).await?;
         let (trial, status) = match read_message(&fields) {
             Err(errors) => (Trial::Invalid(errors), StatusCode::UNPROCESSABLE_ENTITY),
             Ok(message) => match evaluate(&session, account, &rulesets, message).await {
@@ -102,7 +102,7 @@ fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
     }
 }
 
-/// Evaluates the rules, with the limits of `explain`.
+/// Evaluates the rules, with the same limits as `explain`.
 async fn evaluate(
     session: &BrowserSession,
     account: &Account,

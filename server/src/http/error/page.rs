@@ -110,12 +110,12 @@ pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     }
 }
 
-/// Returns the status of the security page, which depends on the first error of a form, if any.
-pub(crate) fn security_status(failed: &[SecurityError]) -> StatusCode {
+/// Returns the status of the security page: that of the first error of a form, if there is one.
+pub(crate) fn security_status(errors: &[SecurityError]) -> StatusCode {
     use SecurityError::{
         CurrentPassword, Deletion, DifferentPasswords, Email, EmailPassword, LastAdmin, NewPassword,
     };
-    match failed.first() {
+    match errors.first() {
         None => StatusCode::OK,
         Some(CurrentPassword(error) | EmailPassword(error) | Deletion(error)) => {
             sign_in_status(*error)

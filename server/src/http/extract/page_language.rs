@@ -54,7 +54,9 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
-        return AccountSection::of_form(uri.path()).map_or(FRONT, AccountSection::path).to_owned();
+        return AccountSection::from_form_path(uri.path())
+            .map_or(FRONT, AccountSection::path)
+            .to_owned();
     }
     let mut link = String::new();
     for (name, value) in

@@ -1,4 +1,4 @@
-//! A rejected form of the notifications page, which is shown again with what was entered.
+//! A rejected form of the notifications page, which is shown again with the entered values.
 
 use std::borrow::Cow;
 
@@ -15,14 +15,14 @@ use crate::language::{Argument, Language};
 pub struct RejectedForm {
     /// The part of the page with the form.
     pub(super) part: NotificationsPart,
-    /// True if it adds an entry, and does not change one in a list.
+    /// True if the form adds an entry, false if it changes one.
     pub(super) is_new: bool,
     /// Description of the problem, with advice.
     pub(super) text: String,
     pub(super) fields: EnteredFields,
 }
 
-/// The fields of the forms that add an entry, as they were entered.
+/// The entered fields of a form that adds an entry.
 pub(super) struct EnteredFields {
     pub(super) word: String,
     pub(super) id: String,
@@ -31,7 +31,7 @@ pub(super) struct EnteredFields {
     pub(super) highlight: bool,
 }
 
-/// The fields of a form that was not sent yet.
+/// The fields of a form that has not been sent.
 pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     word: String::new(),
     id: String::new(),
@@ -71,8 +71,8 @@ impl RejectedForm {
     }
 }
 
-/// Returns the problem of a field.
-pub(in crate::pages) fn field_error(
+/// Returns the message about an invalid field.
+pub(in crate::pages) fn describe_preference_error(
     error: PreferenceError,
     language: Language,
 ) -> Cow<'static, str> {
@@ -80,7 +80,7 @@ pub(in crate::pages) fn field_error(
 }
 
 impl RejectionReason {
-    /// Returns whether the rules were changed after the page with the form was loaded.
+    /// Returns whether the rules have changed since the page with the form was loaded.
     pub fn is_conflict(&self) -> bool {
         matches!(
             self,
@@ -88,15 +88,15 @@ impl RejectionReason {
         )
     }
 
-    /// Description of the problem, with advice. Some messages name the rule with this id.
+    /// Returns a description of the problem, with advice. Some messages name the rule with this id.
     pub fn text(&self, id: &str, language: Language) -> String {
-        let name = show_name(id);
-        let name = Argument::Trusted(&name);
+        let shown_id = show_name(id);
+        let name = Argument::Trusted(&shown_id);
         match self {
-            Self::Field(error) => field_error(*error, language).into_owned(),
-            Self::Rules(RuleError::TooManyRules(most)) => {
-                let most = most.to_string();
-                let count = Argument::Trusted(&most);
+            Self::Field(error) => describe_preference_error(*error, language).into_owned(),
+            Self::Rules(RuleError::TooManyRules(max)) => {
+                let max = max.to_string();
+                let count = Argument::Trusted(&max);
                 language.text_with("notifications-error-too-many", "count", count)
             }
             Self::Rules(RuleError::TooManyBytes(_) | RuleError::RuleTooLarge(_)) => {

@@ -1,4 +1,4 @@
-//! Rows of the lists of words, people and rooms.
+//! Rows in the lists of words, people and rooms.
 
 use belfry_core::percent;
 use belfry_core::rules::Effect;
@@ -11,15 +11,16 @@ use crate::language::isolate;
 use crate::pages::text::truncate;
 use crate::pages::timed_text::{TimeFormat, TimedText};
 
-/// The maximum number of characters of a name that is shown. An account may have megabytes of
+/// The maximum number of characters shown of a name, because an account may have megabytes of
 /// rules.
 const MAX_SHOWN: usize = 200;
 
-/// An entry in the list of keywords.
+/// A keyword.
 pub(super) struct KeywordRow {
     pub(super) word: String,
     /// The percent-encoded id of the rule.
     pub(super) rule: String,
+    /// The setting on the page, by which a conflicting change is detected.
     pub(super) seen: String,
     pub(super) sound: bool,
     pub(super) highlight: bool,
@@ -37,10 +38,11 @@ pub(super) struct MutedWordRow {
 /// A person or a room.
 pub(super) struct SubjectRow {
     pub(super) name: String,
-    /// The percent-encoded id.
+    /// The percent-encoded id of the rule.
     pub(super) rule: String,
+    /// The setting on the page, by which a conflicting change is detected.
     pub(super) seen: String,
-    /// The name of the choice that it is set to, unless it has an end.
+    /// The value of the selected choice; empty if the setting has an end.
     pub(super) choice: &'static str,
     pub(super) marks: Vec<TimedText>,
 }
@@ -117,13 +119,14 @@ pub(super) fn subject_row(
     }
 }
 
-/// Returns when the setting ends.
+/// Returns the text about the end of a setting.
 fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
     let until = setting.until?;
     Some(TimedText::new(layout, "notifications-until", until, TimeFormat::Short(now)))
 }
 
-/// Returns a name of a user, which may be long and contain invisible characters.
+/// Returns a word, an id or a profile tag as pages show it. It may be long and contain invisible
+/// characters.
 pub(super) fn show_name(name: &str) -> String {
     isolate(&escape_invisible(&truncate(name, MAX_SHOWN)))
 }

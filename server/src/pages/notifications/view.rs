@@ -1,4 +1,4 @@
-//! The part of the preferences that the page shows, in the query of its path.
+//! The view of the notifications page: what the query selects.
 
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent;
@@ -9,19 +9,19 @@ use crate::language::Language;
 use crate::pages::{Notice, PageNumber};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 
-/// The preferences of a device profile, or of all devices.
+/// The preferences that the page shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NotificationsView {
     pub lang: Option<Language>,
-    /// The profile whose rules are shown; otherwise those of all devices.
+    /// The device profile whose rules are shown; `None` for the rules of all devices.
     pub profile: Option<ProfileTag>,
     /// The part that was changed, which shows the notice.
     pub part: Option<NotificationsPart>,
-    /// The page of keywords, people and rooms.
+    /// The page in the lists of words, people and rooms.
     pub page: PageNumber,
 }
 
-/// A part of the page that forms change.
+/// A part of the page with its own forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationsPart {
     Pause,
@@ -33,7 +33,7 @@ pub enum NotificationsPart {
 }
 
 impl NotificationsPart {
-    /// Returns the part with the form of these fields.
+    /// Returns the part whose form has these fields.
     pub fn from_form(pairs: &Pairs) -> Option<Self> {
         match last_value(pairs, "change") {
             "pause" | "resume" => Some(Self::Pause),
@@ -57,7 +57,7 @@ impl NotificationsPart {
         }
     }
 
-    /// Returns its name in a query, which is also its id in the page.
+    /// Returns the name in a query, which is also the id in the page.
     fn name(self) -> String {
         match self {
             Self::Pause => "pause".to_owned(),
@@ -70,7 +70,7 @@ impl NotificationsPart {
 }
 
 impl NotificationsView {
-    /// Reads the parameters of a query. Those that are invalid are ignored.
+    /// Reads the query parameters. Invalid ones are ignored.
     pub fn from_query(query: &Pairs, lang: Option<Language>) -> Self {
         let profile = last_value(query, "profile").parse().ok();
         let part = NotificationsPart::from_name(last_value(query, "part"));
@@ -89,10 +89,10 @@ impl NotificationsView {
         with_parameters(&path, profile.into_iter().chain(self.page.parameter()))
     }
 
-    /// Returns the path of the page after a change of this part, which shows a notice. The page
-    /// scrolls there.
+    /// Returns the path of the page after a change. The page scrolls to the changed part, which
+    /// shows the notice.
     pub fn path_after(&self, part: NotificationsPart, notice: Notice) -> String {
-        // The sentence about the pause is enough.
+        // The sentence about the pause already shows the change.
         if part == NotificationsPart::Pause {
             return self.path();
         }
@@ -105,7 +105,7 @@ impl NotificationsView {
         Self { lang: self.lang, profile, ..Self::default() }
     }
 
-    /// Shows the page with the changed entry.
+    /// Selects the page of the lists that contains the changed entry.
     pub fn show_changed(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
         let Preferences { keywords, muted_words, people, rooms, .. } = preferences;
         let index = match change {

@@ -1,4 +1,4 @@
-//! The links between the pages about rules.
+//! Links between the pages about rules.
 
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::encode;
@@ -9,28 +9,29 @@ use crate::language::Language;
 use crate::pages::PageNumber;
 use crate::paths::{ACCOUNT_RULE, ACCOUNT_RULES, with_language, with_parameters};
 
-/// The part of the rules that is shown.
+/// The rules that the page shows, as selected by its query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RulesView {
-    /// The number of the page in the list.
+    /// The page in the list.
     pub page: PageNumber,
-    /// The rule that was changed: its page is shown instead, and its group is unfolded.
+    /// The rule that was changed: the page with this rule is shown instead of `page`, and its group
+    /// is unfolded.
     pub changed: Option<RuleRef>,
 }
 
 impl RulesView {
-    /// Reads the parameters of a query. Those that are invalid are ignored.
+    /// Reads the query parameters. Invalid ones are ignored.
     pub fn from_query(query: &Pairs) -> Self {
         let changed = RuleRef::from_path(last_value(query, "changed")).ok();
         Self { page: PageNumber::from_query(query), changed }
     }
 
-    /// Returns the view after a change of this rule.
+    /// Returns the view after a change to this rule.
     pub fn after(&self, rule: &RuleRef) -> Self {
         Self { page: self.page, changed: Some(rule.clone()) }
     }
 
-    /// Returns the path of the rules with this view.
+    /// Returns the path of the page with this view.
     pub fn path(&self, lang: Option<Language>) -> String {
         let changed = self.changed.as_ref().map(|rule| ("changed", encode(&rule.path())));
         let path = with_parameters(ACCOUNT_RULES, self.page.parameter().into_iter().chain(changed));
@@ -38,12 +39,12 @@ impl RulesView {
     }
 }
 
-/// Returns the path of the page of a rule.
+/// Returns the path of a rule's page.
 pub(super) fn rule_path(lang: Option<Language>, rule: &RuleRef) -> String {
     with_language(&with_parameters(ACCOUNT_RULE, [("rule", encode(&rule.path()))]), lang)
 }
 
-/// Returns the id of the row of a rule, which a link can lead to.
+/// Returns the HTML id of a rule's row, for links to it.
 pub(crate) fn anchor(rule: &RuleRef) -> String {
     let digest = Sha256Digest::compute(&rule.path()).to_text();
     format!("rule-{}", &digest[..16])
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_read_from_the_query_of_its_link() {
+    fn a_view_is_restored_from_the_query_of_its_link() {
         let lang = Some(Language::German);
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
             let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());

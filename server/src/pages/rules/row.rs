@@ -15,18 +15,18 @@ use crate::pages::{Layout, Notice};
 pub(super) struct RuleRow {
     pub(super) anchor: String,
     pub(super) title: String,
-    /// Its id, unless the title contains it.
+    /// The rule's id, unless the title contains it.
     pub(super) id: Option<String>,
     pub(super) enabled: bool,
     pub(super) is_builtin: bool,
     pub(super) effects: Vec<Cow<'static, str>>,
-    /// When it ends.
+    /// The text about the rule's end.
     pub(super) until: Option<TimedText>,
-    /// The notice after a change of this rule.
+    /// The notice after a change to this rule.
     pub(super) notice: Option<Notice>,
     /// The field `rule`: the path of the rule.
     pub(super) path: String,
-    /// The link to its page.
+    /// The path of the rule's page.
     pub(super) page: String,
 }
 
@@ -56,13 +56,13 @@ impl RuleRow {
         }
     }
 
-    /// Returns the value of its switch.
+    /// Returns the value of the switch, which sets it to the other state.
     pub(super) fn change(&self) -> &'static str {
         if self.enabled { "disable" } else { "enable" }
     }
 
     pub(super) fn state(&self, layout: &Layout<'_>) -> Cow<'static, str> {
-        // Not "on", which says on the notifications page that messages notify.
+        // Not "on": on the notifications page, that means that messages notify.
         layout.text(if self.enabled { "rules-enabled" } else { "rules-disabled" })
     }
 }
@@ -71,9 +71,14 @@ fn effects(rule: &Rule, layout: &Layout<'_>) -> Vec<Cow<'static, str>> {
     let keys = match Effect::from_actions(&rule.actions) {
         Effect::Silent => vec!["rules-silent"],
         Effect::Notify { sound, highlight } => {
-            let more = [(sound, "rules-sound"), (highlight, "rules-highlight")];
-            let more = more.into_iter().filter_map(|(is_set, key)| is_set.then_some(key));
-            ["rules-notify"].into_iter().chain(more).collect()
+            let mut keys = vec!["rules-notify"];
+            if sound {
+                keys.push("rules-sound");
+            }
+            if highlight {
+                keys.push("rules-highlight");
+            }
+            keys
         }
     };
     keys.into_iter().map(|key| layout.text(key)).collect()

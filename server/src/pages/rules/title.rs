@@ -8,7 +8,8 @@ use belfry_core::text::escape_invisible;
 use crate::pages::Layout;
 use crate::pages::text::truncate;
 
-/// The maximum number of characters of a pattern. An account may have megabytes of rules.
+/// The maximum number of characters shown of a pattern, because an account may have megabytes of
+/// rules.
 const MAX_PATTERN: usize = 200;
 
 /// Returns the title of a rule of this kind.
@@ -40,7 +41,7 @@ pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'sta
     layout.text(&format!("rules-about-{name}"))
 }
 
-/// Returns whether the title of a user's rule contains its id.
+/// Returns whether the title of a user rule contains its id.
 pub(super) fn contains_id(kind: RuleKind, rule: &Rule) -> bool {
     match kind {
         RuleKind::Content => rule.pattern.as_ref() == Some(&rule.rule_id),

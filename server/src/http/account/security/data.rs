@@ -1,4 +1,4 @@
-//! Downloading the data of the account.
+//! Download of the account's data.
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -17,18 +17,20 @@ use crate::http::json::JsonBytes;
 use crate::http::respond::{respond, with_security_headers};
 use crate::pages::AccountSection;
 
-/// Maximum numbers of sessions, of tokens of all apps and of audit events in a download.
+/// Maximum number of sessions in a download.
 const MAX_SESSIONS: i64 = 1000;
+/// Maximum number of tokens in a download, for all apps together.
 const MAX_TOKENS: usize = 1000;
+/// Maximum number of audit events in a download.
 const MAX_EVENTS: i64 = 10_000;
 
-/// `POST /oauth/account/security/download`: the data of the account as a JSON file. Not a GET,
+/// `POST /oauth/account/security/download`: the account's data as a JSON file. Not a GET,
 /// because each download is recorded, and links on other sites can cause a GET.
 pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Security)?;
         session.check_form(&pairs)?;
-        // One at a time, because the data of an account may take megabytes while it is collected.
+        // One at a time, because collecting an account's data may take megabytes of memory.
         let _download = session.state.large_bodies.take(account.id)?;
         let events = session.audit.success(AuditKind::DataDownload).into();
         session.state.store.record_account_event(&events, account.id).await?;
@@ -46,7 +48,7 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
     respond(&session, result.await)
 }
 
-/// Everything that is stored about an account, without secrets.
+/// Returns everything that is stored about an account, without secrets.
 async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = Vec::new();
@@ -65,7 +67,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
     let events = store.audit_events(filter, MAX_EVENTS).await?;
     let user_id = user_id(&account.name, session.state.server_name());
-    let this = session.hashed_cookie().lookup;
+    let current = session.hashed_cookie().lookup;
     let Account { email, unverified_email, .. } = account;
     Ok(json!({
         "exported_at": now.to_string(),
@@ -83,7 +85,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
         "apps": apps,
         "sessions": sessions
             .iter()
-            .map(|session| session_to_json(session, session.lookup == this))
+            .map(|session| session_to_json(session, session.lookup == current))
             .collect::<Vec<_>>(),
         "push_rules": RulesetsResponse::new(rulesets.documents(), User::new(&user_id)),
         "audit_events": events.iter().map(event_to_json).collect::<Vec<_>>(),
@@ -110,7 +112,7 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
     })
 }
 
-fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
+fn session_to_json(session: &AccountSession, is_current: bool) -> Value {
     json!({
         "browser": session.browser.browser,
         "system": session.browser.system,
@@ -118,12 +120,12 @@ fn session_to_json(session: &AccountSession, is_this: bool) -> Value {
         "signed_in_at": session.created_at.to_string(),
         "last_used_at": session.seen_at.to_string(),
         "expires_at": session.expires_at.to_string(),
-        "this_session": is_this,
+        "this_session": is_current,
     })
 }
 
-/// Returns an event. The address and the detail of an action by an admin or the operator are
-/// omitted, because they are data of that person.
+/// Returns an event. If an admin or the operator caused it, its address and detail are omitted,
+/// because they are that person's data.
 fn event_to_json(event: &AuditEvent) -> Value {
     let mut value = json!({
         "at": event.at.to_string(),
