@@ -16,6 +16,7 @@ use serde_json::{Map, Number, Value};
 use thiserror::Error;
 
 pub(crate) use fields::{Fields, Location, read_array};
+pub(crate) use spelling::find_suggestion;
 
 /// Maximum nesting of arrays and objects. It is below the limit of `serde_json` (127), so that
 /// exceeding it is reported as [`JsonError::TooDeep`].

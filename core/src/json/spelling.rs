@@ -1,4 +1,4 @@
-//! Detection of misspelt keys in objects in which unknown keys are allowed.
+//! Detection of misspelt keys and parameters where unknown ones are allowed.
 
 /// Matrix keys that resemble ours. They may be present wherever Matrix clients copy members of an
 /// event or a response into a request.
@@ -7,7 +7,7 @@ const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 /// Returns the known key that was probably meant by an unknown one: one character was added,
 /// removed or replaced, or two adjacent ones were swapped, ignoring case, `_` and `-`. A key with a
 /// dot is namespaced, such as `org.example.until`, and never counts as misspelt.
-pub(super) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
     }

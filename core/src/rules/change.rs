@@ -47,7 +47,10 @@ impl PutTarget {
             let neighbour = match name.as_str() {
                 "before" => &mut target.before,
                 "after" => &mut target.after,
-                _ => continue,
+                name => {
+                    RuleError::check_parameter(name, &["before", "after"])?;
+                    continue;
+                }
             };
             if neighbour.replace(id).is_some() {
                 return Err(RuleError::RepeatedNeighbour);

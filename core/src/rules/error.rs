@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
-use crate::json::JsonError;
+use crate::json::{JsonError, find_suggestion};
 use crate::matrix::MatrixErrorCode;
 
 /// The reason a rule, a body or a change is rejected.
@@ -42,6 +42,10 @@ pub enum RuleError {
     OwnNeighbour,
     #[error("before and after may be given once each")]
     RepeatedNeighbour,
+    /// Rejected although unknown parameters are ignored, because the request would have a different
+    /// effect without the parameter.
+    #[error("unknown parameter `{name}`; did you mean `{suggestion}`?")]
+    MisspeltParameter { name: String, suggestion: &'static str },
     #[error("an account may have at most {0} rules; delete some")]
     TooManyRules(usize),
     #[error("a rule may have at most {0} conditions")]
@@ -80,6 +84,16 @@ pub(super) fn shorten(name: &str) -> &str {
 }
 
 impl RuleError {
+    /// Rejects an unknown query parameter that looks like a misspelt known one.
+    pub fn check_parameter(name: &str, known: &[&'static str]) -> Result<(), Self> {
+        match find_suggestion(name, known) {
+            Some(suggestion) => {
+                Err(Self::MisspeltParameter { name: shorten(name).to_owned(), suggestion })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the error for an unknown field.
     pub(super) fn unknown_field(path: &str, expected: &'static str) -> Self {
         Self::UnknownField { path: shorten(path).to_owned(), expected }
@@ -119,6 +133,7 @@ impl RuleError {
             | Self::Scope(_)
             | Self::Kind(_)
             | Self::Value { .. }
+            | Self::MisspeltParameter { .. }
             | Self::DuplicateRule
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,
             Self::UnknownNeighbour { .. }

@@ -10,7 +10,7 @@ use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::percent;
-use belfry_core::rules::RuleAccess;
+use belfry_core::rules::{RuleAccess, RuleError};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
@@ -114,6 +114,9 @@ async fn resolve_user(
     query: &[(String, String)],
     state: &AppState,
 ) -> Result<Requester, MatrixError> {
+    for (name, _) in query {
+        RuleError::check_parameter(name, &["user_id"])?;
+    }
     let mut ids = query.iter().filter(|(name, _)| name == "user_id").map(|(_, id)| id.as_str());
     let name = match (ids.next(), ids.next()) {
         (None, _) => service.sender.as_str(),
