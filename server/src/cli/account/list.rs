@@ -56,7 +56,7 @@ fn columns(account: &Account) -> Vec<String> {
     ]
 }
 
-/// Returns the e-mail address, marked if nobody has verified it, or a dash.
+/// Returns the e-mail address, marked if it is unverified, or a dash.
 pub(super) fn email(account: &Account) -> String {
     let Account { email, unverified_email, .. } = account;
     match (email, unverified_email) {
