@@ -70,7 +70,8 @@ impl Command {
                     || title.contains(char::is_control)
                 {
                     return Err(format!(
-                        "--app must have 1 to {MAX_NAME_LENGTH} characters and no control characters"
+                        "--app must have 1 to {MAX_NAME_LENGTH} characters, none of them a \
+                         control character"
                     )
                     .into());
                 }
