@@ -53,7 +53,7 @@ pub(super) struct Command {
 /// Number of events shown without `--limit`.
 const DEFAULT_LIMIT: i64 = 100;
 
-const TITLES: [&str; 10] = [
+const HEADERS: [&str; 10] = [
     "time", "kind", "outcome", "count", "account", "app", "origin", "address", "request", "detail",
 ];
 
@@ -99,7 +99,7 @@ impl Command {
         let has_more = excess > 0;
         events.drain(..excess);
         let names = AccountNames::new(store, &events).await?;
-        let mut table = Table::new(&TITLES, self.json);
+        let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(
             &events,
             |event| columns(event, &names),
@@ -163,7 +163,7 @@ impl AccountNames {
     }
 }
 
-/// Returns the columns in the order of [`TITLES`].
+/// Returns the columns in the order of [`HEADERS`].
 fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
     let app = match (&event.app, event.app_id) {
         (Some(name), _) => name.clone(),

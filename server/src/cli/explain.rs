@@ -100,20 +100,25 @@ impl Command {
 
 /// Describes an error in a file. Errors that are also used for requests call it "the body".
 fn describe_error(file: &str, error: &dyn Display) -> String {
-    let (file, text) = (if file == "-" { "standard input" } else { file }, error.to_string());
+    let (file, text) = (display_name(file), error.to_string());
     match text.strip_prefix("the body ") {
         Some(problem) => format!("{file} {problem}"),
         None => format!("{file}: {text}"),
     }
 }
 
-fn read(name: &str) -> Result<Vec<u8>, CliError> {
-    let source: Box<dyn Read> = if name == "-" {
+fn display_name(file: &str) -> &str {
+    if file == "-" { "standard input" } else { file }
+}
+
+fn read(file: &str) -> Result<Vec<u8>, CliError> {
+    let name = display_name(file);
+    let source: Box<dyn Read> = if file == "-" {
         Box::new(stdin())
     } else {
         let failed =
-            |error| format!("cannot read {name}: {}", describe_file_error(Path::new(name), &error));
-        Box::new(File::open(name).map_err(failed)?)
+            |error| format!("cannot read {name}: {}", describe_file_error(Path::new(file), &error));
+        Box::new(File::open(file).map_err(failed)?)
     };
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);

@@ -46,7 +46,7 @@ pub(super) struct Response {
     pub body: String,
     /// The target of a redirect.
     pub location: Option<String>,
-    /// The client's address of the connection.
+    /// The local address of the connection.
     pub local_address: SocketAddr,
 }
 

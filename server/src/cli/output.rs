@@ -36,16 +36,16 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
-    /// Prints a list with these column titles, page by page. `read` returns up to the given number
+    /// Prints a list with these column headers, page by page. `read` returns up to the given number
     /// of rows after a row; `columns` and `json` format a row.
     pub(super) async fn print<T>(
         &self,
-        titles: &'static [&'static str],
+        headers: &'static [&'static str],
         mut read: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
         columns: impl Fn(&T) -> Vec<String>,
         json: impl Fn(&T) -> Value,
     ) -> Result<(), CliError> {
-        let mut table = Table::new(titles, self.json);
+        let mut table = Table::new(headers, self.json);
         let mut remaining = self.limit.unwrap_or(i64::MAX);
         let mut last = None;
         while remaining > 0 {

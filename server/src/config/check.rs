@@ -311,6 +311,10 @@ mod tests {
         let data = format!("data = {path:?}");
         let error = check(&data);
         assert!(error.contains("is a file: name a directory ("), "{error}");
+        let mut config: Config = toml::from_str("redis = 'http://cache'").unwrap();
+        config.origins.insert("redis".to_owned(), "--redis".to_owned());
+        let error = config.check().unwrap_err().to_string();
+        assert!(error.ends_with(" (--redis)"), "{error}");
     }
 
     #[test]

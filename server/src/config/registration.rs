@@ -98,7 +98,7 @@ const KEYS: [&str; 8] = [
 ];
 
 fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D::Error> {
-    // The error of the parser would quote a token that is a number.
+    // The parser error would quote a token that is a number.
     let token = Secret::deserialize(deserializer)
         .map_err(|_| Error::custom("as_token must be a string"))?;
     if token.reveal().is_empty() {

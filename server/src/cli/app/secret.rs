@@ -34,7 +34,7 @@ impl Secret {
             return Err(format!("app {title} is part of belfry and has no secret").into());
         }
         let until = (!self.keep_old.is_zero()).then(|| expiry(now, self.keep_old));
-        // The store has whole seconds.
+        // Times are stored in whole seconds.
         let until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
         let secret = random::secret(now);
         let events = events(now, AuditKind::AppSecretChange);
