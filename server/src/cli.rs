@@ -104,7 +104,7 @@ enum AccountCommand {
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// How a command uses the database.
+/// Access of a command to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.

@@ -81,9 +81,9 @@ pub struct Config {
     /// The first path segments under which the push rules are served.
     #[default(vec!["_service".to_owned(), "_matrix".to_owned()])]
     pub name_segments: Vec<String>,
-    /// Whether anyone may create an account.
+    /// Permission to create accounts.
     pub registration: RegistrationPolicy,
-    /// Whether anyone may register an app.
+    /// Permission to register apps.
     pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
     pub rules: Rules,
