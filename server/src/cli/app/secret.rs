@@ -18,7 +18,7 @@ use crate::cli::{CliError, events};
 pub(in crate::cli) struct Secret {
     /// Id, client id or name of the app
     id: String,
-    /// How long the old secret is still accepted, such as 30m or 7d; 0 rejects it immediately
+    /// Time for which the old secret is still accepted, such as 30m or 7d; 0 rejects it immediately
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
     keep_old: Duration,
     /// Print a line of JSON
