@@ -87,7 +87,7 @@ enum Command {
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
-    /// Print the completion script of a shell
+    /// Print the completion script for a shell
     Completions(completions::Command),
     /// Print the manual page, for man
     Man,
@@ -97,15 +97,14 @@ enum Command {
 enum AccountCommand {
     #[command(flatten)]
     Manage(account::Command),
-    /// Add the accounts of a file, with password hashes and push rules; those that exist are
-    /// skipped
+    /// Add the accounts in a file, with password hashes and push rules; existing ones are skipped
     Import(import::Command),
 }
 
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// Use of the database by a command.
+/// Access of a command to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.
@@ -116,7 +115,7 @@ enum DatabaseUse {
     Create,
 }
 
-/// Returns the parser of the arguments. Completions and the manual page are made from it too.
+/// Returns the argument parser, which also generates the completions and the manual page.
 fn parser() -> clap::Command {
     Cli::command()
         .args(global_flags())
@@ -154,7 +153,7 @@ fn run_command(
     if !matches!(command, Command::Serve | Command::Doctor(_)) {
         print_warnings(warnings);
     }
-    // Some commands need no settings, so an invalid file does not matter to them.
+    // Called only by commands that need settings; the others work with an invalid file.
     let load = || -> Result<Config, CliError> {
         let config = Config::load(&overrides)?;
         print_warnings(config.ignored_data_flag().as_slice());
@@ -162,7 +161,7 @@ fn run_command(
     };
     match command {
         Command::Serve => {
-            // The log is not started yet.
+            // Printed, because the log has not been started.
             let config = Config::load(&overrides).inspect_err(|_| print_warnings(warnings))?;
             serve::run(config, overrides, warnings)
         }
@@ -209,7 +208,7 @@ fn run_command(
         }
         Command::Health(command) => command.run(&load()?),
         Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
-        // It shows all warnings itself.
+        // `check` prints all warnings itself.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
         Command::Config(config::Command::Example) => config::print_example(),
         Command::Completions(command) => command.run(),
@@ -223,12 +222,12 @@ fn print_warnings(warnings: &[String]) {
     }
 }
 
-/// Returns the event of a change by the command line.
+/// Returns the audit event for a change made on the command line.
 fn events(now: Timestamp, kind: AuditKind) -> Events {
     AuditEntry::from_command(now, kind).into()
 }
 
-/// Opens the store for one command. The schema is never upgraded, because an older server may be
+/// Runs a command with an open store. The schema is never upgraded, because an older server may be
 /// using it.
 fn with_store(
     config: &Config,
@@ -250,7 +249,7 @@ fn with_store(
         let store = Store::open(&database, &options, now).await?;
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
-            // When the command ends, a running server has noticed its writes.
+            // A running server sees the writes before the command ends.
             tokio::time::sleep(Store::VISIBILITY_DELAY).await;
         }
         Ok(())

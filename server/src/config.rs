@@ -57,13 +57,13 @@ pub struct Config {
     pub data: PathBuf,
     /// `postgres://…`; SQLite in the data directory when unset.
     pub database: Option<SecretUrl>,
-    /// A file that contains this URL instead.
+    /// A file that contains the PostgreSQL URL, in place of `database`.
     pub database_file: Option<PathBuf>,
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
     /// when unset.
     #[serde(deserialize_with = "redis_url")]
     pub redis: Option<SecretUrl>,
-    /// A file that contains this URL instead.
+    /// A file that contains the Redis URL, in place of `redis`.
     pub redis_file: Option<PathBuf>,
     /// The public URL; `http://LISTEN` when unset, or `https://LISTEN` with TLS.
     pub base_url: Option<BaseUrl>,
@@ -81,9 +81,9 @@ pub struct Config {
     /// The first path segments under which the push rules are served.
     #[default(vec!["_service".to_owned(), "_matrix".to_owned()])]
     pub name_segments: Vec<String>,
-    /// Permission of the public to create accounts.
+    /// Permission to create accounts.
     pub registration: RegistrationPolicy,
-    /// Permission of the public to register apps.
+    /// Permission to register apps.
     pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
     pub rules: Rules,
@@ -113,18 +113,18 @@ pub struct Config {
     pub oauth: OAuth,
     /// Browser sessions.
     pub sessions: Sessions,
-    /// Contact for vulnerabilities of this server.
+    /// Contact for reporting vulnerabilities.
     pub security: Security,
     /// The audit trail.
     pub audit: AuditSettings,
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
-    /// The file, variable or flag that gives each setting, by its dotted key; all others have their
-    /// defaults.
+    /// The file, variable or flag that sets each setting, by dotted key. Settings without one have
+    /// their defaults.
     #[serde(skip)]
     pub origins: BTreeMap<String, String>,
-    /// The line of each setting that the file gives, by its dotted key.
+    /// The line of each setting in the file, by dotted key.
     #[serde(skip)]
     pub lines: BTreeMap<String, usize>,
 }
@@ -137,7 +137,7 @@ pub struct ConfigError(pub String);
 impl Config {
     /// Loads the configuration. Flags and variables take precedence over the file, which takes
     /// precedence over the defaults. Without a named file, `./belfry.toml` is read if it exists.
-    /// URLs with passwords can be in files of their own.
+    /// URLs with passwords can be in separate files.
     pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
         let (mut config, table) = match overrides.file() {
             Some(path) => file::read(path)?,
@@ -165,20 +165,18 @@ impl Config {
         self.server_name.as_deref().unwrap_or_else(|| base_url.host())
     }
 
-    /// Returns the configured base URL, or the one of the address to listen on.
+    /// Returns the configured base URL, or the URL of the listen address.
     pub fn base_url(&self) -> BaseUrl {
         self.base_url_at(self.listen.port)
     }
 
-    /// Returns the configured base URL, or the one of the host to listen on with the port that is
-    /// bound.
+    /// Returns the configured base URL, or the URL of the listen host with the bound port.
     pub fn base_url_at(&self, port: u16) -> BaseUrl {
         let default = || self.listening_url(port).parse().expect("a host and a port are a URL");
         self.base_url.clone().unwrap_or_else(default)
     }
 
-    /// Returns the URL under which this machine reaches its server; `None` if its port is not
-    /// fixed.
+    /// Returns the URL at which this machine reaches the server; `None` if the port is not fixed.
     pub fn local_url(&self) -> Option<Url> {
         let Self { listen, tls, .. } = self;
         let scheme = if tls.is_some() { "https" } else { "http" };
@@ -186,14 +184,14 @@ impl Config {
         url.ok().filter(|_| listen.port != 0)
     }
 
-    /// Returns the URL of the host to listen on with the port that is bound.
+    /// Returns the URL of the listen host with the bound port.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority(port))
     }
 }
 
-/// Deserialises the URL of a Redis server, so that errors are about Redis.
+/// Deserialises a Redis URL, with error messages about Redis.
 fn redis_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretUrl>, D::Error> {
     let text = String::deserialize(deserializer)?;
     SecretUrl::parse_redis(&text).map(Some).map_err(D::Error::custom)

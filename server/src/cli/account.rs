@@ -18,7 +18,7 @@ use jiff::Timestamp;
 
 pub(super) use self::find::{find, find_ids};
 use self::password::{new_password, print_password};
-use super::output::{counted, one_of};
+use super::output::{format_count, one_of};
 use super::{CliError, DatabaseUse, events};
 use crate::config::{ApplicationService, Config};
 
@@ -75,7 +75,7 @@ impl Command {
         }
     }
 
-    /// Rejects the account of an application service, which `belfry serve` creates.
+    /// Rejects adding the account of an application service, because `belfry serve` creates it.
     pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add(add::Add { name, .. }) = self else { return Ok(()) };
         for source in &config.application_services {
@@ -111,11 +111,11 @@ impl Command {
             }
             Self::Disable(Selector { account }) => {
                 let account = find(store, config, &account).await?;
-                disable(store, &account, now, AuditKind::AccountDisable).await
+                disable_or_enable(store, &account, now, AuditKind::AccountDisable).await
             }
             Self::Enable(Selector { account }) => {
                 let account = find(store, config, &account).await?;
-                disable(store, &account, now, AuditKind::AccountEnable).await
+                disable_or_enable(store, &account, now, AuditKind::AccountEnable).await
             }
             Self::Delete(Selector { account }) => {
                 let account = find(store, config, &account).await?;
@@ -139,7 +139,7 @@ impl Command {
 }
 
 /// Disables or enables an account.
-async fn disable(
+async fn disable_or_enable(
     store: &Store,
     account: &Account,
     now: Timestamp,
@@ -161,16 +161,16 @@ async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), 
     };
     let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
     let rows = [
-        counted(sessions, "sessions"),
-        counted(tokens, "tokens"),
-        counted(codes, "codes"),
-        counted(rulesets, "rulesets"),
-        counted(requests, "authorization requests"),
+        format_count(sessions, "sessions"),
+        format_count(tokens, "tokens"),
+        format_count(codes, "codes"),
+        format_count(rulesets, "rulesets"),
+        format_count(requests, "authorization requests"),
     ];
     Ok(writeln!(stdout(), "account {} deleted: {}", account.name, rows.join(", "))?)
 }
 
-/// Reports why an account was not changed.
+/// Returns an error if an account was not changed.
 fn check_update(outcome: AccountUpdateOutcome, account: &Account) -> Result<(), CliError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),

@@ -16,7 +16,7 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::output::{counted, json_line, print};
+use super::output::{format_count, json_line, print};
 use super::{CliError, DatabaseUse, events};
 use crate::config::Config;
 use crate::escape::escape;
@@ -27,9 +27,9 @@ pub(super) enum Command {
     Add(Add),
     /// List apps by id: id, name, registration time, state
     List(list::List),
-    /// Show an app with its secrets' state and number of tokens
+    /// Show an app with the state of its secrets and its number of tokens
     Show(show::Show),
-    /// Replace the client secret of an app; the new one is printed once
+    /// Replace an app's client secret; the new one is printed once
     Secret(secret::Secret),
     /// Disable an app: reject its requests, codes and tokens
     Disable(Selector),
@@ -83,8 +83,10 @@ impl Command {
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, now).await,
             Self::Secret(secret) => secret.run(store, now).await,
-            Self::Disable(app) => disable(store, &app.id, now, AuditKind::AppDisable).await,
-            Self::Enable(app) => disable(store, &app.id, now, AuditKind::AppEnable).await,
+            Self::Disable(app) => {
+                disable_or_enable(store, &app.id, now, AuditKind::AppDisable).await
+            }
+            Self::Enable(app) => disable_or_enable(store, &app.id, now, AuditKind::AppEnable).await,
             Self::Delete(app) => {
                 let app = find(store, &app.id).await?.app;
                 let events = events(now, AuditKind::AppDelete);
@@ -93,9 +95,9 @@ impl Command {
                     stdout(),
                     "app {} deleted: {}, {}, {}",
                     title(&app),
-                    counted(deleted.tokens, "tokens"),
-                    counted(deleted.codes, "codes"),
-                    counted(deleted.requests, "authorization requests"),
+                    format_count(deleted.tokens, "tokens"),
+                    format_count(deleted.codes, "codes"),
+                    format_count(deleted.requests, "authorization requests"),
                 )?)
             }
         }
@@ -103,7 +105,7 @@ impl Command {
 }
 
 impl Add {
-    /// Adds an app that is valid for registration. Sweeps never delete it.
+    /// Validates the app like a registration and adds it. It is never deleted as unused.
     async fn run(
         self,
         store: &Store,
@@ -142,7 +144,12 @@ impl Add {
 }
 
 /// Disables or enables an app.
-async fn disable(store: &Store, id: &str, now: Timestamp, kind: AuditKind) -> Result<(), CliError> {
+async fn disable_or_enable(
+    store: &Store,
+    id: &str,
+    now: Timestamp,
+    kind: AuditKind,
+) -> Result<(), CliError> {
     let at = (kind == AuditKind::AppDisable).then_some(now);
     let app = find(store, id).await?.app;
     store.set_app_disabled_at(&events(now, kind), app.id, at).await?;
@@ -168,8 +175,8 @@ async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, 
     Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
 }
 
-/// Returns the id of the app that an argument names, or else the name of one or several apps, which
-/// may have been deleted.
+/// Resolves an argument to the id of an app, or to a name that one or more apps have, or had when
+/// they were deleted.
 pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,
@@ -195,7 +202,7 @@ fn not_found(selector: &str) -> CliError {
     format!("there is no app {selector:?}; see belfry app list").into()
 }
 
-/// Finds an app by its id, its client id, or its name if no other app has it.
+/// Finds an app by its id, its client id, or its name if that is unique.
 async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
     if let Some(app) = find_by_id(store, selector).await? {
         return Ok(app);

@@ -50,10 +50,10 @@ pub(super) struct Command {
     json: bool,
 }
 
-/// Number of events that are shown without `--limit`.
+/// Number of events shown without `--limit`.
 const DEFAULT_LIMIT: i64 = 100;
 
-const TITLES: [&str; 10] = [
+const HEADERS: [&str; 10] = [
     "time", "kind", "outcome", "count", "account", "app", "origin", "address", "request", "detail",
 ];
 
@@ -91,7 +91,7 @@ impl Command {
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let mut events = Vec::new();
         for account in accounts {
-            // One more is read to see whether there are more.
+            // Reads one more event than are shown, to find out whether there are more.
             events.extend(store.audit_events(AuditFilter { account, ..filter }, limit + 1).await?);
         }
         events.sort_by_key(|event| event.at);
@@ -99,7 +99,7 @@ impl Command {
         let has_more = excess > 0;
         events.drain(..excess);
         let names = AccountNames::new(store, &events).await?;
-        let mut table = Table::new(&TITLES, self.json);
+        let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(
             &events,
             |event| columns(event, &names),
@@ -127,7 +127,7 @@ impl AccountNames {
         let is_deleted =
             |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
         let deleted = match events.iter().find(is_deleted) {
-            // An account is deleted after its other events.
+            // Accounts were deleted after their first event.
             Some(first) => store.deleted_accounts(first.at).await?,
             None => Vec::new(),
         };
@@ -135,7 +135,7 @@ impl AccountNames {
         let names = Self { deleted, ambiguous: HashSet::new() };
         let (mut ids, mut ambiguous) = (HashMap::new(), HashSet::new());
         for event in events {
-            if let (Some(name), Some(id)) = (names.of(event), event.account_id)
+            if let (Some(name), Some(id)) = (names.get(event), event.account_id)
                 && *ids.entry(name).or_insert(id) != id
             {
                 ambiguous.insert(name.to_owned());
@@ -145,7 +145,7 @@ impl AccountNames {
     }
 
     /// Returns the name that the account of an event has or had.
-    fn of<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
+    fn get<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
         let deleted = event.account_id.and_then(|id| self.deleted.get(&id));
         event.account.as_ref().or(deleted).map(String::as_str)
     }
@@ -153,7 +153,7 @@ impl AccountNames {
     /// Returns the account of an event, with its id where the name does not identify it.
     fn describe(&self, event: &AuditEvent) -> String {
         let Some(id) = event.account_id else { return "-".to_owned() };
-        let Some(name) = self.of(event) else { return format!("#{id}") };
+        let Some(name) = self.get(event) else { return format!("#{id}") };
         match (event.account.is_none(), self.ambiguous.contains(name)) {
             (false, false) => name.to_owned(),
             (false, true) => format!("{name} (#{id})"),
@@ -163,7 +163,7 @@ impl AccountNames {
     }
 }
 
-/// Returns the columns of the titles.
+/// Returns the columns in the order of [`HEADERS`].
 fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
     let app = match (&event.app, event.app_id) {
         (Some(name), _) => name.clone(),
@@ -192,7 +192,7 @@ fn to_json(event: &AuditEvent, names: &AccountNames) -> serde_json::Value {
         "outcome": event.outcome,
         "count": event.count,
         "account_id": event.account_id.map(|id| id.to_string()),
-        "account": names.of(event),
+        "account": names.get(event),
         "app_id": event.app_id.map(|id| id.to_string()),
         "app": event.app,
         "origin": event.origin,

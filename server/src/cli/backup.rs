@@ -12,7 +12,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::CliError;
-use super::output::{counted, print_message};
+use super::output::{format_count, print_message};
 use super::progress::ProgressBar;
 use crate::config::Config;
 
@@ -40,7 +40,7 @@ impl Command {
         let events =
             AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
         if let Err(error) = record(config, &events, now).await {
-            // A standby cannot be written, nor a database on a full disk.
+            // The database may be a read-only standby, or its disk may be full.
             let problem = "the backup is not in the audit trail";
             print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
@@ -56,12 +56,12 @@ async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), 
     store.record_events(events).await
 }
 
-/// Returns the contents of a backup on one line.
+/// Summarises the contents of a backup in one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
     let describe = |table: &TableSummary| match &*table.name {
-        "deleted_owners" => counted(table.rows, "recent deletions"),
-        name => counted(table.rows, &name.replace('_', " ")),
+        "deleted_owners" => format_count(table.rows, "recent deletions"),
+        name => format_count(table.rows, &name.replace('_', " ")),
     };
     let tables: Vec<String> = manifest.tables.iter().map(describe).collect();
-    format!("{} ({})", counted(manifest.rows(), "rows"), tables.join(", "))
+    format!("{} ({})", format_count(manifest.rows(), "rows"), tables.join(", "))
 }

@@ -20,13 +20,13 @@ pub(super) enum Command {
     Example,
 }
 
-/// Prints a configuration file that changes nothing.
+/// Prints the example configuration file.
 pub(super) fn print_example() -> Result<(), CliError> {
     Ok(print(EXAMPLE)?)
 }
 
-/// Prints the effective settings. Warnings and the result are written to stderr, so that the output
-/// is a configuration file.
+/// Prints the effective settings. Warnings and the result are written to stderr, so that stdout is
+/// a valid configuration file.
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
     print(&config.to_toml()?)?;
@@ -35,7 +35,7 @@ pub(super) fn check(config: &Config) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Reads the files that the settings name.
+/// Checks the files that the settings name.
 pub(super) fn check_files(config: &Config) -> Result<(), CliError> {
     ApplicationServices::load(&config.application_services)?;
     if let Some(files) = &config.tls {

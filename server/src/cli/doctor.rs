@@ -15,7 +15,7 @@ use belfry_runtime::clock::{Clock, SystemClock};
 use clap::Args;
 
 use self::report::Report;
-use super::output::counted;
+use super::output::format_count;
 use super::{CliError, config as config_command};
 use crate::config::{Config, ConfigError};
 
@@ -48,7 +48,7 @@ impl Command {
         report.print(self.json)?;
         match report.failures() {
             0 => Ok(()),
-            failures => Err(format!("{} failed", counted(failures, "checks")).into()),
+            failures => Err(format!("{} failed", format_count(failures, "checks")).into()),
         }
     }
 }
@@ -63,13 +63,14 @@ async fn check(config: &Config, report: &mut Report) {
     base_url::check(config, running.as_ref(), report).await;
 }
 
-/// The settings are valid, or we would not be here. The files that they name may not be.
+/// Checks the files that the settings name, and reports warnings about the settings, which are
+/// valid because they were loaded.
 fn check_settings(config: &Config, report: &mut Report) {
     if let Err(error) = config_command::check_files(config) {
         report.fail("settings", error.to_string(), "correct the file or the setting that names it");
         return;
     }
-    // Those about the certificate and about files are checks of their own.
+    // The certificate and the file modes have separate checks.
     let warnings = config.setting_warnings(&config.base_url(), SystemClock.now());
     if warnings.is_empty() {
         report.ok("settings", "valid; belfry config check shows them");

@@ -27,7 +27,7 @@ use crate::escape::escape_json;
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// A file with the JSON of an event, or - for standard input
+    /// JSON file with an event, or - for standard input
     event: String,
     /// The account whose rules are evaluated: its name, id, e-mail address or user id
     #[arg(long, value_name = "ACCOUNT")]
@@ -35,13 +35,13 @@ pub(super) struct Command {
     /// The profile tag of a device; its rules rank above the global ones
     #[arg(long, value_name = "TAG")]
     profile_tag: Option<ProfileTag>,
-    /// A file with the state of the room: the JSON of `room` in POST …/pushrules/explain
+    /// JSON file with the state of the room: `room` in POST …/pushrules/explain
     #[arg(long, value_name = "FILE")]
     room: Option<String>,
-    /// The number of members of the room
+    /// The number of members in the room
     #[arg(long, value_name = "N")]
     member_count: Option<u64>,
-    /// The display name of the account in the room
+    /// The account's display name in the room
     #[arg(long, value_name = "NAME")]
     display_name: Option<String>,
     /// Print the JSON that POST …/pushrules/explain returns
@@ -60,13 +60,13 @@ impl Command {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let event =
-            json::parse(&read(&self.event)?).map_err(|error| describe(&self.event, &error))?;
+        let event = json::parse(&read(&self.event)?)
+            .map_err(|error| describe_error(&self.event, &error))?;
         let event = Event::from_value(event)
-            .ok_or_else(|| format!("{}: an event must be a JSON object", self.event))?;
+            .ok_or_else(|| describe_error(&self.event, &"an event must be a JSON object"))?;
         let mut facts = match &self.room {
             Some(room) => {
-                ExplainRoom::read(&read(room)?).map_err(|error| describe(room, &error))?
+                ExplainRoom::read(&read(room)?).map_err(|error| describe_error(room, &error))?
             }
             None => ExplainRoom::default(),
         };
@@ -91,29 +91,34 @@ impl Command {
             }
             writeln!(stdout(), "{}", escape_json(&serde_json::to_string_pretty(&json)?))?;
         } else {
-            // Without colours unless the output is a terminal.
+            // anstream removes the colours unless stdout is a terminal.
             write!(anstream::stdout(), "{}", Page { explanation: &explanation, state })?;
         }
         Ok(())
     }
 }
 
-/// Returns the text of an error about a file, which errors of requests call the body.
-fn describe(file: &str, error: &dyn Display) -> String {
-    let (file, text) = (if file == "-" { "standard input" } else { file }, error.to_string());
+/// Describes an error in a file. Errors that are also used for requests call it "the body".
+fn describe_error(file: &str, error: &dyn Display) -> String {
+    let (file, text) = (display_name(file), error.to_string());
     match text.strip_prefix("the body ") {
         Some(problem) => format!("{file} {problem}"),
         None => format!("{file}: {text}"),
     }
 }
 
-fn read(name: &str) -> Result<Vec<u8>, CliError> {
-    let source: Box<dyn Read> = if name == "-" {
+fn display_name(file: &str) -> &str {
+    if file == "-" { "standard input" } else { file }
+}
+
+fn read(file: &str) -> Result<Vec<u8>, CliError> {
+    let name = display_name(file);
+    let source: Box<dyn Read> = if file == "-" {
         Box::new(stdin())
     } else {
         let failed =
-            |error| format!("cannot read {name}: {}", describe_file_error(Path::new(name), &error));
-        Box::new(File::open(name).map_err(failed)?)
+            |error| format!("cannot read {name}: {}", describe_file_error(Path::new(file), &error));
+        Box::new(File::open(file).map_err(failed)?)
     };
     let mut bytes = Vec::new();
     let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);

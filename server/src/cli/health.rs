@@ -1,4 +1,4 @@
-//! `belfry health`: whether a running server responds, for health checks of containers and scripts.
+//! `belfry health`: checks whether a running server responds, for containers and scripts.
 
 use std::io::{Write, stdout};
 
@@ -13,17 +13,17 @@ use crate::paths::{HEALTHZ, READYZ};
 
 #[derive(Args)]
 pub(super) struct Command {
-    /// URL of the server [default: the address that `listen` names, on this machine]
+    /// URL of the server [default: the `listen` address on this machine]
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(super) url: Option<Url>,
-    /// Check also whether its database can be read and written
+    /// Also check whether its database can be read and written
     #[arg(long)]
     pub(super) ready: bool,
 }
 
 impl Command {
-    /// Checks the server of these settings. Its certificate is not verified, because it is for the
-    /// public name of the server.
+    /// Checks the server that these settings start on this machine. Its certificate is not
+    /// verified, because it is for the server's public name.
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
         let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
         let response = fetch(&url, self.ready, CertificateCheck::None);

@@ -1,4 +1,4 @@
-//! GET requests of the commands, such as a health check of the running server.
+//! An HTTP client for commands: GET requests, such as a health check of the running server.
 
 use std::error::Error;
 use std::io;
@@ -23,12 +23,12 @@ use url::{Position, Url};
 use belfry_runtime::certificate::rejection;
 use belfry_runtime::certificate::verifier::{AnyNameVerifier, system_authorities};
 
-/// Maximum time of a request. A readiness check waits for the database for up to two seconds.
+/// Maximum time for a request. A readiness check waits for the database for up to two seconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a response body, in bytes.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
-/// Verification of the certificate of an HTTPS server.
+/// Verification of an HTTPS server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CertificateCheck {
     /// By the certificate authorities of the operating system, for the host of the URL.
@@ -42,21 +42,21 @@ pub(super) enum CertificateCheck {
 pub(super) struct Response {
     /// The HTTP status.
     pub status: StatusCode,
-    /// Its body. Bytes that are not UTF-8 are replaced.
+    /// The body, in which bytes that are not UTF-8 are replaced.
     pub body: String,
-    /// The URL that it redirects to.
+    /// The target of a redirect.
     pub location: Option<String>,
-    /// This end of the connection.
+    /// The local address of the connection.
     pub local_address: SocketAddr,
 }
 
-/// Reason why there is no response.
+/// The reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GetError {
     /// Nothing accepts connections there.
     #[error("connection refused: nothing listens on {0}")]
     Refused(String),
-    /// The certificate of the server was rejected.
+    /// The server's certificate was rejected.
     #[error("its certificate {}", rejection::describe(.0))]
     Certificate(CertificateError),
     /// The server does not use TLS.
@@ -112,7 +112,7 @@ async fn get_without_timeout(
     exchange(url, headers, stream, local_address).await
 }
 
-/// Classifies an error of a TLS handshake.
+/// Classifies a TLS handshake error.
 fn tls_error(error: &io::Error) -> GetError {
     if let Some(reason) = rejection::find(error) {
         return GetError::Certificate(reason);
@@ -175,7 +175,7 @@ fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
     Ok(verified.with_no_client_auth())
 }
 
-/// Returns an error and its causes.
+/// Returns the message of an error, followed by those of its causes.
 fn causes(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> =
         successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();

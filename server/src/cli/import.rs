@@ -1,4 +1,4 @@
-//! `belfry account import`: adds the accounts of a file.
+//! `belfry account import`: adds the accounts in a file.
 
 mod report;
 mod source;
@@ -14,7 +14,7 @@ use clap::Args;
 
 use self::report::Report;
 use self::source::Source;
-use super::output::counted;
+use super::output::format_count;
 use super::{CliError, DatabaseUse, with_store};
 use crate::config::Config;
 
@@ -29,7 +29,7 @@ pub(super) struct Command {
 
 /// Number of accounts that are added in one transaction.
 const BATCH: usize = 500;
-/// Size of the lines that are added in one transaction, which bounds the memory for push rules.
+/// Total size of the lines that are added in one transaction, to bound the memory for push rules.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 impl Command {
@@ -39,27 +39,27 @@ impl Command {
         let count = source.validate()?;
         if self.dry_run {
             let are = if count == 1 { "is" } else { "are" };
-            let accounts = counted(count, "accounts");
+            let accounts = format_count(count, "accounts");
             writeln!(stdout(), "{accounts} {are} valid; nothing was imported")?;
             return Ok(());
         }
         let mut report = Report::new(count);
         with_store(config, DatabaseUse::Write, async |store, _| {
             let imported = import(store, &mut source, &mut report).await;
-            imported.map_err(|error| report.interrupted(&*error))
+            imported.map_err(|error| report.interruption_error(&*error))
         })?;
         report.finish()
     }
 }
 
-/// Adds the accounts of a valid file.
+/// Adds the accounts in a valid file.
 async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Result<(), CliError> {
     let mut lines = source.lines()?;
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while let Some(account) = lines.next()? {
         // Invalid only if the file was changed since it was validated.
         let account = account?;
-        // The accounts of a transaction have the same event, which names the role.
+        // The accounts in a transaction share one audit event, which names the role.
         let has_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
         if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_role) {
             add(store, std::mem::take(&mut batch), report).await?;
@@ -72,8 +72,8 @@ async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Resu
     Ok(())
 }
 
-/// Adds accounts with the same role, given with their lines, in one transaction. Each has a time of
-/// its own, because the ids of one millisecond are limited.
+/// Adds accounts with the same role, given with their line numbers, in one transaction. Each
+/// transaction has a new time, because the number of ids per millisecond is limited.
 async fn add(
     store: &Store,
     batch: Vec<(u64, ImportedAccount)>,

@@ -1,4 +1,4 @@
-//! The data directory of SQLite: its owner and its lock.
+//! The SQLite data directory: its owner and its lock.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -19,8 +19,8 @@ pub(super) fn check_owner(database: &Database) -> Result<(), CliError> {
     Ok(check_creator(directory).map_err(failed)?)
 }
 
-/// Locks the data directory of SQLite: two servers on one file would not notice each other's
-/// writes immediately, and a restore replaces everything. Other commands do not need the lock.
+/// Locks the SQLite data directory: two servers on one file would not notice each other's writes
+/// immediately, and a restore replaces everything. Other commands do not need the lock.
 pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");

@@ -13,13 +13,14 @@ pub(super) fn run() -> Result<(), CliError> {
     Ok(stdout().write_all(page(parser())?.as_bytes())?)
 }
 
-/// Returns the page in the format of man.
+/// Returns the page in roff, the format of man.
 fn page(parser: Command) -> io::Result<String> {
     let mut belfry = parser.disable_help_subcommand(true);
     belfry.build();
     let man = Man::new(belfry.clone());
     let mut page = Vec::new();
-    // By hand, because the writer omits an empty date, and "belfry 0.1.0" would be read as one.
+    // Written by hand, because clap_mangen omits an empty date, and "belfry 0.1.0" would be read as
+    // one.
     let version = belfry.get_version().unwrap_or_default();
     writeln!(page, ".TH BELFRY 1 \"\" \"belfry {version}\" \"Belfry Manual\"")?;
     man.render_name_section(&mut page)?;
@@ -37,7 +38,7 @@ fn page(parser: Command) -> io::Result<String> {
     Ok(tidy(&String::from_utf8_lossy(&page)))
 }
 
-/// Removes what the writer repeats: the definitions before each section, empty lines and line
+/// Removes what clap_mangen repeats: the definitions before each section, empty lines and line
 /// breaks.
 fn tidy(page: &str) -> String {
     let mut definitions = BTreeSet::new();
@@ -50,7 +51,7 @@ fn tidy(page: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A section for a command, or for each of its subcommands if it has some.
+/// Writes a section for a command, or for each of its subcommands if it has any.
 fn write_commands(belfry: &Command, command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     if command.has_subcommands() {
         for subcommand in command.get_subcommands() {
@@ -64,7 +65,7 @@ fn write_commands(belfry: &Command, command: &Command, page: &mut Vec<u8>) -> io
         .control("SS", [usage.trim_start_matches("Usage: ")])
         .text([roman(about.unwrap_or_default())])
         .to_writer(page)?;
-    // The options of every command are in the section OPTIONS.
+    // Options of all commands are in the OPTIONS section.
     let is_common =
         |arg: &Arg| belfry.get_arguments().any(|common| common.get_id() == arg.get_id());
     let own = command.clone().mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg });

@@ -14,17 +14,17 @@ pub(super) use self::table::Table;
 use super::CliError;
 use crate::escape::{escape, escape_json};
 
-/// Number of rows that a list reads and writes together.
-const PAGE: i64 = 1000;
+/// Number of rows that are read and printed at a time.
+const PAGE_SIZE: i64 = 1000;
 
-/// Returns a number with its noun, which is given as plural: `1 token`, `2 tokens`.
-pub(super) fn counted<T: Copy + Display + Eq + From<u8>>(number: T, plural: &str) -> String {
+/// Formats a number with its noun, given in the plural: `1 token`, `2 tokens`.
+pub(super) fn format_count<T: Copy + Display + Eq + From<u8>>(number: T, plural: &str) -> String {
     let is_one = number == T::from(1);
     let noun = if is_one { plural.strip_suffix('s').unwrap_or(plural) } else { plural };
     format!("{number} {noun}")
 }
 
-/// The options of every list.
+/// The options of every list command.
 #[derive(Args)]
 pub(super) struct ListOptions {
     /// Maximum number of rows [default: all]
@@ -36,20 +36,20 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
-    /// Prints a list with these titles. `read` returns the rows after a row, at most as many as
-    /// requested; `columns` and `json` format one. The rows of a page are printed with one write.
+    /// Prints a list with these column headers, page by page. `read` returns up to the given number
+    /// of rows after a row; `columns` and `json` format a row.
     pub(super) async fn print<T>(
         &self,
-        titles: &'static [&'static str],
+        headers: &'static [&'static str],
         mut read: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
         columns: impl Fn(&T) -> Vec<String>,
         json: impl Fn(&T) -> Value,
     ) -> Result<(), CliError> {
-        let mut table = Table::new(titles, self.json);
+        let mut table = Table::new(headers, self.json);
         let mut remaining = self.limit.unwrap_or(i64::MAX);
         let mut last = None;
         while remaining > 0 {
-            let size = remaining.min(PAGE);
+            let size = remaining.min(PAGE_SIZE);
             let mut page = read(last.as_ref(), size).await?;
             print(&table.format_page(&page, &columns, &json))?;
             let count = i64::try_from(page.len())?;
@@ -63,20 +63,20 @@ impl ListOptions {
     }
 }
 
-/// Prints a string with one `write` call. `println!` would make one for every line.
+/// Prints a string with one `write` call; `println!` would make one per line.
 pub(super) fn print(text: &str) -> io::Result<()> {
     let mut out = stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Prints a line on stderr, escaped: errors repeat text of files and of other systems. Unlike
+/// Prints a line on stderr, escaped because errors quote files and other systems. Unlike
 /// `eprintln!`, it does not panic if stderr is closed, as in `belfry config check 2>&1 | head -1`.
 pub(super) fn print_message(text: impl Display) {
     let _closed = writeln!(stderr(), "{}", escape(&text.to_string()));
 }
 
-/// Prints the rows of a record: names and values.
+/// Prints a record: a line for each name and value.
 pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
     let mut text = String::new();
     for (name, value) in rows {
@@ -85,7 +85,7 @@ pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
     print(&text)
 }
 
-/// Returns a line of columns, separated by tabs.
+/// Joins columns into a tab-separated line.
 fn text_line(columns: &[String]) -> String {
     let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
     format!("{}\n", columns.join("\t"))
@@ -96,7 +96,7 @@ pub(super) fn json_line(value: &Value) -> String {
     format!("{}\n", escape_json(&value.to_string()))
 }
 
-/// Parses the name of one of these values.
+/// Returns a parser that accepts the names of these values.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,

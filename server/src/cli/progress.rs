@@ -1,14 +1,14 @@
-//! The progress of a command on the terminal.
+//! A progress bar for commands on a terminal.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
 use belfry_store::Progress;
 
-/// Time between two updates of the bar.
+/// Minimum time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A line of stderr, if that is a terminal. It is cleared at the end.
+/// A line on stderr, shown only on a terminal and cleared when it is dropped.
 pub(super) struct ProgressBar {
     pub(super) is_terminal: bool,
     shown: Option<Instant>,
@@ -41,7 +41,7 @@ impl Drop for ProgressBar {
     }
 }
 
-/// A terminal that cannot be written to does not make the command fail.
+/// Prints to the terminal. Errors are ignored, because the command does not depend on it.
 fn print(text: &str) {
     let mut stderr = stderr();
     drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_shows_the_step_and_the_part_that_is_done() {
+    fn the_line_shows_the_step_and_the_percentage() {
         for (rows, total, shown) in [
             (0, 300, "  0 %  0 of 300 rows"),
             (150, 300, " 50 %  150 of 300 rows"),

@@ -1,4 +1,4 @@
-//! `belfry restore`: restores a backup into a new database.
+//! `belfry restore`: restores a backup into an empty database.
 
 use std::io::{Write, stdout};
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Command {
         check_owner(&database)?;
         let mut bar = ProgressBar::new();
         let backup = Backup::open(&self.file, &config.store)?;
-        // Verified before anything is created.
+        // The backup is verified before anything is created.
         let unknown_names = backup.verify(&mut |progress| bar.show(progress))?;
         bar.clear();
         for value in unknown_names {

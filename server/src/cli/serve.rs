@@ -30,9 +30,9 @@ use crate::log;
 use crate::serve::{Listeners, raise_file_limit, serve};
 use crate::tls::Tls;
 
-/// Interval of deleting expired rows, and expired rate limit windows from memory.
+/// Interval at which expired rows, and expired rate limit windows in memory, are deleted.
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
-/// Interval of storing counted audit events, and which tokens and apps were used.
+/// Interval at which counted audit events and the last uses of tokens and apps are stored.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
 /// Maximum time for background work to end after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -47,8 +47,8 @@ pub(super) fn run(
     for warning in warnings {
         tracing::warn!("{warning}");
     }
-    // Locked before opening, which upgrades the schema: a running server may need the old one. And
-    // until the database is closed, which happens when the last task is dropped.
+    // Locked before the database is opened and its schema upgraded, because a running server may
+    // need the old schema. Held until the last task is dropped, which closes the database.
     let _lock = lock(&config.database())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_until_signal(config, overrides));
@@ -60,10 +60,10 @@ pub(super) fn run(
 }
 
 async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), CliError> {
-    // First, so that signals during the start are not lost.
+    // Handled first, so that no signal during startup is lost.
     let (signals, reload) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
     let database = config.database();
-    // Done before the server reports that it has started.
+    // Files are checked before anything is opened.
     ApplicationServices::load(&config.application_services)?;
     let tls = config.tls.clone().map(Tls::load).transpose()?;
     let clock = Arc::new(SystemClock);
@@ -94,7 +94,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     {
         let file = key_file.display();
         let message = "the key for belfry doctor cannot be written; create the data directory and \
-                       allow the user of this process to write to it";
+                       allow the user that runs the server to write to it";
         tracing::info!(%file, %error, "{message}");
     }
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
@@ -110,7 +110,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     if let Some(listener) = metrics_listener {
         let service = HttpService::metrics_only(Arc::clone(&state));
         let mut listener = Some(listener);
-        // Until the process ends, so that readiness can be requested while requests are finished.
+        // Runs until the process ends, so that readiness can be queried while requests finish.
         state.tasks.add(Task::spawn("metrics_listener", move || {
             serve_metrics(listener.take(), service.clone())
         }));
@@ -126,7 +126,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     if let Some(interval) = sd_notify::watchdog_enabled() {
         let service = service.clone();
         let reset = move || service_manager::reset_watchdog(service.clone());
-        // Twice as often as necessary.
+        // Reset twice as often as necessary.
         state.tasks.add(Task::every("watchdog", interval / 2, reset));
     }
 
@@ -152,12 +152,12 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     let port = address.port;
     match error.kind() {
         io::ErrorKind::AddrInUse => format!(
-            "; perhaps belfry runs already (`ss -ltnp 'sport = :{port}'` shows what listens \
+            "; perhaps belfry is already running (`ss -ltnp 'sport = :{port}'` shows what listens \
              there): stop it, or choose a different address with {flag}"
         ),
         io::ErrorKind::PermissionDenied => format!(
             "; ports below 1024 need a privilege: use a higher one behind a proxy, or give the \
-             service CAP_NET_BIND_SERVICE (AmbientCapabilities= of systemd), or choose a different \
+             service CAP_NET_BIND_SERVICE (AmbientCapabilities= in systemd), or choose a different \
              address with {flag}"
         ),
         io::ErrorKind::AddrNotAvailable => format!(
@@ -168,7 +168,7 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     }
 }
 
-/// Starts what runs at intervals.
+/// Starts the periodic tasks.
 fn start_periodic_tasks(state: &Arc<AppState>) {
     every(state, "sweep", SWEEP_INTERVAL, |state| async move {
         state.check_clock().await;
@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_listening_says_what_to_do() {
+    fn a_listen_error_says_what_to_do() {
         let address = "192.0.2.1:80".parse().unwrap();
         for (kind, advice) in [
             (io::ErrorKind::AddrInUse, "`ss -ltnp 'sport = :80'` shows what listens there"),

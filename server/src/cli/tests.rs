@@ -1,4 +1,4 @@
-//! The commands in the documents exist, with their flags.
+//! Checks that the commands and flags in the documents exist.
 
 use std::fs;
 use std::iter::Peekable;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 
-/// README.md, CONTRIBUTING.md, and the documents below `docs`.
+/// Returns the paths of README.md, CONTRIBUTING.md and all documents below `docs`.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
@@ -24,7 +24,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the arguments of each `belfry` in a code block or code span of a document.
+/// Returns the arguments of each `belfry` command in a document's code blocks and code spans.
 fn belfry_commands(document: &str) -> Vec<Vec<String>> {
     let mut lines = document.lines().peekable();
     let (mut code, mut paragraph) = (Vec::new(), String::new());
@@ -34,7 +34,7 @@ fn belfry_commands(document: &str) -> Vec<Vec<String>> {
             let block = lines.by_ref().map(str::trim).take_while(|line| !line.starts_with("```"));
             code.extend(shell_lines(language, block.peekable()));
         } else if line.is_empty() || line.starts_with('|') {
-            // A paragraph ends, and each row of a table is one.
+            // The paragraph ends. Each table row is a paragraph.
             code.extend(code_spans(&paragraph));
             line.clone_into(&mut paragraph);
         } else {
@@ -43,14 +43,14 @@ fn belfry_commands(document: &str) -> Vec<Vec<String>> {
         }
     }
     code.extend(code_spans(&paragraph));
-    code.iter().flat_map(|code| arguments_of_belfry(code)).collect()
+    code.iter().flat_map(|code| belfry_arguments(code)).collect()
 }
 
 fn code_spans(paragraph: &str) -> impl Iterator<Item = String> {
     paragraph.split('`').skip(1).step_by(2).map(str::to_owned)
 }
 
-/// Returns the commands of a code block, those with continuation lines as one line.
+/// Returns the commands in a code block, with continuation lines joined.
 fn shell_lines<'a>(
     language: &str,
     mut block: Peekable<impl Iterator<Item = &'a str>>,
@@ -75,15 +75,15 @@ fn shell_lines<'a>(
     commands
 }
 
-/// Returns the arguments of each `belfry` among the commands of a line.
-fn arguments_of_belfry(line: &str) -> Vec<Vec<String>> {
+/// Returns the arguments of each `belfry` command in a line.
+fn belfry_arguments(line: &str) -> Vec<Vec<String>> {
     let substitutions = line.split("$(").skip(1).filter_map(|rest| rest.split(')').next());
     let commands = [line].into_iter().chain(substitutions);
     commands
         .flat_map(|command| command.split(['|', '&', ';']))
         .filter_map(|command| {
             let mut words = command.split_whitespace().take_while(|&word| word != "#").peekable();
-            // Programs that run the command in their arguments, with their own options.
+            // Skips programs that run the command in their arguments, with their options.
             while let Some(word) = words.next_if(|&word| !is_belfry(word)) {
                 match word {
                     "sudo" | "docker" | "compose" | "nice" => {}
@@ -130,7 +130,7 @@ fn check_arguments(parser: &Command, arguments: &[String]) -> Result<(), String>
     Ok(())
 }
 
-/// Returns the name with those of the commands that contain it.
+/// Returns the name of a command with its parents: `belfry account add`.
 fn full_name(command: &Command) -> &str {
     command.get_bin_name().unwrap_or_else(|| command.get_name())
 }
@@ -140,7 +140,7 @@ fn is_placeholder(word: &str) -> bool {
     word.starts_with(['…', '>', '<']) || !word.contains(|c: char| c.is_lowercase())
 }
 
-/// Returns the parser with the flags that its subcommands inherit, and `--help`.
+/// Returns the parser, with inherited flags and `--help` in every subcommand.
 fn complete_parser() -> Command {
     let mut parser = super::parser();
     parser.build();
@@ -182,7 +182,7 @@ fn commands_are_found_in_code_blocks_and_code_spans() {
 }
 
 #[test]
-fn unknown_commands_and_flags_are_found() {
+fn unknown_commands_and_flags_are_reported() {
     let parser = complete_parser();
     let check = |line: &str| {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

@@ -18,9 +18,8 @@ use crate::paths::METADATA;
 const UNKNOWN_TOKEN: &str =
     "no such token: it is incomplete, or it was deleted with its app or account";
 
-/// The maximum number of wrong, missing, additional or swapped characters in a scope that is
-/// suggested.
-const MAX_TYPING_ERRORS: usize = 2;
+/// The maximum edit distance between an unknown scope and the one that is suggested.
+const MAX_EDIT_DISTANCE: usize = 2;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -38,7 +37,7 @@ pub(super) enum Command {
     },
     /// Revoke an access token
     Revoke {
-        /// Access token, or - for standard input: other users can see arguments
+        /// Access token, or - to read it from standard input, because other users can see arguments
         #[arg(required_unless_present = "stdin")]
         token: Option<String>,
         /// Read the token from standard input
@@ -70,7 +69,11 @@ impl Command {
                     || title.chars().count() > MAX_NAME_LENGTH
                     || title.contains(char::is_control)
                 {
-                    return Err("the title of an app must have 1 to 60 characters".into());
+                    return Err(format!(
+                        "--app must have 1 to {MAX_NAME_LENGTH} characters, none of them a \
+                         control character"
+                    )
+                    .into());
                 }
                 let app = FirstPartyApp::CommandLine(title);
                 let events = events(issuer.now, AuditKind::TokenIssue);
@@ -95,16 +98,16 @@ impl Command {
     }
 }
 
-/// Parses scopes. The error for an unknown one says what may have been meant.
+/// Parses scopes. The error for an unknown scope suggests a similar one.
 fn parse_scopes(text: &str) -> Result<Scopes, String> {
     text.parse().map_err(|error: ScopeError| {
         let ScopeError::Unknown(name) = &error else { return error.to_string() };
         let distance = |scope: &&str| strsim::damerau_levenshtein(name, scope);
         let closest = Scope::ALL.iter().map(|scope| scope.as_str()).min_by_key(distance);
-        match closest.filter(|closest| distance(closest) <= MAX_TYPING_ERRORS) {
+        match closest.filter(|closest| distance(closest) <= MAX_EDIT_DISTANCE) {
             _ if name.contains(',') => format!("{error}; separate scopes with spaces"),
             Some(closest) => format!("{error}; did you mean {closest}?"),
-            None => format!("{error}; {METADATA} of the server lists all scopes"),
+            None => format!("{error}; the server lists all scopes at {METADATA}"),
         }
     })
 }
@@ -114,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_of_an_unknown_scope_says_what_may_have_been_meant() {
+    fn the_error_for_an_unknown_scope_says_what_to_write() {
         for (scopes, error) in [
             ("reads", "unknown scope \"reads\"; did you mean read?"),
             (
@@ -124,8 +127,8 @@ mod tests {
             ("read,write", "unknown scope \"read,write\"; separate scopes with spaces"),
             (
                 "everything",
-                "unknown scope \"everything\"; /.well-known/oauth-authorization-server of the server \
-                 lists all scopes",
+                "unknown scope \"everything\"; the server lists all scopes at \
+                 /.well-known/oauth-authorization-server",
             ),
         ] {
             assert_eq!(parse_scopes(scopes).unwrap_err(), error);

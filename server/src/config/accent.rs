@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A colour of sRGB.
+/// An sRGB colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color([u8; 3]);
 
-/// The darkest background that the accent is on in light pages, and the brightest in dark pages;
+/// The darkest background of the accent colour on light pages, and the brightest on dark pages:
 /// `--ground` and `--paper` in `static/belfry.css`.
 const LIGHT_GROUND: Color = Color([0xf5, 0xf4, 0xf0]);
 const DARK_PAPER: Color = Color([0x1c, 0x21, 0x25]);
@@ -19,22 +19,22 @@ const ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
 const WHITE: Color = Color([0xff; 3]);
 const BLACK: Color = Color([0; 3]);
 
-/// The minimum contrast of text, by WCAG 2.2, 1.4.3.
-const MINIMUM: f64 = 4.5;
-/// The contrast of the derived colour of dark pages (WCAG 2.2, 1.4.6), like that of the default.
-const DARK_TARGET: f64 = 7.0;
+/// The minimum contrast of text (WCAG 2.2, 1.4.3).
+const MIN_CONTRAST: f64 = 4.5;
+/// The contrast of the derived colour on dark pages (WCAG 2.2, 1.4.6), as for the default colour.
+const DARK_CONTRAST: f64 = 7.0;
 
 impl Color {
-    /// Parses six digits, as in `#0b6b65`.
+    /// Parses six hexadecimal digits, as in `#0b6b65`.
     fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6)?;
-        let is_number = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        let number = u32::from_str_radix(digits, 16).ok().filter(|_| is_number)?;
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)?;
         let [_, red, green, blue] = number.to_be_bytes();
         Some(Self([red, green, blue]))
     }
 
-    /// Mixes in another colour, of which there are `parts` in 64.
+    /// Returns a mixture of which `parts` of 64 are the other colour.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other) in mixed.iter_mut().zip(other.0) {
@@ -74,7 +74,7 @@ impl fmt::Display for Color {
     }
 }
 
-/// The colour of links, buttons and marks. The colour of dark pages is derived from it: the first
+/// The colour of links, buttons and marks. The colour on dark pages is derived from it: the first
 /// tint that is readable there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -83,10 +83,10 @@ pub struct Accent(Color);
 impl Accent {
     /// Returns the colour on dark pages.
     pub fn dark(self) -> Color {
-        self.0.mix_until(WHITE, DARK_PAPER, DARK_TARGET)
+        self.0.mix_until(WHITE, DARK_PAPER, DARK_CONTRAST)
     }
 
-    /// Returns the custom properties of the style sheet that depend on it.
+    /// Returns the custom properties for the style sheet.
     pub fn to_css(self) -> String {
         let properties = |color: Color, toward: Color, text: Color| {
             format!(
@@ -107,16 +107,18 @@ impl TryFrom<String> for Accent {
 
     fn try_from(text: String) -> Result<Self, String> {
         let Some(color) = Color::parse(&text) else {
-            return Err(format!("{text:?} is not a colour: write six digits such as \"#0b6b65\""));
+            return Err(format!(
+                "{text:?} is not a colour: write six hexadecimal digits such as \"#0b6b65\""
+            ));
         };
         let contrast = color.contrast(LIGHT_GROUND);
-        if contrast < MINIMUM {
+        if contrast < MIN_CONTRAST {
             // Rounded down, so that 4.49 is not shown as the minimum.
             let contrast = (contrast * 10.0).floor() / 10.0;
-            let darker = color.mix_until(BLACK, LIGHT_GROUND, MINIMUM);
+            let darker = color.mix_until(BLACK, LIGHT_GROUND, MIN_CONTRAST);
             return Err(format!(
                 "{text:?} has a contrast of {contrast:.1}:1 with the background of light pages, \
-                 {LIGHT_GROUND}, and text needs {MINIMUM}:1: use a darker colour such as \
+                 {LIGHT_GROUND}, and text needs {MIN_CONTRAST}:1: use a darker colour such as \
                  \"{darker}\""
             ));
         }
@@ -141,8 +143,8 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_the_definition() {
-        // The examples of https://www.w3.org/TR/WCAG22/ and of common tools.
+    fn contrast_follows_the_wcag_definition() {
+        // Examples from https://www.w3.org/TR/WCAG22/ and from common tools.
         for (one, other, expected) in [
             ("#000000", "#ffffff", 21.0),
             ("#ffffff", "#ffffff", 1.0),
@@ -164,10 +166,16 @@ mod tests {
                 "\"#ffd400\" has a contrast of 1.3:1 with the background of light pages, #f5f4f0, \
                  and text needs 4.5:1: use a darker colour such as \"#836d00\"",
             ),
-            ("teal", "\"teal\" is not a colour: write six digits such as \"#0b6b65\""),
-            ("#abc", "\"#abc\" is not a colour: write six digits such as \"#0b6b65\""),
-            ("#+12345", "\"#+12345\" is not a colour: write six digits such as \"#0b6b65\""),
-            ("#é1234", "\"#é1234\" is not a colour: write six digits such as \"#0b6b65\""),
+            ("teal", "\"teal\" is not a colour: write six hexadecimal digits such as \"#0b6b65\""),
+            ("#abc", "\"#abc\" is not a colour: write six hexadecimal digits such as \"#0b6b65\""),
+            (
+                "#+12345",
+                "\"#+12345\" is not a colour: write six hexadecimal digits such as \"#0b6b65\"",
+            ),
+            (
+                "#é1234",
+                "\"#é1234\" is not a colour: write six hexadecimal digits such as \"#0b6b65\"",
+            ),
         ] {
             assert_eq!(Accent::try_from(text.to_owned()).unwrap_err(), error);
         }
@@ -175,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backgrounds_are_those_of_the_style_sheet() {
+    fn the_backgrounds_match_the_style_sheet() {
         let style = include_str!("../../static/belfry.css");
         let (light, dark) = style.split_once("@media (prefers-color-scheme: dark)").unwrap();
         assert!(light.contains(&format!("--ground: {LIGHT_GROUND};")));
@@ -197,13 +205,13 @@ mod tests {
                 (ON_DARK_ACCENT, dark.mix(WHITE, 16)),
             ] {
                 let contrast = text.contrast(background);
-                prop_assert!(contrast >= MINIMUM, "{text} on {background}: {contrast}");
+                prop_assert!(contrast >= MIN_CONTRAST, "{text} on {background}: {contrast}");
             }
         }
 
         #[test]
         fn a_suggested_colour_is_accepted(channels in any::<[u8; 3]>()) {
-            let darker = Color(channels).mix_until(BLACK, LIGHT_GROUND, MINIMUM);
+            let darker = Color(channels).mix_until(BLACK, LIGHT_GROUND, MIN_CONTRAST);
             prop_assert!(Accent::try_from(darker.to_string()).is_ok());
         }
     }

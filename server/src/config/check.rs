@@ -22,7 +22,8 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
     "static",
 ];
 
-/// Longer than any load balancer takes to notice that a node is not ready.
+/// Maximum `http.shutdown_delay`: longer than any load balancer takes to notice that a node is not
+/// ready.
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
 impl Config {
@@ -76,7 +77,8 @@ impl Config {
             Some(name)
                 if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/') =>
             {
-                let problem = format!("server_name: {name:?} is not a host name");
+                let problem =
+                    format!("server_name: {name:?} is not a host name such as ring.example");
                 self.reject("server_name", &problem)
             }
             _ => Ok(()),
@@ -86,7 +88,8 @@ impl Config {
     fn check_security(&self) -> Result<(), ConfigError> {
         let Security { contact, expires, policy, encryption } = &self.security;
         if !contact.is_empty() && expires.is_none() {
-            let problem = "security.expires is required with security.contact";
+            let problem = "security.expires is required with security.contact: add a time such as \
+                           2027-11-01T00:00:00Z";
             return self.reject("security.contact", problem);
         }
         let mut links = contact.iter().chain(policy).chain(encryption);
@@ -159,8 +162,8 @@ impl Config {
         Ok(())
     }
 
-    /// Returns an error about the scheme of a URL. Of a file nothing is shown, because it may be a
-    /// different secret.
+    /// Returns an error about the scheme of a URL. The content of a file is not shown, because it
+    /// may be a different secret.
     fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
         let problem = if !url.reveal().contains("://") {
             NO_SCHEME.to_owned()
@@ -200,12 +203,12 @@ impl Config {
         Ok(())
     }
 
-    /// Returns the file that contains the URL of an engine, if any.
+    /// Returns the file that contains an engine's URL, if any.
     fn url_file(&self, key: &str) -> Option<&PathBuf> {
         if key == "redis" { self.redis_file.as_ref() } else { self.database_file.as_ref() }
     }
 
-    /// Returns an error about the URL of an engine, with its file and place.
+    /// Returns an error about an engine's URL, with its file and place.
     fn url_error(&self, key: &str, problem: &str) -> ConfigError {
         match self.url_file(key) {
             Some(path) => {
@@ -251,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Errors of values that are checked after parsing have a place, too.
+    /// Errors that are found after parsing also name their place.
     #[test]
     fn an_error_names_the_file_and_the_line_or_the_flag() {
         let folder = tempfile::tempdir().unwrap();
@@ -308,6 +311,10 @@ mod tests {
         let data = format!("data = {path:?}");
         let error = check(&data);
         assert!(error.contains("is a file: name a directory ("), "{error}");
+        let mut config: Config = toml::from_str("redis = 'http://cache'").unwrap();
+        config.origins.insert("redis".to_owned(), "--redis".to_owned());
+        let error = config.check().unwrap_err().to_string();
+        assert!(error.ends_with(" (--redis)"), "{error}");
     }
 
     #[test]
@@ -344,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_security_contact_has_an_expiry_and_secure_links() {
+    fn a_security_contact_needs_an_expiry_and_secure_links() {
         let check = |settings: &str| {
             let config: Config = toml::from_str(&format!("[security]\n{settings}")).unwrap();
             config.check().map_err(|error| error.0)

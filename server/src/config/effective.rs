@@ -14,7 +14,7 @@ use super::{Config, ConfigError};
 /// default.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// The column of comments.
+/// The column at which comments begin.
 const COMMENT_COLUMN: usize = 47;
 
 /// Sections whose keys the operator chooses.
@@ -24,7 +24,7 @@ pub(super) const OPEN_SECTIONS: [&str; 2] = ["limits.rows", "limits.abuse"];
 pub(super) struct KnownSetting {
     pub(super) section: &'static str,
     pub(super) key: &'static str,
-    /// Its line in the example; empty for a section.
+    /// The line in the example; empty for a section.
     example: &'static str,
 }
 
@@ -34,7 +34,7 @@ impl KnownSetting {
         join(self.section, self.key)
     }
 
-    /// Returns the next part of its dotted key below this section.
+    /// Returns the next part of the dotted key below this section.
     pub(super) fn key_in(&self, section: &str) -> Option<&'static str> {
         match section {
             section if section == self.section => Some(self.key),
@@ -78,8 +78,7 @@ pub(super) fn example_of(path: &str) -> Option<String> {
 
 impl Config {
     /// Returns the effective settings in the order of [`EXAMPLE`], with the origin of each as a
-    /// comment. They are parsed as the same settings again, except that passwords and tokens are
-    /// `***`.
+    /// comment. Parsing them yields the same settings, except that passwords and tokens are `***`.
     ///
     /// # Errors
     /// When a value cannot be written as TOML, such as a path that is not UTF-8.
@@ -91,18 +90,18 @@ impl Config {
         let mut section = String::new();
         for setting in settings() {
             let is_open = setting.example.is_empty();
-            let own = if is_open { setting.path() } else { setting.section.to_owned() };
-            let table = if own.is_empty() {
+            let current = if is_open { setting.path() } else { setting.section.to_owned() };
+            let table = if current.is_empty() {
                 Some(&values)
             } else {
-                find(&values, &own).and_then(Value::as_table)
+                find(&values, &current).and_then(Value::as_table)
             };
-            if own != section {
+            if current != section {
                 let _infallible = match table {
-                    Some(_) => writeln!(text, "\n[{own}]"),
-                    None => writeln!(text, "\n# [{own}] is not set"),
+                    Some(_) => writeln!(text, "\n[{current}]"),
+                    None => writeln!(text, "\n# [{current}] is not set"),
                 };
-                section = own;
+                section = current;
             }
             match table {
                 Some(table) if is_open => {
@@ -125,7 +124,7 @@ impl Config {
         format!("{line:<width$} # {}\n", self.origin(&path), width = COMMENT_COLUMN)
     }
 
-    /// Returns the source of the value of a setting.
+    /// Returns the origin of a setting's value.
     fn origin(&self, path: &str) -> String {
         let Some(origin) = self.origins.get(path) else {
             let default = match path {
@@ -149,8 +148,8 @@ impl Config {
         with_detail.unwrap_or_else(|| origin.clone())
     }
 
-    /// Returns the settings with values in place of those that are derived when they are unset. A
-    /// URL that is in a file is shown as the name of that file.
+    /// Returns a copy in which unset settings have their derived values. A URL from a file is
+    /// omitted, because the name of the file is shown.
     pub(super) fn with_derived_values(&self) -> Self {
         let mut shown = self.clone();
         let base_url = self.base_url();

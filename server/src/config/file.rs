@@ -14,7 +14,7 @@ use toml::{Spanned, Table};
 use super::effective::{OPEN_SECTIONS, example_of, settings};
 use super::{Config, ConfigError, RegistrationSource};
 
-/// Reads the file that the operator names: its settings, and as they are written.
+/// Reads the named file. Returns its settings, and the table as it is written.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
     read_open(path, File::open(path))
 }
@@ -82,7 +82,7 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     check_keys(table, "").map_err(reject)?;
     let mut config: Config = toml::from_str(text).map_err(|error| {
         let (start, message) = (start(&error), error.message().trim_end());
-        if let Some((key, position)) = limit_of(table, message) {
+        if let Some((key, position)) = find_limit(table, message) {
             let section = key.rsplit_once('.').map_or("", |(section, _)| section);
             return reject((format!("{section}.{message}"), position));
         }
@@ -119,18 +119,19 @@ fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)>
         let (name, position) = (key.get_ref().as_ref(), key.span().start);
         let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
         if let Some(known) = known.as_ref().filter(|known| !known.contains(&name)) {
-            return Err((describe_unknown(name, known), position));
+            return Err((describe_unknown_key(name, known), position));
         }
         match (known_keys(&path), value.get_ref()) {
             (Some(keys), _) if keys.is_empty() => {}
             (_, DeValue::Table(inner)) => check_keys(inner, &path)?,
             (_, value) if known.is_none() => {
-                if let Some(place) = place(name).filter(|_| !value.is_bool()) {
+                if let Some(place) = describe_place(name).filter(|_| !value.is_bool()) {
                     return Err((place, position));
                 }
             }
             _ => {
-                let message = format!("{path} is a section: write [{path}], its settings below");
+                let message =
+                    format!("{path} is a section: write [{path}] and its settings below it");
                 return Err((message, position));
             }
         }
@@ -138,7 +139,8 @@ fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)>
     Ok(())
 }
 
-/// Returns the keys of a section; none of a setting, and `None` if the operator chooses them.
+/// Returns the keys of a section; an empty list for a setting, and `None` if the operator chooses
+/// the keys.
 fn known_keys(section: &str) -> Option<Vec<&'static str>> {
     let parent = section.rsplit_once('.').map_or("", |(parent, _)| parent);
     if OPEN_SECTIONS.contains(&section) {
@@ -153,8 +155,8 @@ fn known_keys(section: &str) -> Option<Vec<&'static str>> {
     Some(keys)
 }
 
-fn describe_unknown(key: &str, known: &[&str]) -> String {
-    if let Some(place) = place(key) {
+fn describe_unknown_key(key: &str, known: &[&str]) -> String {
+    if let Some(place) = describe_place(key) {
         return place;
     }
     match nearest(key, known) {
@@ -163,13 +165,13 @@ fn describe_unknown(key: &str, known: &[&str]) -> String {
     }
 }
 
-/// Returns the field that a table lacks, by an error of serde.
+/// Returns the field that a table lacks, according to a serde error.
 fn missing_field(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
-/// Returns the section of a setting that was written in a different one.
-fn place(key: &str) -> Option<String> {
+/// Describes the section of a setting that was written in a different one.
+fn describe_place(key: &str) -> Option<String> {
     let settings = settings();
     let found = settings.iter().filter(|setting| setting.key == key);
     let section = found.min_by_key(|setting| !setting.section.is_empty())?.section;
@@ -179,7 +181,7 @@ fn place(key: &str) -> Option<String> {
     })
 }
 
-/// Returns the number of the line at a position, from 1.
+/// Returns the line number of a position, counted from 1.
 fn line_at(text: &str, position: usize) -> usize {
     1 + text.bytes().take(position).filter(|byte| *byte == b'\n').count()
 }
@@ -207,8 +209,8 @@ fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a 
     })
 }
 
-/// Returns the dotted key of the limit with whose name a message begins, and its position.
-fn limit_of(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
+/// Finds the limit whose name begins a message. Returns its dotted key and position.
+fn find_limit(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
     let (name, _) = message.split_once(": ")?;
     let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];
     dotted_keys(table).into_iter().find(|(key, _)| names.contains(key))

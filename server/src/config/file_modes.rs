@@ -1,4 +1,4 @@
-//! File modes: users who can read or change the data and the files with secrets.
+//! File modes and owners: can other users read or change the data and the files with secrets?
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -32,8 +32,8 @@ pub enum Exposure {
 }
 
 impl Config {
-    /// Returns the unsafe files among the data and the files with secrets. That secrets can be read
-    /// is a warning about settings.
+    /// Returns the unsafe files among the data and the files with secrets. Readable files with
+    /// secrets are reported by `setting_warnings`.
     pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
         let mut found = Vec::new();
         let data = existing(self.data_files());
@@ -49,7 +49,8 @@ impl Config {
                 && path.extension() != Some(OsStr::new("db-shm"))
                 && data.iter().any(|(data, _)| data == path)
             {
-                let problem = format!("every user can read {shown}, which has password hashes");
+                let problem =
+                    format!("every user can read {shown}, which contains password hashes");
                 found.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
             }
         }
@@ -58,16 +59,14 @@ impl Config {
         {
             let (path, directory) = (path.display(), directory.display());
             let problem = format!("{path} belongs to a different user than {directory}");
-            let fix = format!(
-                "chown -R the user that runs the server, as in chown -R belfry {directory}"
-            );
+            let fix = format!("chown -R USER {directory}, where USER runs the server");
             found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
         }
         found
     }
 
-    /// Returns the files with secrets, and the first of the data, that this process may not read,
-    /// with what to do.
+    /// Describes the files with secrets, and the first data file, that this process may not read,
+    /// with advice.
     pub fn unreadable_files(&self) -> Vec<String> {
         let describe = |path: PathBuf| match check_readable(&path) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -77,11 +76,11 @@ impl Config {
             _ => None,
         };
         let secrets = self.secret_files().into_iter().filter_map(describe);
-        // The others are in the same directory.
+        // One is enough, because the others are in the same directory.
         secrets.chain(self.data_files().into_iter().find_map(describe)).collect()
     }
 
-    /// Returns the data directory and the files of the database; none with PostgreSQL.
+    /// Returns the data directory and the database files; none with PostgreSQL.
     fn data_files(&self) -> Vec<PathBuf> {
         let Database::Sqlite(path) = self.database() else { return Vec::new() };
         let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));

@@ -21,11 +21,11 @@ pub struct LimitSettings {
     pub rows: LimitTable,
     /// The limits on sign-in attempts, wrong client secrets and app registrations.
     pub abuse: AbuseLimits,
-    /// The limits per address, and the maximum of connections per address, also apply to the /48
-    /// around an IPv6 address, multiplied by this; 0 switches that off.
+    /// The limits per address, and the maximum number of connections per address, apply to the /48
+    /// of an IPv6 address too, multiplied by this number; 0 disables that.
     #[default(8)]
     pub ipv6_48_multiple: u32,
-    /// Time that a request waits for Redis before it is counted in this process.
+    /// Maximum time that a request waits for Redis before it is counted in this process.
     #[default(Duration::from_millis(25))]
     #[serde(with = "belfry_runtime::duration")]
     pub redis_timeout: Duration,

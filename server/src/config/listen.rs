@@ -18,13 +18,13 @@ pub struct ListenAddress {
 }
 
 impl ListenAddress {
-    /// `HOST:PORT` in a URL, with this port.
+    /// Returns `HOST:PORT` for a URL, with this port.
     pub(super) fn authority(&self, port: u16) -> String {
         Self { host: self.host.clone(), port }.to_string()
     }
 
-    /// Returns the address under which this machine reaches it: a loopback address in place of all
-    /// networks.
+    /// Returns the address at which this machine reaches the listener: a loopback address if it
+    /// listens on all networks.
     pub(super) fn reachable(&self) -> Self {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
@@ -34,8 +34,8 @@ impl ListenAddress {
         Self { host, port: self.port }
     }
 
-    /// Returns the addresses of the host. A name has those that the system resolves it to, without
-    /// duplicates: `localhost` usually has one of IPv4 and one of IPv6.
+    /// Returns the addresses of the host. A name has all that the system resolves it to, without
+    /// duplicates: `localhost` usually has an IPv4 and an IPv6 address.
     ///
     /// # Errors
     /// When the name cannot be resolved.
@@ -79,13 +79,13 @@ impl FromStr for ListenAddress {
             && Url::parse(&format!("http://{host}")).is_ok_and(|url| url.domain() == Some(host.as_str()));
         match port.parse() {
             Ok(port) if is_name => Ok(Self { host: host.clone(), port }),
-            _ => Err(invalid(text)),
+            _ => Err(describe_invalid(text)),
         }
     }
 }
 
-/// Returns a suggestion for what to write instead.
-fn invalid(text: &str) -> String {
+/// Describes why a listen address is invalid, and suggests a valid one.
+fn describe_invalid(text: &str) -> String {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && port.parse::<u16>().is_err() {

@@ -18,8 +18,8 @@ struct Setting {
     help: &'static str,
 }
 
-/// Accepted by every command, before or after its name. `--config` sets nothing itself: it names
-/// the file of the other settings.
+/// Settings that every command accepts, before or after its name. `--config` is not a setting: it
+/// names the configuration file.
 static GLOBAL: [Setting; 4] = [
     setting("config", "FILE", "Configuration file [default: ./belfry.toml]"),
     setting("data", "DIR", "Data directory [default: ./data]"),
@@ -27,7 +27,7 @@ static GLOBAL: [Setting; 4] = [
     setting("database-file", "FILE", "File that contains the PostgreSQL URL"),
 ];
 
-/// Accepted by `belfry serve`.
+/// Settings that `belfry serve`, `doctor` and `config check` accept.
 static SERVE: [Setting; 11] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]"),
     setting(
@@ -91,12 +91,12 @@ impl Setting {
     }
 }
 
-/// Returns the flags of every command.
+/// Returns the flags that every command accepts.
 pub fn global_flags() -> impl Iterator<Item = Arg> {
     GLOBAL.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
 }
 
-/// Returns the flags of `belfry serve`.
+/// Returns the flags that `belfry serve`, `doctor` and `config check` accept.
 pub fn serve_flags() -> impl Iterator<Item = Arg> {
     SERVE.iter().map(Setting::arg)
 }
@@ -112,9 +112,9 @@ pub struct Overrides(Vec<Override>);
 struct Override {
     setting: &'static Setting,
     value: String,
-    /// A flag or a variable.
-    level: ValueSource,
-    /// Its name, for error messages.
+    /// A flag or a variable; flags take precedence.
+    source: ValueSource,
+    /// The name of the flag or variable, for error messages.
     origin: String,
 }
 
@@ -134,33 +134,33 @@ impl Overrides {
                 ValueSource::CommandLine => format!("--{}", setting.flag),
                 _ => setting.variable(),
             };
-            Some(Override { setting, value: value.clone(), level: source, origin })
+            Some(Override { setting, value: value.clone(), source, origin })
         });
         let mut overrides: Vec<Override> = overrides.collect();
         // Flags after variables, which they override.
-        overrides.sort_by_key(|given| given.level);
+        overrides.sort_by_key(|given| given.source);
         Self(overrides)
     }
 
     /// Returns the configuration file, if one is named.
     pub(super) fn file(&self) -> Option<&Path> {
-        Some(Path::new(&self.given("config", None)?.value))
+        Some(Path::new(&self.find("config", None)?.value))
     }
 
-    /// Returns the value for a flag or its variable.
-    fn given(&self, flag: &str, level: Option<ValueSource>) -> Option<&Override> {
-        let is_at_level = |given: &Override| level.is_none_or(|level| given.level == level);
-        self.0.iter().find(|given| given.setting.flag == flag && is_at_level(given))
+    /// Returns the value of a flag or its variable, optionally from one source only.
+    fn find(&self, flag: &str, source: Option<ValueSource>) -> Option<&Override> {
+        let has_source = |given: &Override| source.is_none_or(|source| given.source == source);
+        self.0.iter().find(|given| given.setting.flag == flag && has_source(given))
     }
 
-    /// Overrides the settings of a file, which are also given as TOML.
+    /// Overrides the settings of a file. `table` contains the same settings as TOML.
     pub(super) fn apply(&self, config: &mut Config, mut table: Table) -> Result<(), ConfigError> {
-        for Override { setting, value, level, origin } in &self.0 {
+        for Override { setting, value, source, origin } in &self.0 {
             if setting.flag == "config" {
                 continue;
             }
-            // A URL overrides the file that contains one, and the reverse.
-            if let Some(file) = self.given(&format!("{}-file", setting.flag), Some(*level)) {
+            // A URL overrides the file that contains one, and vice versa.
+            if let Some(file) = self.find(&format!("{}-file", setting.flag), Some(*source)) {
                 let file = &file.origin;
                 return Err(ConfigError(format!("{origin} and {file} are both given; remove one")));
             }
@@ -189,7 +189,7 @@ impl Overrides {
     }
 }
 
-/// Sets the value of a key or of a key in a section.
+/// Sets the value of a key, which may be in a section.
 fn insert(table: &mut Table, key: &str, value: &str) {
     let Some((section, key)) = key.split_once('.') else {
         table.insert(key.to_owned(), Value::from(value));
@@ -308,12 +308,12 @@ mod tests {
         std::fs::write(file, "database = 'postgres://a/b'\ndata = 'x'").unwrap();
         let load = |flags: &[&str]| Config::load(&overrides(flags)).unwrap();
         assert_eq!(load(&["--config", file]).ignored_data_flag(), None);
-        // The same place or a higher one names both.
+        // A flag also names the database, so the file does not matter.
         let both = load(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
         assert_eq!(
             both.ignored_data_flag().unwrap(),
-            "--data holds only the key for belfry doctor, because --database names PostgreSQL, \
-             which stores all data"
+            "--data is used only for the key of belfry doctor, because --database names \
+             PostgreSQL, which stores all data"
         );
         assert_eq!(load(&["--data", "new"]).ignored_data_flag(), None);
     }
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_has_a_key_of_the_configuration_file() {
+    fn every_flag_has_a_key_in_the_configuration_file() {
         let known: Vec<_> =
             effective::settings().iter().map(effective::KnownSetting::path).collect();
         for setting in settings().filter(|setting| setting.flag != "config") {

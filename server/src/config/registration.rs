@@ -36,7 +36,7 @@ pub struct ApplicationService {
     /// The digest of its access token.
     #[serde(rename = "as_token", deserialize_with = "digest")]
     pub token: Sha256Digest,
-    /// The account name it acts as when a request names no other user.
+    /// The name of the account that it acts for when a request names no user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
     /// True if its requests count towards the limits on every request; they do not by default.
@@ -61,14 +61,14 @@ struct UserNamespace {
 }
 
 impl ApplicationService {
-    /// Returns whether it may act for the account of this name and id: its own, or one in its
-    /// namespaces.
+    /// Returns whether the application service may act for the account with this name and user id:
+    /// its own, or one in its namespaces.
     pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
         name == self.sender || self.users().any(|users| users.contains(user_id))
     }
 
-    /// Returns whether nobody may register this account: its own, and those in its exclusive
-    /// namespaces.
+    /// Returns whether an account cannot be registered, because it belongs to the application
+    /// service or is in one of its exclusive namespaces.
     pub fn reserves(&self, name: &str, user_id: &str) -> bool {
         name == self.sender || self.users().any(|users| users.exclusive && users.contains(user_id))
     }
@@ -98,7 +98,7 @@ const KEYS: [&str; 8] = [
 ];
 
 fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D::Error> {
-    // The error of serde would repeat a token that is a number.
+    // The parser error would quote a token that is a number.
     let token = Secret::deserialize(deserializer)
         .map_err(|_| Error::custom("as_token must be a string"))?;
     if token.reveal().is_empty() {
@@ -163,7 +163,7 @@ impl TryFrom<Value> for RegistrationSource {
     }
 }
 
-/// The path or the table as in `belfry.toml`, without secrets.
+/// Serialised as in `belfry.toml`, without secrets.
 impl Serialize for RegistrationSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -1,5 +1,5 @@
-//! Digests of the settings that a server uses, to compare them with those that are loaded later: at
-//! SIGHUP by the server itself, and by `belfry doctor`.
+//! Digests of a running server's settings, compared with the settings that the server loads at
+//! SIGHUP and with those of `belfry doctor`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ const RELOADED: [&str; 6] = [
     "trusted_proxy_header",
 ];
 
-/// Returns whether a server applies a change of this setting at SIGHUP.
+/// Returns whether a server applies a change to this setting at SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
     RELOADED.contains(&key)
 }
 
-/// Digests of the value of every setting that is set or has a default, by its dotted key.
+/// Digests of all settings that have a value, by dotted key.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 
@@ -44,7 +44,7 @@ impl SettingDigests {
     /// Returns the digests of the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
         let mut shown = config.with_derived_values();
-        // The number of cores, which a service manager may limit for the server alone.
+        // Not derived from the number of cores, which a service manager may limit for the server.
         shown.passwords.parallel = config.passwords.parallel;
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
         let table = Table::try_from(&shown).unwrap_or_default();
@@ -66,21 +66,20 @@ impl SettingDigests {
         Self(digests.collect())
     }
 
-    /// Removes what a server does not show.
+    /// Removes the digests of secrets, which a server does not show.
     pub fn without_secrets(mut self) -> Self {
         self.0.values_mut().for_each(|digest| digest.secret = None);
         self
     }
 
-    /// Returns the keys of the settings that changed since earlier ones.
+    /// Returns the keys of the settings that differ from earlier ones.
     pub fn changes_since<'a>(&'a self, earlier: &'a Self) -> Vec<&'a str> {
         let keys: BTreeSet<&String> = self.0.keys().chain(earlier.0.keys()).collect();
         let is_changed = |key: &&String| self.0.get(*key) != earlier.0.get(*key);
         keys.into_iter().filter(is_changed).map(String::as_str).collect()
     }
 
-    /// Returns a copy with the digests of a different configuration for the settings that SIGHUP
-    /// applies.
+    /// Returns a copy in which the settings that SIGHUP applies have the digests of `loaded`.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
         let kept = self.0.iter().filter(|(key, _)| !is_reloaded(key));
         let reloaded = loaded.0.iter().filter(|(key, _)| is_reloaded(key));

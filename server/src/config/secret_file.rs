@@ -1,5 +1,5 @@
-//! URLs with passwords in files of their own: `database_file`, `redis_file` and the credentials
-//! that systemd passes to a service.
+//! URLs with passwords in separate files: `database_file`, `redis_file` and the credentials that
+//! systemd passes to a service.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,8 +13,8 @@ use super::{Config, ConfigError};
 /// Maximum size of a file, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Returns the URL in a file, without newlines at its end. An error names the file and never shows
-/// its content, nor a URL that was given in place of a path.
+/// Reads a URL from a file, without trailing newlines. An error names the file but never shows its
+/// content, nor a URL that was given in place of a path.
 fn read(path: &Path, parse: fn(&str) -> Result<SecretUrl, String>) -> Result<SecretUrl, String> {
     if path.to_string_lossy().contains("://") {
         return Err("this is a URL, but must be the path of a file that contains it".to_owned());
@@ -35,8 +35,8 @@ fn read(path: &Path, parse: fn(&str) -> Result<SecretUrl, String>) -> Result<Sec
 }
 
 impl Config {
-    /// Reads the URLs that are in files. A URL that no flag, variable or key gives is read from the
-    /// credentials `belfry.database` and `belfry.redis` in this directory, if they exist.
+    /// Reads the URLs that are in files. A URL without a flag, variable or key is read from the
+    /// systemd credential `belfry.database` or `belfry.redis` in this directory, if it exists.
     pub(super) fn read_secret_files(
         &mut self,
         credentials: Option<&Path>,
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_is_used_only_if_nothing_else_gives_the_url() {
+    fn a_credential_is_used_only_if_the_url_is_not_set() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("belfry.database"), format!("{CONTENT}\n")).unwrap();
 

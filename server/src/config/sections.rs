@@ -33,7 +33,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the limits on the stored rules of an account.
+    /// Returns the limits on an account's stored rules.
     pub fn limits(&self) -> RuleLimits {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
     }
@@ -43,8 +43,8 @@ impl Rules {
         NewRuleLimits { conditions: MAX_CONDITIONS, bytes: self.max_body_bytes }
     }
 
-    /// Returns the maximum size of the body of a request with many rules, in bytes. It accepts
-    /// everything that an account may store, with spaces.
+    /// Returns the maximum body size of a request with many rules, in bytes: enough for everything
+    /// that an account may store, with whitespace.
     pub fn max_import_bytes(&self) -> usize {
         self.max_bytes.saturating_mul(2).saturating_add(self.max_body_bytes)
     }
@@ -70,13 +70,13 @@ pub struct Http {
     #[default(10_000)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections: usize,
-    /// Maximum number of open connections of one IPv4 address or IPv6 /64, and times
-    /// `limits.ipv6_48_multiple` of one IPv6 /48; further ones are closed immediately. Trusted
-    /// proxies are exempt.
+    /// Maximum number of open connections per IPv4 address or IPv6 /64, and per IPv6 /48 this
+    /// number times `limits.ipv6_48_multiple`; further ones are closed immediately. Trusted proxies
+    /// are exempt.
     #[default(256)]
     #[serde(deserialize_with = "values::positive")]
     pub max_connections_per_address: usize,
-    /// Maximum size of a request body, in bytes; of a form of a page at most 64 KiB.
+    /// Maximum size of a request body, in bytes; page forms are limited to 64 KiB.
     #[default(64 * 1024)]
     #[serde(deserialize_with = "values::positive")]
     pub max_body_bytes: usize,
@@ -88,11 +88,11 @@ pub struct Http {
     #[default(Duration::from_mins(1))]
     #[serde(with = "belfry_runtime::duration")]
     pub idle_timeout: Duration,
-    /// Time in which connections are accepted after SIGTERM, while `/readyz` is 503 and connections
-    /// are closed after their next response.
+    /// Time after SIGTERM during which connections are still accepted, while `/readyz` is 503 and
+    /// connections are closed after their next response.
     #[serde(with = "belfry_runtime::duration::or_zero")]
     pub shutdown_delay: Duration,
-    /// Maximum time for requests in flight after a signal to stop, and after `shutdown_delay`.
+    /// Maximum time to finish requests in flight after a signal to stop and `shutdown_delay`.
     #[default(Duration::from_secs(10))]
     #[serde(with = "belfry_runtime::duration")]
     pub shutdown_timeout: Duration,
@@ -113,7 +113,8 @@ pub struct Instance {
     /// The name of the service.
     #[default("Belfry".to_owned())]
     pub title: String,
-    /// Its purpose, on the front page and in the API; blank lines separate paragraphs.
+    /// The purpose of the service, on the front page and in the API; blank lines separate
+    /// paragraphs.
     pub description: String,
     /// An SVG or PNG file that the pages show next to the title.
     pub logo: Option<PathBuf>,
@@ -134,21 +135,20 @@ pub struct Instance {
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OAuth {
-    /// Lifetime of access tokens; until they are revoked when unset.
+    /// Lifetime of access tokens; unlimited when unset.
     #[serde(with = "belfry_runtime::duration::some")]
     pub token_lifetime: Option<Duration>,
-    /// The documentation for developers of apps, on the front page and in the OAuth metadata; the
+    /// The documentation for app developers, on the front page and in the OAuth metadata; the
     /// OpenAPI document when unset.
     #[serde(deserialize_with = "values::link")]
     pub documentation_url: Option<Url>,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
-    /// Maximum number of tokens without a user per app; beyond that the least recently used are
-    /// deleted.
+    /// Maximum number of app tokens per app; beyond that the least recently used are deleted.
     #[default(100)]
     #[serde(deserialize_with = "values::positive")]
     pub max_app_tokens: usize,
-    /// True if the push rules accept an access token in the query, where logs of proxies show it.
+    /// True if the push rules API accepts an access token in the query, where proxy logs show it.
     #[default = true]
     pub query_tokens: bool,
     /// True if authorization requests without a PKCE challenge are rejected.
@@ -179,7 +179,7 @@ pub struct Security {
     /// one there is no `security.txt`.
     #[serde(deserialize_with = "values::contacts")]
     pub contact: Vec<Url>,
-    /// When the other settings must have been reviewed.
+    /// The time by which the other settings must be reviewed.
     #[serde(with = "values::text")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.

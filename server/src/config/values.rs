@@ -10,16 +10,16 @@ use url::Url;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitMode {
-    /// They are counted, reported and rejected.
+    /// Counted, reported and rejected.
     #[default]
     Enforce,
-    /// They are counted and reported, but not rejected.
+    /// Counted and reported, but not rejected.
     Shadow,
-    /// Requests are not counted.
+    /// Not counted.
     Off,
 }
 
-/// Permission of the public to create accounts, or to register apps.
+/// Permission to create accounts, or to register apps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
@@ -149,7 +149,7 @@ impl TryFrom<String> for BaseUrl {
     }
 }
 
-/// Returns the target of a link on a page.
+/// Deserialises the target of a link on a page.
 pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(deserializer)?;
     match Url::parse(&text) {
@@ -163,7 +163,7 @@ pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     }
 }
 
-/// Returns the URLs that vulnerabilities are reported to.
+/// Deserialises the URLs for reporting vulnerabilities.
 pub(super) fn contacts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Url>, D::Error> {
     let parse = |text: String| {
         let invalid = |_| format!("{text:?} is not a URL: begin it with mailto: or https:");
@@ -172,7 +172,7 @@ pub(super) fn contacts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     Vec::deserialize(deserializer)?.into_iter().map(parse).collect()
 }
 
-/// A value with a textual form, as a string; a time also as a TOML date-time.
+/// Serialises a value as a string, and also accepts a TOML date-time for a time.
 pub(super) mod text {
     use std::fmt::Display;
     use std::str::FromStr;
@@ -201,7 +201,7 @@ pub(super) mod text {
     }
 }
 
-/// Returns a number above zero.
+/// Deserialises a number above zero.
 pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         0 => Err(de::Error::custom("must be at least 1")),
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_base_url_is_scheme_and_host() {
+    fn a_base_url_is_a_scheme_and_a_host() {
         for (text, shown) in [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
             ("https://Ring.Example/", "https://ring.example"),

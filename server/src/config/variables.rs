@@ -7,7 +7,7 @@ use strsim::damerau_levenshtein;
 use super::effective::settings;
 use super::overrides::{variable_of_key, variables};
 
-/// Variables of Belfry's tests and of the examples for apps.
+/// Variables that Belfry's tests and the examples for apps use.
 const OTHER_USES: [&str; 6] = [
     "BELFRY_RECORD",
     "BELFRY_SCREENSHOTS",
@@ -17,8 +17,8 @@ const OTHER_USES: [&str; 6] = [
     "BELFRY_CLIENT_SECRET",
 ];
 
-/// Returns a warning for each variable with our prefix that has no effect, with what to write
-/// instead.
+/// Returns a warning for each variable with the prefix `BELFRY_` that has no effect, with what to
+/// write instead.
 pub fn ineffective_variables(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Vec<String> {
@@ -34,7 +34,7 @@ pub fn ineffective_variables(
 
 fn warning(name: &str, value: &str) -> Option<String> {
     let known = variables();
-    if known.iter().any(|known| known == name) || is_of_others(name, value) {
+    if known.iter().any(|known| known == name) || has_other_use(name, value) {
         return None;
     }
     if name == "BELFRY_PORT" {
@@ -75,9 +75,9 @@ fn write_in_file(key: &str) -> String {
     }
 }
 
-/// Returns whether a variable is for something else: our tests, an app, or a service of Kubernetes
-/// or a link of Docker whose name begins with `belfry`.
-fn is_of_others(name: &str, value: &str) -> bool {
+/// Returns whether a variable has a different use: Belfry's tests, an app, or a Kubernetes service
+/// or Docker link whose name begins with `belfry`.
+fn has_other_use(name: &str, value: &str) -> bool {
     let is_link = || ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
     let has_port_number = |name: &str| {
         name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))

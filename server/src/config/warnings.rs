@@ -15,7 +15,7 @@ use super::{BaseUrl, Config, RegistrationPolicy, RegistrationSource, UnsafeFile}
 use crate::tls::certificate::Certificate;
 
 impl Config {
-    /// Warnings for the operator, at startup and in `belfry config check`.
+    /// Returns the warnings for the operator, at startup and in `belfry config check`.
     pub fn warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings = self.setting_warnings(base_url, now);
         warnings.extend(self.certificate_warnings(base_url, now));
@@ -25,12 +25,14 @@ impl Config {
         warnings
     }
 
-    /// Those that are neither about the certificate nor about the modes of files.
+    /// Returns the warnings that are neither about the certificate nor about file modes.
     pub fn setting_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
         if self.security.expires.is_some_and(|expiry| expiry <= now) {
-            warnings.push("security.expires is in the past: security.txt is stale".to_owned());
+            let problem = "security.expires is in the past: security.txt is stale; review \
+                           [security] and set a later time";
+            warnings.push(problem.to_owned());
         }
         warnings.extend(self.ignored_data_flag());
         let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
@@ -50,14 +52,14 @@ impl Config {
             (
                 "trusted_proxies",
                 &self.trusted_proxies.0,
-                "clients can choose the address that they are counted by: list the addresses of your \
-                 proxies only",
+                "clients can choose the address that they are counted by: list only the addresses \
+                 of your proxies",
             ),
             (
                 "operator_addresses",
                 &self.operator_addresses,
-                "unauthenticated clients can read /metrics and the details of /readyz: list your \
-                 own addresses only",
+                "unauthenticated clients can read /metrics and the details of /readyz: list \
+                 only your own addresses",
             ),
         ] {
             warnings.extend(ranges.iter().filter_map(|range| range_warning(key, range, effect)));
@@ -74,7 +76,7 @@ impl Config {
         warnings
     }
 
-    /// Warnings about what the network can reach or read.
+    /// Returns warnings about connections and permissions that are unsafe on a network.
     fn exposure_warnings(&self, base_url: &BaseUrl) -> Vec<&'static str> {
         let mut warnings = Vec::new();
         let has_proxies = !self.trusted_proxies.0.is_empty();
@@ -93,7 +95,7 @@ impl Config {
         if !is_local_host(base_url.host()) {
             if !base_url.is_secure() {
                 warnings.push(
-                    "base_url is http on another host: passwords and tokens are sent \
+                    "base_url is http on a public host: passwords and tokens are sent \
                      in clear text; use a proxy with HTTPS, or [tls]",
                 );
             }
@@ -107,7 +109,7 @@ impl Config {
         if self.database.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
             warnings.push(
                 "the connection to PostgreSQL on another host is not encrypted; add \
-                 sslmode=verify-full to the URL of the database",
+                 sslmode=verify-full to the database URL",
             );
         }
         if self.redis.as_ref().is_some_and(|url| url.is_clear_text(is_local_host)) {
@@ -117,7 +119,7 @@ impl Config {
         warnings
     }
 
-    /// Warnings about the certificate of `[tls]`.
+    /// Returns warnings about the certificate in `[tls]`.
     fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let path = self.tls.as_ref().map(|tls| &tls.certificate);
         let Some((path, certificate)) =
@@ -139,14 +141,14 @@ impl Config {
         warnings
     }
 
-    /// Returns a warning about a `--data` flag next to the URL of PostgreSQL in a flag, a variable
-    /// or a credential.
+    /// Returns a warning about a `--data` flag alongside a PostgreSQL URL, which makes it
+    /// ineffective.
     pub fn ignored_data_flag(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
-            "--data holds only the key for belfry doctor, because {origin} names PostgreSQL, which \
-             stores all data"
+            "--data is used only for the key of belfry doctor, because {origin} names PostgreSQL, \
+             which stores all data"
         ))
     }
 
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
 
     fn warnings(settings: &str) -> Vec<String> {
-        // A data directory of the developer does not matter.
+        // Not the developer's data directory, which may cause warnings.
         let data = PathBuf::from("/nonexistent");
         let config = Config { data, ..toml::from_str(settings).unwrap() };
         config.warnings(&config.base_url(), Timestamp::from_second(1).unwrap())

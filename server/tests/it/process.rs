@@ -125,7 +125,7 @@ fn an_address_in_use_is_reported() {
     let second = run(folder.path(), &["serve", "--listen", address, "--data", "other"]);
     let message = String::from_utf8(second.stderr).unwrap();
     assert!(message.contains(&format!("cannot listen on {address}: ")), "{message}");
-    assert!(message.contains("perhaps belfry runs already"), "{message}");
+    assert!(message.contains("perhaps belfry is already running"), "{message}");
     assert!(message.contains("or choose a different address with --listen"), "{message}");
     assert_eq!(second.status.code(), Some(1));
 }

@@ -22,7 +22,7 @@ pub(in crate::cli) struct Add {
     /// Read the password from standard input instead of generating one
     #[arg(long)]
     password_stdin: bool,
-    /// Give it the role admin
+    /// Give the account the admin role
     #[arg(long)]
     admin: bool,
 }
@@ -36,7 +36,8 @@ impl Add {
         }
         let identifiers = iter::once(&*name).chain(email.as_deref());
         let (hash, generated) = new_password(password_stdin, identifiers).await?;
-        // Before the name is released: nobody else may get it when the account is not added.
+        // Checked before the name is released, which must stay reserved if the account is not
+        // added.
         if let Some(email) = &email
             && store.account_by_email(email).await?.is_some()
         {

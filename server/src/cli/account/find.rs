@@ -1,4 +1,4 @@
-//! Finding the account that an argument names: by its name, id, e-mail address or user id.
+//! Finds the account that an argument names by its name, id, e-mail address or user id.
 
 use belfry_core::matrix;
 use belfry_store::{Account, Store};
@@ -19,7 +19,7 @@ struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// Parses an argument. A user id must be one of this server.
+    /// Parses an argument. A user id must be on this server.
     fn parse(text: &'a str, config: &Config) -> Result<Self, CliError> {
         let base_url = config.base_url();
         let server_name = config.server_name_for(&base_url);
@@ -28,8 +28,8 @@ impl<'a> Selector<'a> {
             let localpart = matrix::localpart(text, server_name);
             if let (None, Some((_, other))) = (localpart, user.split_once(':')) {
                 return Err(format!(
-                    "{text:?} is a user of the server {other:?}, and the server name of this \
-                     configuration is {server_name:?}"
+                    "{text:?} is a user on {other:?}, but this server's name is {server_name:?}; \
+                     check server_name and base_url"
                 )
                 .into());
             }
@@ -96,8 +96,8 @@ pub(in crate::cli) async fn find(
     selector.find(store).await?.ok_or_else(|| selector.not_found(text))
 }
 
-/// Returns the ids of all accounts that an argument names: the one that exists, and those that had
-/// the name and were deleted.
+/// Returns the ids of all accounts that an argument names: the existing one, and deleted ones that
+/// had the name.
 pub(in crate::cli) async fn find_ids(
     store: &Store,
     config: &Config,
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_is_named_by_name_id_address_or_user_id() {
+    fn an_account_is_selected_by_name_id_address_or_user_id() {
         let config = toml::from_str("server_name = 'ring.example'").unwrap();
         let named = |name| Selector { name: Some(name), ..Selector::default() };
         for (text, selector) in [
@@ -136,8 +136,8 @@ mod tests {
             assert_eq!(Selector::parse(text, &config).unwrap(), selector, "{text}");
         }
         let error = Selector::parse("@alice:other.example", &config).unwrap_err();
-        let expected = "\"@alice:other.example\" is a user of the server \"other.example\", and \
-                        the server name of this configuration is \"ring.example\"";
+        let expected = "\"@alice:other.example\" is a user on \"other.example\", but this server's \
+                        name is \"ring.example\"; check server_name and base_url";
         assert_eq!(error.to_string(), expected);
     }
 }

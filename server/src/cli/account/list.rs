@@ -38,11 +38,11 @@ impl List {
             let after = last.map_or(&*after, |last| &*last.name);
             store.accounts(&filter, after, size).await
         };
-        options.print(&TITLES, read, columns, to_json).await
+        options.print(&HEADERS, read, columns, to_json).await
     }
 }
 
-const TITLES: [&str; 7] = ["name", "id", "e-mail", "created", "state", "role", "deletion"];
+const HEADERS: [&str; 7] = ["name", "id", "e-mail", "created", "state", "role", "deletion"];
 
 fn columns(account: &Account) -> Vec<String> {
     vec![
@@ -56,7 +56,7 @@ fn columns(account: &Account) -> Vec<String> {
     ]
 }
 
-/// Returns the e-mail address, marked if nobody has verified it, or a dash.
+/// Returns the e-mail address, marked if it is unverified, or a dash.
 pub(super) fn email(account: &Account) -> String {
     let Account { email, unverified_email, .. } = account;
     match (email, unverified_email) {

@@ -1,4 +1,4 @@
-//! Passwords of accounts that commands set.
+//! Account passwords that commands set.
 
 use std::io::{Write, stdout};
 
@@ -9,8 +9,8 @@ use belfry_runtime::random;
 use crate::auth::passwords::Passwords;
 use crate::cli::{CliError, read_secret};
 
-/// Reads or generates the password of the account with this name and these e-mail addresses. Returns
-/// its hash, and the password itself if it was generated.
+/// Reads or generates a password, which is checked against the account's name and e-mail address.
+/// Returns its hash, and the password itself if it was generated.
 pub(super) async fn new_password<'a>(
     from_stdin: bool,
     identifiers: impl IntoIterator<Item = &'a str>,

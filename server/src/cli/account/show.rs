@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::list::{email, to_json};
-use crate::cli::output::{counted, json_line, print, print_record};
+use crate::cli::output::{format_count, json_line, print, print_record};
 use crate::cli::{CliError, or_never};
 use crate::config::Config;
 
@@ -66,7 +66,7 @@ impl Show {
         ];
         rows.extend(apps.iter().map(|(app, tokens)| {
             let AuthorizedApp { app_id, name, scopes, since, .. } = app;
-            let tokens = counted(*tokens, "tokens");
+            let tokens = format_count(*tokens, "tokens");
             let app = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
             ("app", app)
         }));

@@ -35,11 +35,11 @@ impl List {
             let after = last.map_or(after, |last| last.app.id);
             store.apps(&filter, after, size).await
         };
-        options.print(&TITLES, read, columns, to_json).await
+        options.print(&HEADERS, read, columns, to_json).await
     }
 }
 
-const TITLES: [&str; 4] = ["id", "name", "registered", "state"];
+const HEADERS: [&str; 4] = ["id", "name", "registered", "state"];
 
 fn columns(stored: &StoredApp) -> Vec<String> {
     vec![

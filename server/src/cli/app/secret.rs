@@ -18,7 +18,7 @@ use crate::cli::{CliError, events};
 pub(in crate::cli) struct Secret {
     /// Id, client id or name of the app
     id: String,
-    /// Time in which the old secret is accepted, such as 30m or 7d; 0 ends it immediately
+    /// Time for which the old secret is still accepted, such as 30m or 7d; 0 rejects it immediately
     #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = parse_duration)]
     keep_old: Duration,
     /// Print a line of JSON
@@ -31,10 +31,10 @@ impl Secret {
         let stored = find(store, &self.id).await?;
         let (app, title) = (&stored.app, title(&stored.app));
         if app.properties.origin.is_first_party() {
-            return Err(format!("app {title} belongs to belfry itself and has no secret").into());
+            return Err(format!("app {title} is part of belfry and has no secret").into());
         }
         let until = (!self.keep_old.is_zero()).then(|| expiry(now, self.keep_old));
-        // Stored in whole seconds.
+        // Times are stored in whole seconds.
         let until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
         let secret = random::secret(now);
         let events = events(now, AuditKind::AppSecretChange);
@@ -57,7 +57,7 @@ impl Secret {
             Some(until) => format!("the old one is accepted until {until}"),
             None => "the old one is rejected from now on".to_owned(),
         };
-        // Only two secrets are stored.
+        // Only the current and the previous secret are stored.
         let before = stored
             .secrets
             .previous_until(now)

@@ -1,4 +1,4 @@
-//! The base URL: whether it leads to this server.
+//! The base URL: does it lead to this server?
 
 use belfry_runtime::certificate::rejection;
 use tokio::net::lookup_host;
@@ -55,26 +55,26 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
     let reason = match &running.key {
         Ok(_) => "no request through base_url reached this server".to_owned(),
         Err(error) => format!(
-            "needs the key of the server, which cannot be read ({error}); run doctor as the user of \
-             the server, with its data directory"
+            "needs the server's key, which cannot be read ({error}); run doctor as the server's \
+             user, with its data directory"
         ),
     };
     report.skip("proxy", reason);
 }
 
-/// Returns advice about a base URL without a response.
+/// Returns advice for a base URL that cannot be used.
 fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
     let (scheme, rest) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
     let other_scheme = if scheme == "https" { "http" } else { "https" };
     let other = format!("base_url = \"{other_scheme}://{}\"", rest.trim_end_matches('/'));
     match error {
         GetError::Refused(_) => "start the proxy, or correct base_url".to_owned(),
-        GetError::NotTls => format!("let the proxy serve HTTPS there, or write {other}"),
+        GetError::NotTls => format!("make the proxy serve HTTPS there, or write {other}"),
         GetError::NotHttp(_) => format!("write {other}, if it serves HTTPS"),
         GetError::Failed(_) => "check the DNS, the firewall and the proxy".to_owned(),
         GetError::Certificate(reason) if rejection::is_untrusted(reason) => {
-            "use a certificate of a public authority, with its whole chain (fullchain.pem); for a \
-             private authority, name its certificate in the variable SSL_CERT_FILE of this command"
+            "use a certificate from a public authority, with its whole chain (fullchain.pem); for \
+             a private authority, run this command with SSL_CERT_FILE set to its certificate"
                 .to_owned()
         }
         GetError::Certificate(_) => {
@@ -91,7 +91,7 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
     if let Some(target) = location.and_then(|location| url.join(location).ok()) {
         let origin = target.origin().ascii_serialization();
         let fix = if origin == base_url.to_string() {
-            "let the proxy forward every path, without a sign-in".to_owned()
+            "make the proxy forward every path, without a sign-in".to_owned()
         } else {
             format!("write base_url = \"{origin}\"")
         };
@@ -121,7 +121,7 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
         None => report.fail(
             "base_url",
             format!("{base_url} leads to another server: {}", summary(health)),
-            format!("let the proxy forward to {}, or correct base_url", config.listen),
+            format!("make the proxy forward to {}, or correct base_url", config.listen),
         ),
     }
 }

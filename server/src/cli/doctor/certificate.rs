@@ -1,4 +1,4 @@
-//! The certificate of `[tls]`.
+//! The certificate in `[tls]`.
 
 use belfry_runtime::clock::{Clock, SystemClock};
 
@@ -16,7 +16,7 @@ pub(super) fn check(config: &Config, report: &mut Report) {
         (Ok(_), Ok(certificate)) => certificate,
         // A pair that does not match, or a file that cannot be read.
         (Err(error), _) => {
-            let fix = "name the certificate and its own key, in PEM, readable for the server";
+            let fix = "name a certificate and its key, in PEM, that the server can read";
             return report.fail("certificate", error.to_string(), fix);
         }
         (_, Err(error)) => return report.fail("certificate", format!("{path}: {error}"), ""),

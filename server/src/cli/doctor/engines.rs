@@ -14,12 +14,12 @@ use super::report::Report;
 use crate::config::Config;
 use crate::limits::{REDIS_PREFIX, redis_servers};
 
-/// Maximum time of the diagnosis of the database.
+/// Maximum time for the diagnosis of the database.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Maximum time of the diagnosis of a Redis server, which normally takes milliseconds.
+/// Maximum time for the diagnosis of a Redis server, which normally takes milliseconds.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Differences of clocks up to this are normal.
+/// Maximum clock difference that counts as normal.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
 
 pub(super) async fn check(config: &Config, report: &mut Report) {
@@ -72,11 +72,11 @@ async fn check_database(config: &Config, report: &mut Report) {
         None => {}
         Some(Ok(())) => report.ok("write", "the database can be written"),
         Some(Err(error)) => {
-            // The error of SQLite says what to do.
+            // The SQLite error says what to do.
             let fix = if is_sqlite {
                 ""
             } else {
-                "use the primary, and grant the user of the URL all rights on its tables"
+                "use the primary, and grant the user in the URL all privileges on its tables"
             };
             report.fail("write", format!("the database cannot be written: {error}"), fix);
         }
@@ -95,18 +95,18 @@ async fn check_database(config: &Config, report: &mut Report) {
         report.ok("durability", "PostgreSQL stores writes before it acknowledges them");
     }
     for setting in durability.disabled {
-        let problem = format!("{setting} of PostgreSQL is off: when it stops, writes are lost");
-        report.warn("durability", problem, format!("leave {setting} at on"));
+        let problem = format!("{setting} is off in PostgreSQL: a crash can lose writes");
+        report.warn("durability", problem, format!("set {setting} = on"));
     }
     if durability.is_standby_asynchronous {
         let problem = "the URL names several servers, but commits wait for no standby: a failover \
                        loses acknowledged writes";
-        let fix = "set synchronous_standby_names, and leave synchronous_commit at on";
+        let fix = "set synchronous_standby_names and synchronous_commit = on";
         report.warn("durability", problem, fix);
     }
 }
 
-/// Compares the clock of an engine with ours: tokens, sessions and codes expire by the clock.
+/// Compares an engine's clock with this machine's, by which tokens, sessions and codes expire.
 fn check_clock(engine: &str, ahead: Option<SignedDuration>, report: &mut Report) {
     let Some(ahead) = ahead else { return };
     if ahead.abs() <= CLOCK_TOLERANCE {
@@ -162,7 +162,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
     }
 }
 
-/// Reports why a server cannot count. Where no fix is given, its own message says what to do.
+/// Reports why a Redis server cannot count requests. Without a fix, the error says what to do.
 fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
     let rejected = rejection::find(error);
     let fix: &str = match error.kind() {
@@ -171,7 +171,8 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
              and for a cluster +cluster|slots +asking +time"
         ),
         _ if rejected.is_some() => {
-            "use a host name of its certificate, and name its authority in limits.redis_root_certificate"
+            "use a host name from its certificate, and name its authority in \
+             limits.redis_root_certificate"
         }
         _ if error.kind() == ErrorKind::AuthenticationFailed || error.code() == Some("NOAUTH") => {
             "write the password into the URL: redis://:PASSWORD@HOST, or redis://USER:PASSWORD@HOST"
@@ -183,5 +184,5 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
         Some(reason) => format!("its certificate {}", rejection::describe(&reason)),
         None => error.to_string(),
     };
-    report.fail("redis", format!("nodes count on their own: {address}: {reason}"), fix);
+    report.fail("redis", format!("each node counts on its own: {address}: {reason}"), fix);
 }

@@ -13,12 +13,13 @@ const MIN_FREE: u64 = 64 * 1024 * 1024;
 /// Free bytes below which the operator is warned.
 const LOW_FREE: u64 = 1024 * 1024 * 1024;
 
-/// Checks that the data and the files with secrets can be read, and who else can read or change them.
+/// Checks that this process can read the data and the files with secrets, and that other users
+/// cannot read or change them.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
     let found = config.unsafe_files();
     let unreadable = config.unreadable_files();
     if found.is_empty() && unreadable.is_empty() {
-        report.ok("files", "nobody else can change the data and the files with secrets");
+        report.ok("files", "no other user can change the data or the files with secrets");
     }
     for problem in unreadable {
         report.fail("files", problem, "");
@@ -31,7 +32,7 @@ pub(super) fn check_modes(config: &Config, report: &mut Report) {
     }
 }
 
-/// Checks the space that is left for a SQLite database.
+/// Checks the free disk space for a SQLite database.
 pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
     let Database::Sqlite(path) = config.database() else {
         return report.skip("disk", "the data is in PostgreSQL; watch its disk there");

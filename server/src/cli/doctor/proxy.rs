@@ -10,7 +10,7 @@ use super::server::RELOAD;
 use crate::config::Config;
 use crate::http::diagnostics::Arrival;
 
-/// Judges how the request arrived, which was sent from `local`.
+/// Checks how a request that was sent from `local` arrived at the server.
 pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, report: &mut Report) {
     if arrived.peer == SocketAddr::new(local.ip().to_canonical(), local.port()) {
         return report.ok("proxy", "none: requests through base_url arrive directly");
@@ -40,7 +40,7 @@ pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, repor
             let problem = format!("the proxy does not set {}: {effect}", trusted.join(" or "));
             let fix = match other {
                 Some(name) => format!("trusted_proxy_header = \"{name}\", which the proxy sets"),
-                None => "let it set the header; nginx: proxy_set_header X-Forwarded-For \
+                None => "make it set the header; nginx: proxy_set_header X-Forwarded-For \
                          $remote_addr;"
                     .to_owned(),
             };

@@ -1,4 +1,4 @@
-//! The results of the checks, and how they are printed.
+//! The results of the checks, printed as text or JSON.
 
 use std::io;
 
@@ -13,10 +13,10 @@ use crate::escape::escape;
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Status {
     Ok,
-    /// It works, but it is probably a mistake or will fail soon.
+    /// Works, but is probably a mistake or will fail soon.
     Warning,
     Failed,
-    /// It cannot be checked, or there is nothing to check.
+    /// Cannot be checked, or there is nothing to check.
     Skipped,
 }
 

@@ -1,4 +1,4 @@
-//! The running server: whether it responds on this machine, and with which settings.
+//! The running server: does it respond on this machine, and with which settings?
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,20 +12,20 @@ use crate::http::diagnostics::{DIAGNOSTICS, Health, Settings};
 use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::needed_files;
 
-/// Maximum length of a body in a message.
+/// Maximum length of a response body in a message, in characters.
 const MAX_LENGTH: usize = 300;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) const RELOAD: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
 
-/// A server that runs on this machine.
+/// The server that runs on this machine.
 pub(super) struct Running {
-    /// Its key, or why it cannot be read.
+    /// The diagnostics key, or the reason why it cannot be read.
     pub(super) key: Result<DiagnosticsKey, String>,
 }
 
-/// Checks the server on this machine, and returns its key, if it runs.
+/// Checks the server on this machine, and returns it if it runs.
 pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
     let Some(url) = config.local_url() else {
         report.skip("server", "listen has no fixed port, so a server cannot be found");
@@ -41,22 +41,25 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     let health = match get(&url, HEALTHZ, CertificateCheck::None, &headers).await {
         Ok(response) if is_healthy(&response) => response,
         Err(GetError::Refused(_)) => {
-            let message = "if serve was started with flags, give doctor the same ones";
+            let message = "if serve was started with flags, run doctor with the same ones";
             report.skip("server", format!("not running: nothing listens on {shown}; {message}"));
             return None;
         }
         other => {
             let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
-            let problem = format!("what listens on {shown} does not respond as belfry: {response}");
+            let problem = format!(
+                "the process listening on {shown} does not respond like belfry: {response}"
+            );
             report.fail("server", problem, "stop the other program, or change listen");
             return None;
         }
     };
     let settings = key.as_ref().ok().map(|key| verify(&health, &challenge, key));
     if let Some(None) = settings {
-        let problem = format!("what listens on {shown} is not the server that wrote {file}");
+        let problem =
+            format!("the process listening on {shown} is not the server that wrote {file}");
         let fix =
-            "stop the other program, or give doctor the flags, variables and file of the server";
+            "stop the other program, or run doctor with the server's flags, variables and file";
         report.fail("server", problem, fix);
         return None;
     }
@@ -71,7 +74,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
         other => {
             let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
             let problem = format!("running at {shown}, but not ready: {response}");
-            report.fail("server", problem, "see its log, and the checks of the engines");
+            report.fail("server", problem, "see its log, and the database and redis checks");
         }
     }
     if let Some(settings) = settings.flatten() {
@@ -80,7 +83,8 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     Some(Running { key })
 }
 
-/// Compares the version, the settings and the limit of a server with those of this command.
+/// Compares the server's version and settings with this command's, and its limit on open files with
+/// the configured number of connections.
 fn compare(config: &Config, server: &Settings, report: &mut Report) {
     let Settings { version, settings, open_files } = server;
     if version != VERSION {
@@ -91,9 +95,9 @@ fn compare(config: &Config, server: &Settings, report: &mut Report) {
     let changes = expected.changes_since(settings).into_iter();
     // The log does not matter to any check.
     for key in changes.filter(|key| !key.starts_with("log.")) {
-        let message = format!("the server uses a different value of {key} than this command");
+        let message = format!("the server uses a different value for {key} than this command");
         let apply = if is_reloaded(key) { RELOAD } else { "restart the server" };
-        let fix = format!("{apply}, or give doctor the flags, variables and file of the server");
+        let fix = format!("{apply}, or run doctor with the server's flags, variables and file");
         report.warn("server", message, fix);
     }
     let needed = needed_files(config.http.max_connections);
@@ -103,11 +107,11 @@ fn compare(config: &Config, server: &Settings, report: &mut Report) {
             format!("the server may open {limit} files, http.max_connections needs {needed}"),
             "LimitNOFILE in the systemd unit, or a lower http.max_connections",
         ),
-        _ => report.ok("open files", "the limit of the server is enough for http.max_connections"),
+        _ => report.ok("open files", "the server's limit is enough for http.max_connections"),
     }
 }
 
-/// Returns the status and the begin of the body, on one line; of a web page the status alone.
+/// Returns the status and the start of the body on one line; for a web page only the status.
 pub(super) fn summary(response: &Response) -> String {
     let (status, words) = (response.status, response.body.split_whitespace().collect::<Vec<_>>());
     let text: String = words.join(" ").chars().take(MAX_LENGTH).collect();
@@ -135,7 +139,7 @@ pub(super) fn is_healthy(response: &Response) -> bool {
     response.status.is_success() && json(response).is_some_and(|body| body["status"] == "ok")
 }
 
-/// Returns the details in a response, if it was made with this key for this challenge.
+/// Returns the diagnostics in a response, if they were made with this key for this challenge.
 pub(super) fn verify<T: DeserializeOwned>(
     response: &Response,
     challenge: &Challenge,

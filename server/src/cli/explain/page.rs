@@ -5,11 +5,11 @@ use std::fmt;
 use belfry_core::rules::ConditionKind;
 use belfry_core::rules::evaluate::MatchedRule;
 use belfry_core::rules::explain::{Explanation, Outcome, Step};
+use belfry_store::EnabledState;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::escape::escape;
-use belfry_store::EnabledState;
 
 /// The text of an explanation, with colours.
 pub(super) struct Page<'a> {
@@ -72,7 +72,7 @@ fn describe_result(step: &Step<MatchedRule<'_>>) -> String {
         (Outcome::Won, _) => "matches".to_owned(),
         (Outcome::Disabled, _) => "is disabled".to_owned(),
         (Outcome::Failed, None) if step.reason.is_some() => {
-            "is not tested to the end: the rules take too much work for this event".to_owned()
+            "is not fully evaluated: the rules take too much work for this event".to_owned()
         }
         (Outcome::Failed, None) => "is skipped: the event has m.mentions".to_owned(),
         (Outcome::Failed, Some(condition)) => {

@@ -5,24 +5,24 @@ use std::io::{Write, stdout};
 use belfry_store::{AddAccountError, Progress, StoreError};
 
 use crate::cli::CliError;
-use crate::cli::output::{counted, print_message};
+use crate::cli::output::{format_count, print_message};
 use crate::cli::progress::ProgressBar;
 
 /// Maximum number of messages about accounts that exist already.
 const MAX_MESSAGES: u64 = 20;
 
-/// The number of accounts by outcome.
+/// The numbers of accounts by outcome, and the progress.
 pub(super) struct Report {
     total: u64,
     added: u64,
-    /// An account of the same name exists.
+    /// Not added, because the name exists already.
     skipped: u64,
     rejected: u64,
     bar: ProgressBar,
 }
 
 impl Report {
-    /// Creates the report of a file with this many accounts.
+    /// Creates a report for a file with this many accounts.
     pub(super) fn new(total: u64) -> Self {
         Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
     }
@@ -63,13 +63,16 @@ impl Report {
         self.bar.show(Progress { step: "importing", rows, total: self.total });
     }
 
-    /// Returns the error of an import that could not be completed.
-    pub(super) fn interrupted(&self, error: &(dyn std::error::Error + Send + Sync)) -> CliError {
-        let added = counted(self.added, "accounts");
-        format!("{error}; {added} added before. Run the command again to add the rest").into()
+    /// Returns an error that says how far the import got.
+    pub(super) fn interruption_error(
+        &self,
+        error: &(dyn std::error::Error + Send + Sync),
+    ) -> CliError {
+        let added = format_count(self.added, "accounts");
+        format!("{error}; {added} added before that, run the command again to add the rest").into()
     }
 
-    /// Prints the numbers. It is an error if an account was rejected.
+    /// Prints the totals. Returns an error if an account was rejected.
     pub(super) fn finish(mut self) -> Result<(), CliError> {
         self.bar.clear();
         let Self { added, skipped, rejected, .. } = self;
@@ -77,7 +80,7 @@ impl Report {
             let more = skipped - MAX_MESSAGES;
             print_message(format_args!("and {more} more skipped, the accounts exist"));
         }
-        let added = counted(added, "accounts");
+        let added = format_count(added, "accounts");
         writeln!(stdout(), "{added} added, {skipped} skipped, {rejected} rejected")?;
         if rejected == 0 {
             return Ok(());

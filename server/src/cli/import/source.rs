@@ -16,7 +16,7 @@ use crate::config::{Config, RegistrationSource};
 
 /// Maximum size of a line.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
-/// Maximum size of a pipe, which is stored in memory because it is read twice.
+/// Maximum size of piped input, which is stored in memory because it is read twice.
 const MAX_PIPE: u64 = 256 * 1024 * 1024;
 /// Maximum number of messages about invalid lines.
 const MAX_MESSAGES: u64 = 20;
@@ -116,10 +116,10 @@ impl Lines<'_> {
             let length = limited.read_until(b'\n', &mut self.bytes);
             match length.map_err(|error| format!("cannot read {name}: {error}"))? as u64 {
                 0 => return Ok(None),
-                // The rest of the file would not be read line by line.
+                // Fatal, because the rest of this line would be read as the next one.
                 length if length > MAX_LINE => {
                     let number = self.file.line() + 1;
-                    return Err(format!("{name}, line {number}: is longer than 8 MiB").into());
+                    return Err(format!("{name}, line {number} is longer than 8 MiB").into());
                 }
                 _ => {}
             }
@@ -131,12 +131,12 @@ impl Lines<'_> {
         }
     }
 
-    /// Returns the number of the last line.
+    /// Returns the number of the current line.
     pub(super) fn number(&self) -> u64 {
         self.file.line()
     }
 
-    /// Returns the size of the last line.
+    /// Returns the size of the current line.
     pub(super) fn line_bytes(&self) -> usize {
         self.bytes.len()
     }

@@ -1,4 +1,4 @@
-//! Opens the store at startup, and waits for PostgreSQL if it is started later.
+//! Opens the store at startup, and waits for a PostgreSQL that is not running yet.
 
 use std::time::{Duration, Instant};
 
@@ -11,16 +11,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::service_manager;
 
-/// The delay after the first attempt, which doubles with each further one.
+/// The delay after the first attempt; it doubles after each further one.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// The longest delay between two attempts.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// Interval between log lines while waiting for the database.
 const REPORT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Opens the store. A PostgreSQL that cannot be reached is tried again for
-/// [`Options::start_timeout`]; any other error, such as a wrong password, is final.
-/// Returns `None` if `stop` is cancelled first.
+/// Opens the store. An unreachable PostgreSQL server is retried for [`Options::start_timeout`]; any
+/// other error, such as a wrong password, is final. Returns `None` if `stop` is cancelled first.
 pub(super) async fn open_store(
     database: &Database,
     options: &Options,

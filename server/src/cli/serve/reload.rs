@@ -11,8 +11,8 @@ use super::service_manager;
 use crate::app::AppState;
 use crate::config::{Config, Overrides, SettingDigests, is_reloaded};
 
-/// Reloads at every SIGHUP, with the flags and variables of the start. `warnings` are those that
-/// were logged at startup.
+/// Reloads at every SIGHUP, with the flags and variables given at startup. `warnings` are those
+/// that were logged at startup.
 pub(super) async fn reload_at_hangup(
     state: Arc<AppState>,
     overrides: Arc<Overrides>,
@@ -28,11 +28,11 @@ pub(super) async fn reload_at_hangup(
             }
             Ok(config) => {
                 apply(&state, &config);
-                let now = config.warnings(&state.base_url, state.clock.now());
-                for warning in now.iter().filter(|warning| !warnings.contains(warning)) {
+                let current = config.warnings(&state.base_url, state.clock.now());
+                for warning in current.iter().filter(|warning| !warnings.contains(warning)) {
                     tracing::warn!("{warning}");
                 }
-                warnings = now;
+                warnings = current;
             }
         }
         service_manager::notify(&[NotifyState::Ready]);

@@ -1,5 +1,5 @@
-//! Notifications to the service manager, by the protocol of sd_notify(3). They do nothing unless
-//! systemd, or a program like it, has set `NOTIFY_SOCKET`.
+//! Notifications to the service manager, by the sd_notify(3) protocol. They do nothing unless
+//! systemd, or a similar service manager, has set `NOTIFY_SOCKET`.
 
 #![expect(clippy::doc_markdown, reason = "sd_notify(3) is a manual page")]
 
@@ -26,7 +26,7 @@ pub(super) async fn reset_watchdog(service: HttpService) {
     }
 }
 
-/// Reports states.
+/// Sends states to the service manager.
 pub(super) fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "the service manager cannot be notified");
@@ -41,7 +41,7 @@ mod tests {
     use crate::http::test_service;
 
     #[tokio::test]
-    async fn the_watchdog_is_reset_only_if_the_service_responds_with_success() {
+    async fn the_health_check_of_the_watchdog_returns_the_status_of_the_service() {
         let folder = tempfile::tempdir().unwrap();
         let other = test_service(folder.path()).await;
         assert_eq!(other.check_health().await, StatusCode::NOT_FOUND);

@@ -14,9 +14,9 @@ const DRAINING: NotifyState<'_> = NotifyState::Status("finishing requests in fli
 
 /// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
-    /// Is cancelled at the first of them.
+    /// Cancelled at the first signal.
     pub(super) stop: CancellationToken,
-    /// Is cancelled before `stop` if the first of them is SIGINT.
+    /// Cancelled before `stop` if the first signal is SIGINT.
     interrupt: CancellationToken,
 }
 
@@ -45,12 +45,12 @@ impl StopSignals {
         Ok(signals)
     }
 
-    /// Waits until the server is to stop accepting connections: for a signal, and after SIGTERM for
-    /// `http.shutdown_delay`, in which load balancers notice that `/readyz` is 503. SIGINT is from
-    /// a person at a terminal, who does not want to wait.
+    /// Waits until the server must stop accepting connections: for a signal, and after SIGTERM also
+    /// for `http.shutdown_delay`, during which load balancers notice that `/readyz` is 503. SIGINT
+    /// comes from a person at a terminal, who does not want to wait.
     pub(super) async fn wait(&self, state: &AppState) {
         self.stop.cancelled().await;
-        // First, so that no load balancer learns of the stop by a connection that is refused.
+        // Done first, so that no load balancer learns of the shutdown from a refused connection.
         state.begin_shutdown();
         let delay = state.config.http.shutdown_delay;
         if delay.is_zero() || self.interrupt.is_cancelled() {

@@ -21,12 +21,12 @@ fn values(config: &Config) -> String {
 }
 
 /// Returns the example without the `#` of lines that begin with this mark and a key or section.
-fn uncommented(mark: &str) -> String {
-    let uncomment = |line: &'static str| match line.strip_prefix(mark) {
+fn uncomment(mark: &str) -> String {
+    let strip = |line: &'static str| match line.strip_prefix(mark) {
         Some(rest) if key_of(rest).is_some() || rest.starts_with('[') => rest,
         _ => line,
     };
-    EXAMPLE.lines().map(uncomment).collect::<Vec<_>>().join("\n")
+    EXAMPLE.lines().map(strip).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn the_example_changes_nothing() {
 
 #[test]
 fn the_uncommented_defaults_of_the_example_are_the_defaults() {
-    let text = uncommented("#");
+    let text = uncomment("#");
     let table: Table = text.parse().unwrap();
     assert_eq!(table["http"]["body_timeout"].as_str(), Some("20s"));
     assert_eq!(table["limits"]["rows"].as_table().unwrap().len(), 5);
@@ -45,7 +45,7 @@ fn the_uncommented_defaults_of_the_example_are_the_defaults() {
 
 #[test]
 fn the_uncommented_examples_are_valid() {
-    let text = uncommented("# ");
+    let text = uncomment("# ");
     let without_files = |line: &&str| !line.contains("_file = ");
     let text = text.lines().filter(without_files).collect::<Vec<_>>().join("\n");
     let config = parse(&text);
@@ -58,7 +58,7 @@ fn the_uncommented_examples_are_valid() {
     );
 }
 
-/// The keys are those that the parser names when it rejects an unknown one.
+/// The expected keys are those that the parser lists when it rejects an unknown one.
 #[test]
 fn the_example_lists_every_key() {
     let mut listed = BTreeSet::new();
@@ -204,7 +204,7 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
 
 proptest! {
     #[test]
-    fn the_shown_settings_are_parsed_as_the_same(
+    fn the_effective_settings_parse_to_the_same_settings(
         settings in prop::collection::vec(setting(), 0..20),
     ) {
         let settings: BTreeMap<_, _> = settings.into_iter().collect();

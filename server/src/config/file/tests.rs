@@ -12,7 +12,7 @@ fn missing_settings_have_their_defaults() {
     assert_eq!(config.name_segments, ["_service", "_matrix"]);
 }
 
-/// Asserts the error about each text, which all name the file.
+/// Asserts the error for each text, with its line.
 fn assert_errors(cases: &[(&str, &str, usize)]) {
     for (text, problem, line) in cases {
         let found = parse(text, "belfry.toml").unwrap_err().to_string();
@@ -46,7 +46,7 @@ fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
             "unknown key `requets`; did you mean `requests`?",
             2,
         ),
-        ("limits = 'off'", "limits is a section: write [limits], its settings below", 1),
+        ("limits = 'off'", "limits is a section: write [limits] and its settings below it", 1),
     ]);
 }
 
@@ -175,7 +175,7 @@ fn a_value_of_a_different_type_is_reported_with_an_example() {
 }
 
 #[test]
-fn an_error_of_syntax_names_the_line_and_never_shows_a_secret() {
+fn a_syntax_error_names_the_line_and_never_shows_a_secret() {
     assert_errors(&[("data = 'a'\ndata = 'b'", "duplicate key", 2)]);
     for text in [
         "listen = 127.0.0.1:8080",

@@ -133,7 +133,7 @@ fn an_invalid_rotation_is_rejected() {
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["token", "issue", "alice"]);
     let message = workspace.fail(&["app", "secret", "cli:Command line"]);
-    assert!(message.contains("(Command line) belongs to belfry itself and has no secret"));
+    assert!(message.contains("(Command line) is part of belfry and has no secret"));
     let message = workspace.fail(&["app", "secret", "7"]);
     assert_eq!(message, "belfry: there is no app \"7\"; see belfry app list\n");
     for keep_old in ["soon", "-1h", "1"] {

@@ -88,7 +88,12 @@ fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
     assert!(!log().contains("every user"), "the files are private: {}", log());
     set_mode(&workspace.path().join("data"), 0o700);
     for (file, mode, safe, warning) in [
-        ("data/belfry.db", 0o644, 0o600, "every user can read data/belfry.db, which has password"),
+        (
+            "data/belfry.db",
+            0o644,
+            0o600,
+            "every user can read data/belfry.db, which contains password hashes",
+        ),
         ("data/belfry.db", 0o602, 0o600, "every user can change data/belfry.db; use chmod o-rwx"),
         ("data", 0o777, 0o700, "every user can change data; use chmod o-rwx data"),
     ] {

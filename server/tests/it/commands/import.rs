@@ -200,7 +200,7 @@ fn the_whole_file_is_validated_before_the_import() {
                     belfry: 3 lines are invalid; nothing was imported\n";
     assert_eq!(invalid, outcome(1, "", messages));
     let long = format!("{{\"name\":\"alice\"}}\n{}", " ".repeat(9 * 1024 * 1024));
-    let message = "belfry: accounts.jsonl, line 2: is longer than 8 MiB\n";
+    let message = "belfry: accounts.jsonl, line 2 is longer than 8 MiB\n";
     assert_eq!(workspace.import_text(&long, &[]), outcome(1, "", message));
 
     let valid = workspace.import_text("{\"name\":\"alice\"}\n\n{\"name\":\"bob\"}", &["--dry-run"]);

@@ -43,8 +43,8 @@ async fn an_account_is_found_by_name_id_email_address_and_user_id(workspace: Wor
         ("@carol:ring.example", "there is no account \"@carol:ring.example\"; see"),
         (
             "@alice:other.example",
-            "\"@alice:other.example\" is a user of the server \"other.example\", and the server \
-             name of this configuration is \"ring.example\"",
+            "\"@alice:other.example\" is a user on \"other.example\", but this server's name is \
+             \"ring.example\"; check server_name and base_url",
         ),
         (
             "b@x.org",

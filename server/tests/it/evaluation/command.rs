@@ -120,14 +120,17 @@ fn a_timed_rule_is_evaluated_until_its_end() {
 #[test]
 fn an_event_is_read_from_standard_input() {
     let folder = folder_with_account();
-    let arguments = ["explain", "--account", "alice", "-"];
-    let mut command = belfry(folder.path(), &arguments);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let event = br#"{"sender":"@alice:127.0.0.1"}"#;
-    child.stdin.take().unwrap().write_all(event).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let output = String::from_utf8(output.stdout).unwrap();
+    let explain = |event: &str| {
+        let mut command = belfry(folder.path(), &["explain", "--account", "alice", "-"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = String::from_utf8(explain(r#"{"sender":"@alice:127.0.0.1"}"#).stdout).unwrap();
     assert!(output.starts_with("no rule is evaluated for the user's own event\n"), "{output}");
+    let error = String::from_utf8(explain("[]").stderr).unwrap();
+    assert_eq!(error, "belfry: standard input: an event must be a JSON object\n");
 }
 
 #[test]

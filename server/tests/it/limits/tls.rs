@@ -126,7 +126,7 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
         report.contains(": its certificate was issued by an authority that this machine"),
         "{report}"
     );
-    assert!(report.contains("nodes count on their own: localhost:"), "{report}");
+    assert!(report.contains("each node counts on its own: localhost:"), "{report}");
     assert!(report.contains("name its authority in limits.redis_root_certificate"), "{report}");
 }
 

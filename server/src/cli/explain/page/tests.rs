@@ -41,7 +41,7 @@ fn a_rule_that_takes_too_much_work_is_marked() {
     event["content"]["a"] = json!("a".repeat(60_000) + "b");
     let lines = lines(&documents, event, false);
     let line = lines.iter().find(|line| line.contains("global/override/slow")).unwrap();
-    let text = "is not tested to the end: the rules take too much work for this event";
+    let text = "is not fully evaluated: the rules take too much work for this event";
     assert!(line.starts_with("✗ ") && line.ends_with(text), "{line}");
     assert!(lines.contains(&"notify, by global/underride/.m.rule.message".to_owned()));
 }
@@ -84,7 +84,7 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
         let found = output.iter().find(|line| line.contains(&format!("/{rule} ")));
         found.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
     };
-    for (rule, mark, why) in [
+    for (rule, mark, reason) in [
         (".m.rule.master", "–", "is disabled"),
         ("is", "✗", r#"content.msgtype is "m.text", expected null"#),
         ("contains", "✗", "there is no content.to, expected 7 in it"),
@@ -96,7 +96,7 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
         (".m.rule.message", "✓", "matches"),
     ] {
         assert!(
-            line(rule).starts_with(mark) && line(rule).ends_with(&format!("  {why}")),
+            line(rule).starts_with(mark) && line(rule).ends_with(&format!("  {reason}")),
             "{rule}"
         );
     }
@@ -159,7 +159,7 @@ fn colours_do_not_change_the_text() {
 }
 
 #[test]
-fn control_characters_of_untrusted_text_are_escaped() {
+fn control_characters_in_untrusted_text_are_escaped() {
     let pattern = json!({"actions": [], "pattern": "\u{1b}]0;x\u{7}"});
     let global = document("global", &[(RuleKind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
     let output = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");

@@ -21,7 +21,7 @@ fn a_base_url_that_leads_elsewhere_is_reported() {
 
     let other = format!("http://127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--base-url", &other]);
-    let text = "leads to another server: 404 Not Found, nothing let the proxy forward to";
+    let text = "leads to another server: 404 Not Found, nothing make the proxy forward to";
     checks.assert_failed("base_url", text);
     checks.assert("proxy", "skipped", "");
 
@@ -122,5 +122,5 @@ fn a_redirect_is_reported_with_the_right_base_url() {
     assert!(!checks.lines("base_url").join(" ").contains('<'));
     let other = format!("http://127.0.0.1:{}", respond_with(SIGN_IN));
     let checks = doctor(&workspace, &["--base-url", &other]);
-    checks.assert_failed("base_url", "/login let the proxy forward every path");
+    checks.assert_failed("base_url", "/login make the proxy forward every path");
 }

@@ -47,7 +47,7 @@ fn a_certificate_that_clients_reject_is_reported() {
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     write(workspace.path().join("key.pem"), key).unwrap();
     let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "name the certificate and its own key");
+    checks.assert("certificate", "failed", "name a certificate and its key");
     std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
     let checks = doctor(&workspace, &[]);
     checks.assert("certificate", "failed", "cannot use certificate.pem: ");

@@ -167,14 +167,14 @@ fn postgres_settings_that_can_lose_writes_are_reported() {
     check(&primary.url()).assert(
         "durability",
         "warning",
-        "synchronous_commit of PostgreSQL is off",
+        "synchronous_commit is off in PostgreSQL",
     );
     check(&several).assert("durability", "warning", "commits wait for no standby");
 
     let unsynced = Postgres::start().unwrap();
     let checks = check(&unsynced.url());
-    checks.assert("durability", "warning", "fsync of PostgreSQL is off");
-    checks.assert("durability", "warning", "full_page_writes of PostgreSQL is off");
+    checks.assert("durability", "warning", "fsync is off in PostgreSQL");
+    checks.assert("durability", "warning", "full_page_writes is off in PostgreSQL");
     // The settings may be intended.
     assert_eq!(checks.exit_code, Some(0));
 }
@@ -315,7 +315,7 @@ async fn every_shard_of_a_cluster_is_checked() {
     cluster.node(primaries[1]).kill().unwrap();
     let checks = doctor(&workspace, &["--redis", &cluster.url()]);
     checks.assert("redis", "ok", &shards[0]);
-    checks.assert_failed("redis", &format!("nodes count on their own: {}", shards[1]));
+    checks.assert_failed("redis", &format!("each node counts on its own: {}", shards[1]));
     assert_ne!(checks.exit_code, Some(0));
 
     let redis = Redis::start().unwrap();

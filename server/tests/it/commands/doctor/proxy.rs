@@ -36,7 +36,7 @@ fn a_proxy_that_hides_its_clients_is_reported() {
             "does not set x-real-ip: all its clients share one rate limit trusted_proxy_header = \
              \"x-forwarded-for\"",
         ),
-        ("", trusted, "failed", "let it set the header; nginx: proxy_set_header X-Forwarded-For"),
+        ("", trusted, "failed", "make it set the header; nginx: proxy_set_header X-Forwarded-For"),
     ] {
         let (workspace, upstream) = workspace_with_port("");
         let Some((_proxy, port)) = start_nginx(directives, upstream) else { return };

@@ -39,8 +39,7 @@ fn without_the_servers_key_fewer_checks_run() {
     let checks = doctor(&workspace, &[]);
     checks.assert("server", "ok", "and ready");
     checks.assert("base_url", "skipped", "whether it is this server cannot be verified");
-    let text =
-        format!("the key of the server, which cannot be read (data/doctor-{port}.key: No such");
+    let text = format!("the server's key, which cannot be read (data/doctor-{port}.key: No such");
     checks.assert("proxy", "skipped", &text);
     assert_eq!(checks.exit_code, Some(0));
 
@@ -75,7 +74,7 @@ fn a_different_program_on_the_port_is_reported() {
     let workspace = super::workspace_with_database();
     let listen = format!("127.0.0.1:{}", respond_with(NOT_FOUND));
     let checks = doctor(&workspace, &["--listen", &listen]);
-    let text = "does not respond as belfry: 404 Not Found, nothing stop the other program";
+    let text = "does not respond like belfry: 404 Not Found, nothing stop the other program";
     checks.assert_failed("server", text);
 }
 

@@ -19,7 +19,8 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
         ("base_url", "restart the server"),
         ("http.idle_timeout", "restart the server"),
     ] {
-        let message = format!("the server uses a different value of {key} than this command {fix}");
+        let message =
+            format!("the server uses a different value for {key} than this command {fix}");
         checks.assert("server", "warning", &message);
     }
 
@@ -42,7 +43,7 @@ fn a_server_whose_address_differs_from_the_file_is_reported() {
     let server = start(&workspace);
     workspace.configure("listen = '127.0.0.1:1'");
     let text = "not running: nothing listens on http://127.0.0.1:1; if serve was started with flags, \
-                give doctor the same ones";
+                run doctor with the same ones";
     doctor(&workspace, &[]).assert("server", "skipped", text);
     drop(server);
 }
@@ -56,12 +57,12 @@ fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
     checks.assert(
         "server",
         "warning",
-        "the server uses a different value of limits.mode than this command reload the server \
-         (SIGHUP, or systemctl reload belfry), or give doctor the flags, variables and file of the \
-         server",
+        "the server uses a different value for limits.mode than this command reload the server \
+         (SIGHUP, or systemctl reload belfry), or run doctor with the server's flags, variables \
+         and file",
     );
-    let text = "a different value of metrics_listen than this command restart the server, or give \
-                doctor the flags, variables and file of the server";
+    let text = "a different value for metrics_listen than this command restart the server, or run \
+                doctor with the server's flags, variables and file";
     checks.assert("server", "warning", text);
     assert!(!checks.lines("server").join(" ").contains("log.level"), "no check depends on it");
     assert_eq!(checks.exit_code, Some(0));
@@ -70,5 +71,5 @@ fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
     std::fs::write(&other, format!("listen = '127.0.0.1:{port}'\nregistration = 'closed'"))
         .unwrap();
     let checks = doctor(&workspace, &["--config", "other.toml"]);
-    checks.assert("server", "warning", "a different value of registration than this command");
+    checks.assert("server", "warning", "a different value for registration than this command");
 }
