@@ -45,8 +45,8 @@ fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
         assert_eq!(target("r", query).unwrap_err().code(), Unknown, "{query}");
     }
-    let misspelt = target("r", "befor=a").unwrap_err();
-    assert_eq!(misspelt.to_string(), "unknown parameter `befor`; did you mean `before`?");
+    let misspelt = target("r", "Before=a").unwrap_err();
+    assert_eq!(misspelt.to_string(), "unknown parameter `Before`; did you mean `before`?");
     assert_eq!(misspelt.code(), InvalidParam);
 }
 
