@@ -43,16 +43,14 @@ use crate::config::{Config, Overrides, global_flags, ineffective_variables, serv
 /// OAuth 2.0, rate limits and push rules for chat, social and collaboration products, in one
 /// service.
 ///
-/// Without a command, belfry serves. It needs no configuration and no other server: it stores its
-/// data in ./data and listens on http://127.0.0.1:8080.
+/// Without a command, belfry runs the server. It requires no configuration and no other services:
+/// it stores its data in ./data and listens on http://127.0.0.1:8080.
 #[derive(Parser)]
 #[command(name = "belfry", version, long_version = env!("LONG_VERSION"))]
 #[command(max_term_width = 100)]
-#[command(
-    after_help = "Settings can also be written in ./belfry.toml. Flags take precedence over \
-                  environment variables, and these over the file.\nFirst steps: belfry account \
-                  add alice, then belfry token issue alice --scopes \"read write push\"."
-)]
+#[command(after_help = "Settings can also be set in ./belfry.toml. Flags override environment \
+                  variables, which override the file.\nFirst steps: belfry account \
+                  add alice, then belfry token issue alice --scopes \"read write push\".")]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -60,7 +58,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve until SIGTERM or SIGINT (the default command)
+    /// Run the server until SIGTERM or SIGINT (the default command)
     Serve,
     /// Manage accounts
     #[command(subcommand)]
@@ -78,18 +76,18 @@ enum Command {
     Audit(audit::Command),
     /// Write a consistent copy of all data to a file, even while the server runs
     Backup(backup::Command),
-    /// Restore a backup into an empty database, of SQLite or PostgreSQL
+    /// Restore a backup into an empty SQLite or PostgreSQL database
     Restore(restore::Command),
     /// Check whether a server responds: exit status 0 if it does, otherwise 1 and the reason
     Health(health::Command),
-    /// Check settings, files, engines, certificate and proxy, and say how to fix what is wrong
+    /// Check settings, files, engines, certificate and proxy, and suggest fixes
     Doctor(doctor::Command),
     /// Inspect the configuration
     #[command(subcommand)]
     Config(config::Command),
     /// Print the completion script for a shell
     Completions(completions::Command),
-    /// Print the manual page, for man
+    /// Print the manual page in man format
     Man,
 }
 
@@ -104,7 +102,7 @@ enum AccountCommand {
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// Access of a command to the database.
+/// How a command accesses the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.
@@ -161,7 +159,7 @@ fn run_command(
     };
     match command {
         Command::Serve => {
-            // Printed, because the log has not been started.
+            // Printed, because logging has not started.
             let config = Config::load(&overrides).inspect_err(|_| print_warnings(warnings))?;
             serve::run(config, overrides, warnings)
         }
@@ -208,7 +206,7 @@ fn run_command(
         }
         Command::Health(command) => command.run(&load()?),
         Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
-        // `check` prints all warnings itself.
+        // Not by `load`, because `check` prints the warnings about the configuration itself.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
         Command::Config(config::Command::Example) => config::print_example(),
         Command::Completions(command) => command.run(),
@@ -249,7 +247,7 @@ fn with_store(
         let store = Store::open(&database, &options, now).await?;
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
-            // A running server sees the writes before the command ends.
+            // Wait until running servers see the writes.
             tokio::time::sleep(Store::VISIBILITY_DELAY).await;
         }
         Ok(())

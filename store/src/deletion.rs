@@ -28,7 +28,8 @@ pub enum AccountDeletionOutcome {
     Deleted(DeletedRows),
     /// There is no such account.
     NotFound,
-    /// Nothing was deleted, because no enabled admin would remain.
+    /// Nothing was deleted, because no enabled admin would remain. For a scheduled deletion, also
+    /// if it is no longer due.
     LastAdmin,
 }
 
@@ -59,7 +60,7 @@ macro_rules! delete_rows {
 
 /// The tables with rows of accounts, and the statements that delete one account's rows. Grants are
 /// locked before codes and tokens, in the same order as by sweeps.
-pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 6] = [
+pub(super) const DELETE_ACCOUNT_ROWS: [(&str, &str); 6] = [
     ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
     ("codes", delete_rows!("codes", "account_id", "accounts", "lookup")),
@@ -69,7 +70,7 @@ pub(super) const DELETE_ROWS_OF_ACCOUNT: [(&str, &str); 6] = [
 ];
 
 /// The tables with rows of apps, and the statements that delete one app's rows.
-pub(super) const DELETE_ROWS_OF_APP: [(&str, &str); 4] = [
+pub(super) const DELETE_APP_ROWS: [(&str, &str); 4] = [
     ("grants", delete_rows!("grants", "app_id", "apps", "id")),
     ("codes", delete_rows!("codes", "app_id", "apps", "lookup")),
     ("tokens", delete_rows!("tokens", "app_id", "apps", "lookup")),
@@ -98,7 +99,11 @@ pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, i
     on conflict do nothing";
 
 /// Adds statements whose parameter is the id of an account or app.
-fn and_all<'a>(change: Change<'a>, statements: &[(&str, &'static str)], id: i64) -> Change<'a> {
+fn add_statements<'a>(
+    change: Change<'a>,
+    statements: &[(&str, &'static str)],
+    id: i64,
+) -> Change<'a> {
     let statements = statements.iter().map(|(_, text)| Statement::new(text, vec![id.into()]));
     statements.fold(change, Change::and)
 }
@@ -108,8 +113,8 @@ impl Store {
     /// different person with this name would be mistaken for its owner. The audit event contains
     /// the name in its detail, because it can no longer be looked up.
     ///
-    /// The account's row is locked first, which serialises this with transactions that grant
-    /// access.
+    /// The admins and the account's row are locked before anything else, which serialises this with
+    /// transactions that grant access.
     pub async fn delete_account(
         &self,
         events: &Events,
@@ -155,7 +160,7 @@ impl Store {
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
-        let change = and_all(deletion, &DELETE_ROWS_OF_ACCOUNT, id);
+        let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
         let [_, _, _, found, deleted, _, _, rows @ ..]: [Rows; 12] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
@@ -184,15 +189,15 @@ impl Store {
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
-        let change = and_all(deletion, &DELETE_ROWS_OF_APP, id);
+        let change = add_statements(deletion, &DELETE_APP_ROWS, id);
         let [app, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
         let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
         Ok((!app.is_empty()).then_some(deleted))
     }
 
-    /// Returns the accounts that were deleted since a time, in order of deletion, as far as
-    /// retention has not deleted their audit events.
+    /// Returns the accounts that were deleted since a time, in order of deletion, if
+    /// their audit events are still retained.
     pub async fn deleted_accounts(
         &self,
         since: Timestamp,

@@ -61,7 +61,7 @@ pub fn has_faketime() -> bool {
 /// Returns the path of libfaketime, if it is installed.
 #[must_use]
 pub fn faketime_library() -> Option<std::path::PathBuf> {
-    scenarios::clock::find_library()
+    scenarios::clock::find_libfaketime()
 }
 
 /// Returns a seed that differs each time.

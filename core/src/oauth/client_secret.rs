@@ -16,7 +16,7 @@ pub struct ClientSecrets {
 /// A secret that was replaced and is accepted for some time, so that the app can be updated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PreviousSecret {
-    /// The digest of the replaced secret.
+    /// The replaced secret, hashed.
     pub secret: HashedSecret,
     /// The time until which it is accepted.
     pub until: Timestamp,
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_previous_secret_is_accepted_until_its_time() {
+    fn the_previous_secret_is_accepted_until_it_expires() {
         let (old, new, other) = (secret(1), secret(2), secret(3));
         let fresh = ClientSecrets::from(new);
         let previous = Some(PreviousSecret { secret: old, until: at(10) });
@@ -83,7 +83,7 @@ mod tests {
 
     /// A secret's lookup key is not confidential.
     #[test]
-    fn a_secret_with_the_lookup_key_of_a_different_one_is_not_accepted() {
+    fn a_secret_with_a_forged_lookup_key_is_rejected() {
         let (current, other) = (secret(1), secret(2));
         let forged = HashedSecret { lookup: current.lookup, digest: other.digest };
         assert!(!ClientSecrets::from(current).accepts(forged, at(0)));

@@ -25,7 +25,7 @@ use crate::paths::{HEALTHZ, READYZ};
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// The routes and the state behind them.
+/// The HTTP service with its routes and shared state.
 #[derive(Clone)]
 pub struct HttpService {
     routes: Arc<Routes>,
@@ -33,12 +33,12 @@ pub struct HttpService {
 }
 
 impl HttpService {
-    /// Returns the service of the public address.
+    /// Returns the service for the public address.
     pub fn new(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(routes(&state)), state }
     }
 
-    /// Returns the service of the metrics address, without other routes.
+    /// Returns the service for the metrics address, without other routes.
     pub fn metrics_only(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(metrics_routes(&state)), state }
     }
@@ -53,15 +53,15 @@ impl HttpService {
         self.serve(peer, request, None).await
     }
 
-    /// Responds on a connection beyond the maximum: only health requests are served.
-    pub async fn respond_to_health(&self, peer: Peer, request: Request<Body>) -> Response {
+    /// Responds on a connection beyond the maximum: serves health requests and rejects all others.
+    pub async fn respond_over_capacity(&self, peer: Peer, request: Request<Body>) -> Response {
         let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
         let reason = "Too many connections at the moment; try again soon";
         let rejection = (!is_health).then_some(CommonError::Unavailable(reason));
         self.serve(peer, request, rejection).await
     }
 
-    /// Rejects a request whose head violates HTTP.
+    /// Rejects a request with a malformed head.
     pub(crate) async fn reject(
         &self,
         peer: Peer,
@@ -78,8 +78,8 @@ impl HttpService {
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Responds to a health request by this process itself. It appears neither in the metrics nor
-    /// in the access log, which are about clients.
+    /// Runs a health check from within the process. It is not recorded, because metrics and access
+    /// log cover client requests only.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());

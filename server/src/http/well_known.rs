@@ -13,9 +13,9 @@ use crate::config::{BaseUrl, Security};
 use crate::http::error::CommonError;
 use crate::paths;
 
-/// Returns the route of the file with the contact for vulnerability reports (RFC 9116).
+/// Returns the route for `security.txt`, the contact for vulnerability reports (RFC 9116).
 pub(super) fn security_txt(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    let text = write_security_txt(&state.config.security, &state.base_url).map(Bytes::from);
+    let text = render_security_txt(&state.config.security, &state.base_url).map(Bytes::from);
     let headers =
         [(header::CONTENT_TYPE, "text/plain; charset=utf-8"), (header::CACHE_CONTROL, "max-age=0")];
     get(move || ready(text.clone().map(|text| (headers, text)).ok_or(CommonError::NotFound)))
@@ -38,7 +38,7 @@ pub(super) async fn change_password() -> AccountRedirect {
 }
 
 /// Returns the file, if a contact is configured.
-fn write_security_txt(security: &Security, base_url: &BaseUrl) -> Option<String> {
+fn render_security_txt(security: &Security, base_url: &BaseUrl) -> Option<String> {
     let Security { contact, expires, policy, encryption } = security;
     let expires = expires.filter(|_| !contact.is_empty())?;
     let mut lines: Vec<String> = contact.iter().map(|url| format!("Contact: {url}")).collect();

@@ -119,7 +119,7 @@ impl Connection {
                     // Boxed to keep the common future small.
                     Box::pin(service.reject(peer, request, reason)).await
                 } else if is_health_only {
-                    service.respond_to_health(peer, request).await
+                    service.respond_over_capacity(peer, request).await
                 } else {
                     service.respond(peer, request).await
                 };

@@ -1,7 +1,7 @@
 //! Checks that the store can read the values of a row.
 //!
 //! A row that it cannot read would break a list of accounts, or every request of a user, long after
-//! the restore. The check uses the parsers by which the store reads the same columns.
+//! the restore. The check uses the same parsers as the store.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ const MAX_SHOWN: usize = 64;
 
 /// The outcome of checking a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum CheckOutcome {
     Valid,
-    /// A name that this version does not know. The store ignores it, or treats it like the name
-    /// with the fewest rights.
+    /// A name that this version does not know. The store ignores it, or treats it like the least
+    /// privileged name.
     UnknownName,
     /// The row cannot be read.
     Invalid,
 }
 
 /// A check of one column's value.
-type Check = fn(&Value) -> Reading;
+type Check = fn(&Value) -> CheckOutcome;
 
 /// Checks the rows of one table.
 pub(super) struct RowCheck<'a> {
@@ -51,12 +51,12 @@ impl<'a> RowCheck<'a> {
     pub(super) fn check(&mut self, row: &[Value]) -> Result<(), String> {
         for (index, (check, value)) in self.checks.iter().zip(row).enumerate() {
             match check(value) {
-                Reading::Valid => {}
-                Reading::UnknownName => {
+                CheckOutcome::Valid => {}
+                CheckOutcome::UnknownName => {
                     let Self { table, unknown, .. } = self;
                     unknown.entry(index).or_insert_with(|| describe(table, row, index));
                 }
-                Reading::Invalid => return Err(describe(self.table, row, index)),
+                CheckOutcome::Invalid => return Err(describe(self.table, row, index)),
             }
         }
         Ok(())
@@ -81,7 +81,7 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
     format!("{} in the row of table {} with {}", show(column), table.name, show(0))
 }
 
-/// Returns a column's check: with the parser by which the store reads it, or else of its type only.
+/// Returns the check for a column: the store's parser if it has one, otherwise a type check.
 fn column_check(table: &str, column: &Column) -> Check {
     match (table, &*column.name) {
         (_, "at") => check_type::<Timestamp>,
@@ -125,35 +125,38 @@ fn column_check(table: &str, column: &Column) -> Check {
     }
 }
 
-/// Checks that the store can read a value as this type. The database checks whether it may be null.
-fn check_type<T: FromValue>(value: &Value) -> Reading {
+/// Checks that the store can read a value as this type. Null is accepted; the database enforces
+/// `not null`.
+fn check_type<T: FromValue>(value: &Value) -> CheckOutcome {
     match Option::<T>::from_value(value.clone()) {
-        Some(_) => Reading::Valid,
-        None => Reading::Invalid,
+        Some(_) => CheckOutcome::Valid,
+        None => CheckOutcome::Invalid,
     }
 }
 
-/// Checks a number that the store increments.
-fn check_counter(value: &Value) -> Reading {
+/// Checks a number that the store increments: negative values and values near overflow are
+/// rejected.
+fn check_counter(value: &Value) -> CheckOutcome {
     match value {
-        Value::Integer(number) if !(0..=1 << 62).contains(number) => Reading::Invalid,
+        Value::Integer(number) if !(0..=1 << 62).contains(number) => CheckOutcome::Invalid,
         value => check_type::<i64>(value),
     }
 }
 
-/// Checks text that the store parses.
-fn check_text(value: &Value, is_valid: impl Fn(&str) -> bool) -> Reading {
+/// Checks that a value is null, or text that the predicate accepts.
+fn check_text(value: &Value, is_valid: impl Fn(&str) -> bool) -> CheckOutcome {
     match value {
-        Value::Null => Reading::Valid,
-        Value::Text(text) if is_valid(text) => Reading::Valid,
-        Value::Text(_) | Value::Integer(_) => Reading::Invalid,
+        Value::Null => CheckOutcome::Valid,
+        Value::Text(text) if is_valid(text) => CheckOutcome::Valid,
+        Value::Text(_) | Value::Integer(_) => CheckOutcome::Invalid,
     }
 }
 
-/// Checks a name, or a list of names, of which the store ignores those that it does not know.
-fn check_names(value: &Value, is_known: impl Fn(&str) -> bool) -> Reading {
+/// Checks a name or a list of names. Unknown names are reported, not rejected, because the store
+/// tolerates them.
+fn check_names(value: &Value, is_known: impl Fn(&str) -> bool) -> CheckOutcome {
     match value {
-        Value::Text(text) if !is_known(text) => Reading::UnknownName,
+        Value::Text(text) if !is_known(text) => CheckOutcome::UnknownName,
         value => check_text(value, |_| true),
     }
 }
@@ -178,13 +181,13 @@ mod tests {
         for table in schema.tables() {
             for column in &table.columns {
                 let check = column_check(&table.name, column);
-                assert_eq!(check(&Value::Null), Reading::Valid);
+                assert_eq!(check(&Value::Null), CheckOutcome::Valid);
                 let other_type = match column.kind {
                     ColumnKind::Text => 1.into(),
                     ColumnKind::Integer => "1".into(),
                 };
-                assert_eq!(check(&other_type), Reading::Invalid, "{} {column:?}", table.name);
-                if check(&invalid(column.kind)) == Reading::Valid {
+                assert_eq!(check(&other_type), CheckOutcome::Invalid, "{} {column:?}", table.name);
+                if check(&invalid(column.kind)) == CheckOutcome::Valid {
                     unparsed.push(format!("{}.{}", table.name, column.name));
                 }
             }

@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{MAX_BATCHES, add};
-use crate::deletion::{DELETE_ROWS_OF_ACCOUNT, DELETE_ROWS_OF_APP};
+use crate::deletion::{DELETE_ACCOUNT_ROWS, DELETE_APP_ROWS};
 use crate::engine::{Statement, from_row, sql};
 use crate::invalidation::Invalidation;
 use crate::{Change, Store, StoreError};
@@ -51,8 +51,8 @@ impl Store {
             let (mut change, mut tables) = (Change::unaudited([]), Vec::new());
             for DeletedOwner { kind, id } in &owners {
                 let deletions = match kind.as_str() {
-                    "account" => &DELETE_ROWS_OF_ACCOUNT[..],
-                    _ => &DELETE_ROWS_OF_APP,
+                    "account" => &DELETE_ACCOUNT_ROWS[..],
+                    _ => &DELETE_APP_ROWS,
                 };
                 for (table, delete) in deletions {
                     change = change.and(Statement::new(delete, vec![(*id).into()]));

@@ -81,7 +81,7 @@ conformance! {
         two_admins_who_remove_each_other_do_not_both_succeed,
     }
     account_security::{
-        a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session,
+        a_changed_password_invalidates_sessions_codes_and_tokens_except_the_current_session,
         a_new_password_records_the_apps_that_lose_access,
         one_of_several_concurrent_password_changes_succeeds,
         a_changed_email_address_is_unverified,
@@ -91,7 +91,7 @@ conformance! {
         a_token_is_revoked_only_by_its_account,
         an_account_is_deleted_when_its_waiting_period_is_over,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
-        no_cancelled_deletion_is_carried_out,
+        a_cancelled_deletion_never_deletes_the_account,
     }
     apps::{
         an_app_is_read_back_as_it_was_added,

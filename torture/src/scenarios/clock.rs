@@ -20,14 +20,13 @@ const WRITES: u64 = 50;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Offsets of the clock in seconds, one for each round in turn. Codes expire when the clock jumps,
-/// sessions do not.
+/// Clock offsets in seconds, used in rotation. Large forward jumps expire codes but not sessions.
 const OFFSETS: &[i64] = &[HOUR, -HOUR, 0, 6 * DAY, -6 * DAY, 240, -5, DAY, -DAY, 0];
 
 /// Changes the server's clock under load. The server runs with libfaketime, which reads the
 /// offset from a file. As with a real change of the clock, timers are not affected.
 pub(crate) fn jumps(run: &mut Run) -> Result<()> {
-    let library = find_library().ok_or("libfaketime is not installed")?;
+    let library = find_libfaketime().ok_or("libfaketime is not installed")?;
     let mut node = Node::new(run, &["--limits", "shadow"], "")?;
     let offset = node.dir().join("offset");
     fs::write(&offset, "+0")?;
@@ -41,15 +40,15 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     node.start()?;
     let mut workers = Workers::set_up(run, &[node.address])?.with_expiring_codes();
     while let Some(round) = run.next_round() {
-        let seconds = OFFSETS[round as usize % OFFSETS.len()];
+        let offset_seconds = OFFSETS[round as usize % OFFSETS.len()];
         workers.load(run, OnFailure::Continue, |load| {
             load.wait_for_acknowledged(WRITES)?;
-            fs::write(&offset, format!("{seconds:+}"))?;
+            fs::write(&offset, format!("{offset_seconds:+}"))?;
             load.wait_for_acknowledged(WRITES)
         })?;
-        let difference = server_time(&node)? - (system_time()? + seconds);
+        let difference = server_time(&node)? - (system_time()? + offset_seconds);
         run.outcome.check(difference.abs() < 60, || {
-            format!("the server's clock did not jump by {seconds} s: it is off by {difference} s")
+            format!("the server's clock is not at offset {offset_seconds} s: it differs by {difference} s")
         });
         workers.verify(run)?;
         // A server that starts at the new time must accept the data.
@@ -64,7 +63,7 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// Returns the time at which the server issues a token, in seconds since 1970.
+/// Returns the server's time in seconds since 1970, from a new token's `created_at`.
 fn server_time(node: &Node) -> Result<i64> {
     let app = App::register(node.address)?;
     let response = Client::new(node.address).send_successfully(&app.issue_token("read"))?;
@@ -79,7 +78,7 @@ fn system_time() -> Result<i64> {
 }
 
 /// Finds libfaketime, which distributions install in different directories.
-pub(crate) fn find_library() -> Option<PathBuf> {
+pub(crate) fn find_libfaketime() -> Option<PathBuf> {
     let mut dirs = vec![PathBuf::from("/usr/lib64"), PathBuf::from("/usr/lib")];
     dirs.extend(fs::read_dir("/usr/lib").ok()?.flatten().map(|entry| entry.path()));
     dirs.iter().map(|dir| dir.join("faketime/libfaketimeMT.so.1")).find(|path| path.exists())

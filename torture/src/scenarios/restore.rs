@@ -15,10 +15,12 @@ use crate::client::{Client, Request};
 use crate::node::Node;
 use crate::outcome::Run;
 
-/// The number of accounts in the backup, and of rules per account: some megabytes, so that a restore
-/// takes much longer than the start of its process.
+/// The number of accounts in the backup.
 const ACCOUNTS: usize = 4;
+/// The number of rules of each account.
 const RULES: usize = 20;
+/// The size of a rule. Together they have several megabytes, so that a restore takes much longer than
+/// the start of its process.
 const RULE_BYTES: usize = 40 * 1024;
 
 pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
@@ -39,7 +41,7 @@ pub(crate) fn postgres(run: &mut Run) -> Result<()> {
 /// A backup, and the number of rows in each of its tables.
 struct Backup {
     dir: TempDir,
-    contents: String,
+    row_counts: String,
 }
 
 impl Backup {
@@ -60,9 +62,9 @@ impl Backup {
         let dir = tempfile::Builder::new().prefix("belfry-torture-").tempdir()?;
         let file = dir.path().join("backup").display().to_string();
         let data = node.dir().join("data").display().to_string();
-        let mut backup = Self { dir, contents: String::new() };
-        backup.contents =
-            contents(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
+        let mut backup = Self { dir, row_counts: String::new() };
+        backup.row_counts =
+            row_counts(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
         Ok(backup)
     }
 
@@ -94,7 +96,7 @@ impl Backup {
 
 /// Returns the number of rows in each table, from the output of `belfry backup` or `belfry restore`,
 /// without the audit events, because each command adds one.
-fn contents(output: &str) -> Result<String> {
+fn row_counts(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
     let counts = tables.split(", ").filter(|count| !count.contains(" audit_event"));
@@ -108,7 +110,7 @@ fn kill_repeatedly(
     backup: &Backup,
     mut new_database: impl FnMut(u32) -> Result<[String; 2]>,
 ) -> Result<()> {
-    // The time that a restore takes, learned from those that complete.
+    // The estimated time of a restore, updated from completed ones.
     let mut duration = Duration::from_millis(100);
     while let Some(round) = run.next_round() {
         let [flag, value] = new_database(round)?;
@@ -125,9 +127,9 @@ fn kill_repeatedly(
         if check.status.success() {
             duration = duration.min(delay);
             run.outcome.acknowledged += 1;
-            let found = contents(&String::from_utf8_lossy(&check.stdout))?;
-            run.outcome.check(found == backup.contents, || {
-                format!("after {delay:?} the database had {found} of {}", backup.contents)
+            let found = row_counts(&String::from_utf8_lossy(&check.stdout))?;
+            run.outcome.check(found == backup.row_counts, || {
+                format!("killed after {delay:?}: found {found}, expected {}", backup.row_counts)
             });
         } else {
             let is_empty = message.contains("it does not exist or is empty");
@@ -135,11 +137,13 @@ fn kill_repeatedly(
             let start = Instant::now();
             let restored = backup.run_successfully(run, &["restore", "backup", &flag, &value])?;
             duration = start.elapsed();
-            let found = contents(&restored)?;
-            run.outcome.check(found == backup.contents, || format!("repeated: {found}"));
+            let found = row_counts(&restored)?;
+            run.outcome.check(found == backup.row_counts, || {
+                format!("repeated restore: found {found}, expected {}", backup.row_counts)
+            });
             run.outcome.acknowledged += 1;
         }
-        // Not every round creates them.
+        // Errors are ignored, because not every round creates these.
         drop(fs::remove_file(backup.dir.path().join(file)));
         drop(fs::remove_dir_all(backup.dir.path().join(value)));
         run.end_round();

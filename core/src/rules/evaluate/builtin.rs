@@ -30,8 +30,8 @@ pub(crate) struct BuiltinRule {
 }
 
 impl BuiltinRule {
-    /// Returns whether this is a legacy mention rule, which does not apply because the event has
-    /// `m.mentions`.
+    /// Returns whether this is a legacy mention rule and the event has `m.mentions`, so that the rule
+    /// is skipped.
     pub(crate) fn is_superseded(&self, event: &Event) -> bool {
         self.is_legacy_mention && event.has_mentions()
     }
@@ -42,7 +42,7 @@ impl BuiltinRule {
 pub(crate) struct BuiltinOverrides {
     /// Bit *n* is set if rule *n* is enabled.
     enabled: u64,
-    /// The actions of the rules whose actions the user changed, with the rules' indices.
+    /// The actions that the user changed, by rule index.
     actions: Vec<(usize, Box<[Action]>)>,
 }
 
@@ -70,7 +70,7 @@ impl BuiltinOverrides {
         overrides
     }
 
-    /// Returns the allocated size in bytes.
+    /// Returns the heap size of the changed actions, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let actions = self.actions.iter().flat_map(|(_, actions)| actions);
         actions.map(|action| size_of_val(action) + action.heap_bytes()).sum()

@@ -15,7 +15,7 @@ use crate::paths::{HEALTHZ, METADATA};
 /// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
 const ATTEMPTS: usize = 8;
 
-/// Checks that the base URL leads to this server, and how requests arrive through it.
+/// Checks that the base URL reaches this server, and how requests arrive through it.
 pub(super) async fn check(config: &Config, running: Option<&Running>, report: &mut Report) {
     let base_url = config.base_url();
     let url = base_url.as_url();
@@ -44,7 +44,7 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
         if let Ok(key) = &running.key
             && let Some(arrived) = verify(&response, &challenge, key)
         {
-            report.ok("base_url", format!("{base_url} leads to this server"));
+            report.ok("base_url", format!("{base_url} reaches this server"));
             return proxy::check(config, &arrived, response.local_address, report);
         }
         if attempt == ATTEMPTS || running.key.is_err() || !is_healthy(&response) {

@@ -33,7 +33,7 @@ pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, repor
     }
     match (set, arrived.headers.first()) {
         (Some(name), _) if arrived.is_trusted_proxy => {
-            report.ok("proxy", format!("{proxy} names the client in {name}"));
+            report.ok("proxy", format!("{proxy} passes the client address in {name}"));
         }
         (Some(_), _) => {}
         (None, other) => {

@@ -24,7 +24,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Creates the audit events of a request from this address.
+    /// Returns the context for audit events of the current request, from this address.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         let (request_id, origin) = (RequestContext::current_id(), AuditOrigin::Client);
         Self { state, address, request_id, origin }
@@ -35,7 +35,7 @@ impl Audit {
         Self { origin: AuditOrigin::Page, ..self }
     }
 
-    /// Returns an event with the outcome success, to be stored with the change that it records.
+    /// Returns a success event, to be stored with the change that it records.
     pub(crate) fn success(&self, kind: AuditKind) -> AuditEntry {
         let address = self.state.audit.address(self.address);
         let client = Some(AuditClient { address, request_id: self.request_id });
@@ -43,7 +43,7 @@ impl Audit {
         AuditEntry { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 
-    /// Counts an event with the outcome failure, for the client's address.
+    /// Counts a failure event for the client's address.
     pub(crate) fn count_failure(&self, kind: AuditKind, subject: Subject) {
         let address = self.state.audit.address(self.address);
         let outcome = AuditOutcome::Failure;

@@ -388,7 +388,7 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
     }
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
     let request = Request::get("/nothing").body(Body::empty()).unwrap();
-    let beyond_maximum = service.respond_to_health(peer, request).await;
+    let beyond_maximum = service.respond_over_capacity(peer, request).await;
     assert_eq!(FullResponse::read(beyond_maximum).await.cache(), CachePolicy::NoStore);
 }
 

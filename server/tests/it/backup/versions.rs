@@ -13,10 +13,10 @@ use super::{back_up, restore, try_restore_with};
 use crate::support::TestDatabase;
 use belfry_store::test_support::{next_options, open_next, options};
 
-/// The column that the next release adds to each table.
+/// The column that the next release adds to each table, as it appears in a row.
 const ADDED: &str = "\"added\":\"next\"";
 
-/// Replaces the checksums of a backup by those of its current rows and manifest.
+/// Replaces the checksums of a backup with those of its current rows and manifest.
 fn update_checksums(file: &Path) {
     let connection = Connection::open(file).unwrap();
     let tables = select_strings(
@@ -92,7 +92,7 @@ fn change(file: &Path, sql: &str) {
     update_checksums(file);
 }
 
-/// Backups from older versions can be restored as long as the definition above does not change.
+/// The functions above define the format of checksums. Changing it makes existing backups unreadable.
 #[tokio::test]
 async fn a_backup_in_the_defined_format_is_restored() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());

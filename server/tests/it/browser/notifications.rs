@@ -30,20 +30,20 @@ fn notifications_are_changed_with_the_keyboard_alone() {
     with_browser(async |fixture| {
         open(fixture).await;
         let tab = &fixture.tab;
-        // A switch has the focus again after it has been turned off.
+        // A switch regains the focus after it has been turned off.
         tab.tab_to("#switch-call > button").await;
         tab.press(SPACE).await;
         tab.find("#switch-call > [aria-checked=false]:focus").await;
         tab.press(SPACE).await;
         tab.find("#switch-call > [aria-checked=true]").await;
-        // A section without entries unfolds, and shows the form.
+        // A section without entries expands, and shows the form.
         tab.tab_to("#keywords > summary").await;
         tab.press(ENTER).await;
         tab.tab_to("#word").await;
         tab.press(&format!("cake{ENTER}")).await;
         tab.find("#keywords .notice").await;
         tab.wait_for_text("cake").await;
-        // The entry unfolds, and its first check box is the sound.
+        // The entry expands, and its first check box is the sound.
         tab.tab_to("#keywords .entries summary").await;
         tab.press(ENTER).await;
         tab.tab_to("#keywords .entries [name=sound]").await;
@@ -89,7 +89,7 @@ fn notifications_are_changed_without_scripts() {
 
         tab.click("details:has(#switch-bots) > summary").await;
         tab.click("#switch-bots > button").await;
-        // The folded switches are shown again, with the notice in view.
+        // The collapsed switches are shown again, with the notice in view.
         tab.wait_until_in_view("#switch-bots > .notice").await;
         assert!(is_on(fixture, "bots").await && !is_on(fixture, "edits").await);
     });
@@ -146,10 +146,10 @@ fn a_stale_page_says_what_happened_and_overwrites_nothing() {
     });
 }
 
-/// The states that the accessibility tests of all pages do not visit, in both writing directions
+/// States that the accessibility tests of all pages do not cover, in both writing directions
 /// and colour schemes, on a phone and on a desktop.
 #[test]
-fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
+fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
     let axe = match axe() {
         Ok(axe) => axe,
         Err(reason) => return report_skipped("axe-core", &reason),
@@ -171,8 +171,8 @@ fn notifications_are_accessible_while_paused_unfolded_and_after_an_error() {
                     tab.click("button[value=hour]").await;
                     tab.find("button[value=resume]").await;
                 }
-                let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
-                tab.evaluate(unfold).await;
+                let expand = "document.querySelectorAll('details').forEach((it) => it.open = true)";
+                tab.evaluate(expand).await;
                 for (width, scheme) in [320, 1280].into_iter().zip(schemes) {
                     let name = format!("notifications-{state}-{lang}-{scheme}-{width}");
                     tab.prefer_color_scheme(scheme).await;

@@ -64,10 +64,10 @@ async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     tab.find(target.css).await;
     tab.evaluate(WATCH).await;
     let css = target.css;
-    let unfold = format!(
+    let expand = format!(
         "document.querySelector('{css}').closest('details')?.toggleAttribute('open', true)"
     );
-    tab.evaluate(&unfold).await;
+    tab.evaluate(&expand).await;
     tab.evaluate(&format!("document.querySelector('{css}').focus()")).await;
     while tab.evaluate("window.isTimeOver").await == json!(false) {
         tab.repeat_key(key).await;

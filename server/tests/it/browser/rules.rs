@@ -127,8 +127,8 @@ fn the_controls_of_all_rules_are_aligned() {
         sign_in(fixture).await;
         add_rooms(fixture, &["a", "!a-room-with-a-long-name:ring.example"]).await;
         tab.goto(&rules_url(fixture)).await;
-        let unfold = "document.querySelectorAll('details').forEach((it) => it.open = true)";
-        tab.evaluate(unfold).await;
+        let expand = "document.querySelectorAll('details').forEach((it) => it.open = true)";
+        tab.evaluate(expand).await;
         for width in [320, 1280] {
             tab.resize(width, 800).await;
             for css in [".rules .track", ".rules a.secondary", ".rules a.danger"] {

@@ -13,7 +13,7 @@ use crate::support::process::belfry;
 /// The hash of `correct horse`, from crypt(3).
 const BCRYPT: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 
-/// The exit status and the two outputs of a command.
+/// The exit status and the output streams of a command.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     status: i32,
@@ -70,14 +70,15 @@ async fn accounts_are_imported(workspace: Workspace) {
     let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);
     let mut lines = many_accounts();
 
-    let whole = std::mem::replace(&mut lines[1776], json!({"name": "n01777", "role": "owner"}));
+    let valid_line =
+        std::mem::replace(&mut lines[1776], json!({"name": "n01777", "role": "owner"}));
     let broken = workspace.import(&lines);
     let message = "belfry: accounts.jsonl, line 1777: role must be \"user\" or \"admin\"\n\
                    belfry: 1 line is invalid; nothing was imported\n";
     assert_eq!(broken, outcome(1, "", message));
     assert_eq!(workspace.names(), [""; 0]);
 
-    lines[1776] = whole;
+    lines[1776] = valid_line;
     let imported = workspace.import(&lines);
     assert_eq!(imported, outcome(0, "2000 accounts added, 0 skipped, 0 rejected\n", ""));
     assert_eq!(workspace.names().len(), 2_000);
@@ -102,7 +103,7 @@ async fn accounts_are_imported(workspace: Workspace) {
     let explained: Value = explain.json().await.unwrap();
     assert_eq!(explained["rule"]["rule_id"], "cake", "{explained}");
 
-    // The second time everything exists, and nothing is changed.
+    // A second import skips all accounts.
     let listed = workspace.run(&["account", "list"]);
     let again = workspace.import(&lines);
     assert_eq!(again.stdout, "0 accounts added, 2000 skipped, 0 rejected\n");
@@ -216,7 +217,7 @@ fn the_whole_file_is_validated_before_the_import() {
 }
 
 #[test]
-fn accounts_can_come_from_standard_input() {
+fn accounts_are_read_from_standard_input() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     for (file, name) in [("-", "bob"), ("/dev/stdin", "carol")] {
@@ -235,7 +236,7 @@ fn accounts_can_come_from_standard_input() {
 }
 
 #[test]
-fn the_account_of_an_application_service_is_not_imported() {
+fn configured_restrictions_apply_to_imports() {
     let workspace = Workspace::sqlite();
     let settings = "[[application_services]]\nid = 'irc'\nas_token = 't'\n\
                     sender_localpart = 'bot'\nnamespaces.users = [{ regex = '@irc_.*' }]\n\
@@ -255,7 +256,7 @@ fn the_account_of_an_application_service_is_not_imported() {
     assert_eq!(workspace.import(&lines), outcome(1, "", messages));
 }
 
-/// Users of the other system have chosen these keys.
+/// The keys are untrusted input from the source system.
 #[test]
 fn push_rule_keys_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();

@@ -1,4 +1,4 @@
-//! `register`.
+//! Tests of `POST /_matrix/client/v3/register`.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ async fn registration_requires_the_dummy_stage_and_creates_the_account() {
 }
 
 #[tokio::test]
-async fn a_client_can_register_without_a_token_or_without_a_name() {
+async fn login_and_username_are_optional() {
     let service = service().await;
     let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
@@ -55,7 +55,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         body[name] = value;
         body
     };
-    let with_name = |name: &str, password: &str| {
+    let with_credentials = |name: &str, password: &str| {
         let mut body = registration(name);
         body["password"] = json!(password);
         body
@@ -70,7 +70,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (registration("@bob:ring.example"), "M_INVALID_USERNAME"),
         (with("password", json!("short")), "M_WEAK_PASSWORD"),
         (with("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
-        (with_name("username9", "Username9"), "M_WEAK_PASSWORD"),
+        (with_credentials("username9", "Username9"), "M_WEAK_PASSWORD"),
         (with("password", json!(1)), "M_BAD_JSON"),
         (with("auth", json!(1)), "M_BAD_JSON"),
         (json!([]), "M_BAD_JSON"),
@@ -89,7 +89,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
 }
 
 #[tokio::test]
-async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_count() {
+async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages_do_not_count() {
     let service = Service::start().await;
     let anonymous = service.anonymous();
     for number in 0..5 {
@@ -108,9 +108,9 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_stages_do_not_cou
     assert_eq!(api.status, 429);
 }
 
-/// Otherwise existing names could be discovered at the rate of ordinary requests.
+/// If they did not count, existing names could be discovered at the rate of ordinary requests.
 #[tokio::test]
-async fn names_can_be_tried_out_only_as_fast_as_accounts_can_be_created() {
+async fn lookups_of_existing_names_count_as_registrations() {
     let service = Service::start().await;
     for number in 0..7 {
         service.add_account(&format!("n{number}")).await;

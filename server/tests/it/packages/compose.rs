@@ -1,4 +1,4 @@
-//! The compose file in the guide, and the other examples that no test runs.
+//! Static checks of the Compose and Traefik examples, which no test runs.
 
 use std::fs;
 

@@ -37,21 +37,21 @@ async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
     events.into_iter().map(|event| (event.kind, event.count)).collect()
 }
 
-pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_except_one_session(
+pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_except_the_current_session(
     store: Store,
 ) {
     let [alice, _] = add_alice_and_bob(&store).await;
     for (name, id) in [("this", 7), ("other", 7), ("bob", 8)] {
         add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
-        assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
+        assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
         let expires_at = at(NOW + DAY);
         issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
     }
-    let changing = event(AuditKind::PasswordChange);
+    let password_change = event(AuditKind::PasswordChange);
     let change = async |verified: &Account, new: &str| {
         store
-            .change_password(&changing, verified, new, hashed("this").lookup, at(NOW))
+            .change_password(&password_change, verified, new, hashed("this").lookup, at(NOW))
             .await
             .unwrap()
     };
@@ -111,12 +111,13 @@ pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Stor
         apps.sort_unstable();
         apps
     };
-    let changing = event(AuditKind::PasswordChange);
-    let set = async |access| store.set_password(&changing, 7, "new", access).await.unwrap();
+    let password_change = event(AuditKind::PasswordChange);
+    let set = async |access| store.set_password(&password_change, 7, "new", access).await.unwrap();
 
     issue("first").await;
     let this = hashed("this").lookup;
-    let changed = store.change_password(&changing, &alice, "new", this, at(NOW)).await.unwrap();
+    let changed =
+        store.change_password(&password_change, &alice, "new", this, at(NOW)).await.unwrap();
     assert_eq!(changed, UpdateOutcome::Updated);
     assert_eq!(recorded().await, [(1, 2), (2, 1)]);
     issue("second").await;
@@ -145,9 +146,9 @@ pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: S
 
 pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
-    let changing = event(AuditKind::EmailChange);
+    let email_change = event(AuditKind::EmailChange);
     let change = async |verified: &Account, email| {
-        store.change_email(&changing, verified, email).await.unwrap()
+        store.change_email(&email_change, verified, email).await.unwrap()
     };
     // A request that verified a different password changes nothing.
     let stale = Account { credential_version: 1, ..alice.clone() };
@@ -201,8 +202,9 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
         add_session(&store, hashed(name), &session(id, 100)).await;
     }
     add_session(&store, hashed("expired"), &session(7, 40)).await;
-    let ending = event(AuditKind::SignOut);
-    let end = async |name: &str| store.end_session(&ending, 7, hashed(name).lookup).await.unwrap();
+    let sign_out = event(AuditKind::SignOut);
+    let end =
+        async |name: &str| store.end_session(&sign_out, 7, hashed(name).lookup).await.unwrap();
     assert_eq!(end("bob").await, UpdateOutcome::NotFound);
     assert_eq!(end("nobody").await, UpdateOutcome::NotFound);
     assert_eq!(events(&store, 7).await, []);
@@ -212,8 +214,8 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
 
     add_session(&store, hashed("fourth"), &session(7, 100)).await;
     let this = hashed("this").lookup;
-    assert_eq!(store.end_other_sessions(&ending, 7, this, at(50)).await.unwrap(), 2);
-    assert_eq!(store.end_other_sessions(&ending, 7, this, at(50)).await.unwrap(), 0);
+    assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 2);
+    assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 0);
     for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
         let found = store.session(hashed(name), at(50)).await.unwrap();
         assert_eq!(found.is_some(), remains, "{name}");
@@ -233,7 +235,7 @@ pub(crate) async fn the_tokens_of_an_app_are_listed_most_recently_used_first(sto
         ("b", 1, 7, 20, None),
         ("c", 1, 7, 30, Some(NOW + DAY)),
         ("d", 2, 7, 40, None),
-        ("of bob", 1, 8, 10, None),
+        ("bob's", 1, 8, 10, None),
         ("revoked", 1, 7, 10, None),
         ("expired", 1, 7, 10, Some(NOW)),
     ] {
@@ -263,26 +265,29 @@ pub(crate) async fn the_tokens_of_an_app_are_listed_most_recently_used_first(sto
 
 pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     add_alice_and_bob(&store).await;
-    for (name, id) in [("a", 7), ("b", 7), ("of bob", 8)] {
+    for (name, id) in [("a", 7), ("b", 7), ("bob's", 8)] {
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
-        assert!(store.token(hashed(name)).await.unwrap().is_some(), "it is cached now");
+        assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
     }
-    let revoking = event(AuditKind::TokenRevoke);
+    let token_revocation = event(AuditKind::TokenRevoke);
     let revoke = async |name: &str| {
-        store.revoke_account_token(&revoking, 7, hashed(name).lookup, at(NOW)).await.unwrap()
+        store
+            .revoke_account_token(&token_revocation, 7, hashed(name).lookup, at(NOW))
+            .await
+            .unwrap()
     };
-    assert_eq!(revoke("of bob").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke("bob's").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);
     assert_eq!(revoke("a").await, UpdateOutcome::Updated);
     assert_eq!(revoke("a").await, UpdateOutcome::NotFound);
-    for (name, revoked_at) in [("a", Some(at(NOW))), ("b", None), ("of bob", None)] {
+    for (name, revoked_at) in [("a", Some(at(NOW))), ("b", None), ("bob's", None)] {
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at, revoked_at, "{name}");
     }
     assert_eq!(events(&store, 7).await, [("token_revoke".to_owned(), 1)]);
 }
 
-/// Sweeps every five minutes until this time, when the clock is trusted.
+/// Sweeps every five minutes until this time, so that the store trusts the clock.
 async fn sweep(store: &Store, now: i64) {
     let sweep = async |now| store.sweep(&RetentionSettings::default(), at(now)).await.unwrap();
     for minutes in (5..=65).rev().step_by(5) {
@@ -293,23 +298,23 @@ async fn sweep(store: &Store, now: i64) {
 
 pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
-    let requesting = event(AuditKind::AccountDeleteRequest);
+    let deletion_request = event(AuditKind::AccountDeleteRequest);
     let request = async |account: &Account, time| {
-        store.request_account_deletion(&requesting, account, at(time)).await.unwrap()
+        store.request_account_deletion(&deletion_request, account, at(time)).await.unwrap()
     };
     let stale = Account { credential_version: 1, ..alice.clone() };
     assert_eq!(request(&stale, NOW).await, AccountUpdateOutcome::NotFound);
     assert_eq!(request(&alice, NOW).await, AccountUpdateOutcome::Updated);
-    // The time of the first request remains.
+    // A second request does not postpone the deletion.
     assert_eq!(request(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
     assert_eq!(request(&bob, NOW).await, AccountUpdateOutcome::Updated);
     let found = store.account(7).await.unwrap().unwrap();
     assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
     assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
 
-    let cancelling = event(AuditKind::AccountDeleteCancel);
+    let cancellation = event(AuditKind::AccountDeleteCancel);
     for outcome in [UpdateOutcome::Updated, UpdateOutcome::NotFound] {
-        assert_eq!(store.cancel_account_deletion(&cancelling, 8).await.unwrap(), outcome);
+        assert_eq!(store.cancel_account_deletion(&cancellation, 8).await.unwrap(), outcome);
     }
     assert_eq!(store.account(8).await.unwrap(), Some(bob));
     assert_eq!(events(&store, 8).await.len(), 2);
@@ -351,7 +356,7 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
 }
 
 /// A cancellation in time preserves the account and everything that belongs to it.
-pub(crate) async fn no_cancelled_deletion_is_carried_out(store: Store) {
+pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store) {
     add_alice_and_app(&store).await;
     let alice = account(7, "alice");
     store.request_account_deletion(&any_events(), &alice, at(NOW)).await.unwrap();

@@ -34,7 +34,7 @@ async fn add_two_of_each(store: &Store) {
             let new = NewToken { app_id, ..token(&name, Some(account_id)) };
             store.add_token(&any_events(), &new).await.unwrap();
             store.add_request(hashed(&name), &request(app_id, account_id)).await.unwrap();
-            assert!(store.token(hashed(&name)).await.unwrap().is_some(), "it is cached now");
+            assert!(store.token(hashed(&name)).await.unwrap().is_some(), "this fills the cache");
         }
     }
 }
@@ -106,7 +106,7 @@ pub(crate) async fn the_name_of_a_deleted_account_is_reserved_until_it_is_releas
 
 pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
     add_two_of_each(&store).await;
-    assert!(store.app_by_client_id("client").await.unwrap().is_some(), "it is cached now");
+    assert!(store.app_by_client_id("client").await.unwrap().is_some(), "this fills the cache");
 
     let deleted = store.delete_app(&any_events(), 1).await.unwrap();
 

@@ -104,7 +104,7 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
     }
     use_token(&store, "t000", START + 1000).await;
     store.flush_uses().await.unwrap();
-    assert_eq!(is_valid(&store, "t001").await, Some(true), "it is cached now");
+    assert_eq!(is_valid(&store, "t001").await, Some(true), "this fills the cache");
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
@@ -185,7 +185,7 @@ pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store
     let pending = Grant { expires_at: at(START + 600), ..grant() };
     issue_code(&store, "new", &pending).await;
     assert_eq!(count(&store).await, 503);
-    assert_eq!(is_valid(&store, "t001").await, Some(true), "it is cached now");
+    assert_eq!(is_valid(&store, "t001").await, Some(true), "this fills the cache");
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 

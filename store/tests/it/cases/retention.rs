@@ -159,7 +159,7 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     assert!(store.token(hashed("cached")).await.unwrap().is_some());
     use_token(&store, "used", young).await;
     store.flush_uses().await.unwrap();
-    assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "it is cached now");
+    assert!(store.app_by_client_id("unused").await.unwrap().is_some(), "this fills the cache");
 
     sweep_trusted_at(&store, START).await;
     // The rows that proved the use of some apps are deleted now.

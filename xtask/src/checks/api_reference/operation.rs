@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::source::{entries, items, text};
-use super::{one_line, schema};
+use super::{schema, table_cell};
 
 /// The methods, in the order in which the page lists them.
 const METHODS: [&str; 5] = ["get", "put", "post", "delete", "any"];
@@ -35,7 +35,7 @@ pub(super) fn render(path: &str, item: &Value) -> String {
                 text(parameter, "name"),
                 text(parameter, "in"),
                 schema::short(&parameter["schema"]),
-                one_line(text(parameter, "description")),
+                table_cell(text(parameter, "description")),
             );
         }
         if operation["body"].is_object() {
@@ -66,7 +66,7 @@ pub(super) fn responses(responses: &Value) -> String {
         let description = response.as_str().unwrap_or_else(|| text(response, "description"));
         let content = schema::content(response);
         let separator = if content.is_empty() { "" } else { " " };
-        let _ = writeln!(page, "| {status} | {}{separator}{content} |", one_line(description));
+        let _ = writeln!(page, "| {status} | {}{separator}{content} |", table_cell(description));
     }
     page
 }

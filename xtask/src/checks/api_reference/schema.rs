@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use super::one_line;
 use super::source::{entries, items, text};
+use super::table_cell;
 
 /// Renders a schema with its fields.
 pub(super) fn render(name: &str, schema: &Value) -> String {
@@ -23,7 +23,7 @@ fn body(schema: &Value) -> String {
         if schema[key].is_array() && !schema["properties"].is_object() {
             let mut page = format!("{word}\n");
             for part in items(&schema[key]) {
-                let description = one_line(text(part, "description"));
+                let description = table_cell(text(part, "description"));
                 let item = if description.is_empty() { short(part) } else { description };
                 let _ = write!(page, "\n- {item}\n");
                 if part["properties"].is_object() {
@@ -45,7 +45,7 @@ fn fields(schema: &Value) -> String {
     let mut page = "| field | type | meaning |\n|---|---|---|\n".to_owned();
     for (name, field) in entries(&schema["properties"]) {
         let required = if required.contains(&name) { ", required" } else { "" };
-        let description = one_line(text(field, "description"));
+        let description = table_cell(text(field, "description"));
         let _ = writeln!(page, "| `{name}` | {}{required} | {description} |", short(field));
     }
     page

@@ -50,7 +50,7 @@ fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
 
     let replay = format!("http://127.0.0.1:{}", replay(port));
     let checks = doctor(&workspace, &["--base-url", &replay]);
-    checks.assert("base_url", "ok", "leads to this server");
+    checks.assert("base_url", "ok", "reaches this server");
     let checks = doctor(&workspace, &["--base-url", &replay]);
     checks.assert_failed("base_url", "leads to another server: 200 OK");
     checks.assert("proxy", "skipped", "no request through base_url reached this server");
@@ -80,7 +80,7 @@ fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
     };
     for node in [&one, &other, &one] {
         let checks = doctor(node, &[]);
-        checks.assert("base_url", "ok", "leads to this server");
+        checks.assert("base_url", "ok", "reaches this server");
         checks.assert("proxy", "ok", "");
     }
 }

@@ -67,7 +67,7 @@ fn a_certificate_that_is_not_trusted_is_reported() {
     };
     let sound = doctor("certificate.pem");
     sound.assert("server", "ok", &format!("running at https://127.0.0.1:{port}, and ready"));
-    sound.assert("base_url", "ok", "leads to this server");
+    sound.assert("base_url", "ok", "reaches this server");
     assert_eq!(sound.exit_code, Some(0), "{:?}", sound.results);
 
     let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();

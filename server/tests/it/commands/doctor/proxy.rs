@@ -15,12 +15,12 @@ fn a_proxy_that_hides_its_clients_is_reported() {
             "come from 127.0.0.1, which is not in trusted_proxies: all its clients share one rate \
              limit trusted_proxies = [\"127.0.0.1\"]",
         ),
-        (XFF, trusted, "ok", "127.0.0.1 names the client in x-forwarded-for"),
+        (XFF, trusted, "ok", "127.0.0.1 passes the client address in x-forwarded-for"),
         (
             "proxy_set_header X-Real-IP $remote_addr;",
             "trusted_proxies = ['127.0.0.1']\ntrusted_proxy_header = 'x-real-ip'",
             "ok",
-            "127.0.0.1 names the client in x-real-ip",
+            "127.0.0.1 passes the client address in x-real-ip",
         ),
         (
             "proxy_set_header X-Real-IP $remote_addr;",
@@ -45,7 +45,7 @@ fn a_proxy_that_hides_its_clients_is_reported() {
         ));
         let _server = start(&workspace);
         let checks = doctor(&workspace, &[]);
-        checks.assert("base_url", "ok", "leads to this server");
+        checks.assert("base_url", "ok", "reaches this server");
         checks.assert("proxy", status, text);
         assert_eq!(checks.exit_code, Some(i32::from(status == "failed")), "{:?}", checks.results);
     }
@@ -69,6 +69,6 @@ fn a_proxy_that_the_server_does_not_trust_yet_is_reported() {
 
     reload(&server, "trusted_proxies: 127.0.0.1");
     let checks = doctor(&workspace, &[]);
-    checks.assert("proxy", "ok", "127.0.0.1 names the client in x-forwarded-for");
+    checks.assert("proxy", "ok", "127.0.0.1 passes the client address in x-forwarded-for");
     assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
 }

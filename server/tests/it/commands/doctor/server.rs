@@ -19,7 +19,7 @@ fn a_sound_server_fails_no_check() {
     let checks = doctor(&workspace, &[]);
     assert!(!server.log().contains("WARN"), "a check logs no warning: {}", server.log());
     checks.assert("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
-    checks.assert("base_url", "ok", "leads to this server");
+    checks.assert("base_url", "ok", "reaches this server");
     checks.assert("proxy", "ok", "none: requests through base_url arrive directly");
     checks.assert("open files", "ok", "");
     assert_eq!(checks.exit_code, Some(0));
@@ -32,7 +32,7 @@ fn without_the_servers_key_fewer_checks_run() {
     let (workspace, port) = workspace_with_port("operator_addresses = []");
     let mut server = start(&workspace);
     let checks = doctor(&workspace, &[]);
-    checks.assert("base_url", "ok", "leads to this server");
+    checks.assert("base_url", "ok", "reaches this server");
     let key = workspace.path().join(format!("data/doctor-{port}.key"));
     let content = fs::read(&key).unwrap();
     fs::remove_file(&key).unwrap();

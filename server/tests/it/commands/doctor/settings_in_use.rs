@@ -33,7 +33,7 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     let _server = start(&workspace);
     let checks = doctor(&workspace, &[]);
     assert_eq!(checks.lines("server").len(), 1, "{:?}", checks.results);
-    checks.assert("base_url", "ok", "leads to this server");
+    checks.assert("base_url", "ok", "reaches this server");
 }
 
 /// The server still listens on the address that the file contained before.
