@@ -102,7 +102,7 @@ enum AccountCommand {
 /// An error message for the terminal.
 type CliError = Box<dyn Error + Send + Sync>;
 
-/// How a command accesses the database.
+/// The access of a command to the database.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DatabaseUse {
     /// Reads an existing database.
