@@ -87,14 +87,14 @@ fn the_account_page_offers_sign_in_and_sign_out() {
 }
 
 #[test]
-fn the_code_page_links_to_the_account_page() {
+fn an_out_of_band_code_is_shown_and_redeemed() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.authorize_url_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
         fixture.allow().await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
         fixture.app.redeem(&code, "urn:ietf:wg:oauth:2.0:oob", &[]).await;
-        fixture.tab.click("main a").await;
+        fixture.tab.goto(&account_url(fixture)).await;
         fixture.tab.wait_for_text("Remove access").await;
     });
 }
