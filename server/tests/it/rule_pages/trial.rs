@@ -13,7 +13,7 @@ use crate::support::browser::visible_text;
 use crate::support::service::START;
 
 /// Returns the form on the page, with a message.
-fn trial_form(page: &TestResponse) -> PageForm {
+pub(super) fn trial_form(page: &TestResponse) -> PageForm {
     let form = forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap();
     if form.value("text") == Some("") { form.set("text", "Hello") } else { form }
 }
