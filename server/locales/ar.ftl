@@ -303,6 +303,7 @@ try-intro = اطّلع على ما تفعله قواعدك برسالة. لا ي
 try-text = الرسالة
 try-text-blank = يرجى إدخال رسالة.
 try-sender = من (معرّف المستخدم)
+try-may-notify-room = يحق للمرسل تنبيه كل من في الغرفة
 try-room = في الغرفة (معرّف الغرفة)
 try-members = عدد الأشخاص في الغرفة
 try-members-invalid = يُرجى إدخال عدد صحيح لا يقل عن 1.
@@ -336,7 +337,7 @@ try-because-user-name = لأنها تحتوي على اسم المستخدم ا�
 try-because-one-to-one = لأن في الغرفة شخصين فقط
 try-because-any-message = بسبب القاعدة المدمجة لكل الرسائل الأخرى
 try-because-builtin = بسبب القاعدة المدمجة «{ $rule }»
-try-room-mention = لم يكن لـ ‎@room‎ أي أثر: لا يُحتسب إلا ممن يحق لهم تنبيه الغرفة كلها، ولا تعرف هذه الصفحة هل يحق للمرسل ذلك.
+try-room-mention = لم يكن لـ ‎@room‎ أي أثر: لا يُحتسب إلا من مرسل يحق له تنبيه كل من في الغرفة.
 try-ends = تنتهي تلك القاعدة في { $time }.
 try-trace = القواعد التي فُحصت
 try-trace-earlier = قواعد سابقة غير معروضة هنا: { $count }.
@@ -355,7 +356,7 @@ try-trace-name = لا يحتوي النص على اسمك المعروض { $name
 try-trace-no-name = لم تُدخل اسمًا معروضًا.
 try-trace-members = عدد الأشخاص في الغرفة { $count }، والقاعدة تطلب { $expected }.
 try-trace-no-members = لم تُدخل عدد الأشخاص في الغرفة.
-try-trace-permission = يتوقف ذلك على ما إذا كان يحق للمرسل تنبيه الغرفة كلها، وهو غير معروف هنا.
+try-trace-permission = تتطلب مرسلًا يحق له تنبيه كل من في الغرفة.
 try-trace-unknown = لا يعرف هذا الخادم الشرط { $kind }.
 
 ## Security

@@ -301,6 +301,7 @@ try-intro = Sieh nach, was deine Regeln mit einer Nachricht tun. Es wird nichts 
 try-text = Nachricht
 try-text-blank = Bitte gib eine Nachricht ein.
 try-sender = Von (Nutzer-ID)
+try-may-notify-room = Die Person darf alle im Raum benachrichtigen
 try-room = Im Raum (Raum-ID)
 try-members = Zahl der Personen im Raum
 try-members-invalid = Bitte gib eine ganze Zahl ab 1 ein.
@@ -334,7 +335,7 @@ try-because-user-name = weil sie deinen Nutzernamen enthält
 try-because-one-to-one = weil nur zwei Personen im Raum sind
 try-because-any-message = wegen der eingebauten Regel für alle übrigen Nachrichten
 try-because-builtin = wegen der eingebauten Regel „{ $rule }“
-try-room-mention = @room hatte keine Wirkung: Es zählt nur von Personen, die den ganzen Raum benachrichtigen dürfen, und diese Seite weiß nicht, ob die Person das darf.
+try-room-mention = @room hatte keine Wirkung: Es zählt nur von Personen, die alle im Raum benachrichtigen dürfen.
 try-ends = Diese Regel endet am { $time }.
 try-trace = Die geprüften Regeln
 try-trace-earlier = Frühere Regeln, die hier nicht zu sehen sind: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = Der Text enthält deinen Anzeigenamen { $name } nicht.
 try-trace-no-name = Du hast keinen Anzeigenamen angegeben.
 try-trace-members = Die Zahl der Personen im Raum ist { $count }, und die Regel verlangt { $expected }.
 try-trace-no-members = Du hast die Zahl der Personen im Raum nicht angegeben.
-try-trace-permission = Es kommt darauf an, ob die Person den ganzen Raum benachrichtigen darf; das ist hier nicht bekannt.
+try-trace-permission = Sie gilt nur für Personen, die alle im Raum benachrichtigen dürfen.
 try-trace-unknown = Dieser Server kennt die Bedingung { $kind } nicht.
 
 ## Security

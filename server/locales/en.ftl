@@ -301,6 +301,7 @@ try-intro = See what your rules do with a message. Nothing is sent or stored.
 try-text = Message
 try-text-blank = Please enter a message.
 try-sender = From (user id)
+try-may-notify-room = The sender may notify everyone in the room
 try-room = In the room (room id)
 try-members = Number of people in the room
 try-members-invalid = Please enter a whole number of at least 1.
@@ -334,7 +335,7 @@ try-because-user-name = because it contains your user name
 try-because-one-to-one = because there are only two people in the room
 try-because-any-message = because of the built-in rule for all other messages
 try-because-builtin = because of the built-in rule “{ $rule }”
-try-room-mention = @room had no effect: it only counts from people who may notify the whole room, and this page does not know whether the sender may.
+try-room-mention = @room had no effect: it only counts from a sender who may notify everyone in the room.
 try-ends = That rule ends on { $time }.
 try-trace = The rules that were checked
 try-trace-earlier = Earlier rules, which are not shown here: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = The text does not contain your display name { $name }.
 try-trace-no-name = You have not entered a display name.
 try-trace-members = The number of people in the room is { $count }, and the rule asks for { $expected }.
 try-trace-no-members = You have not entered the number of people in the room.
-try-trace-permission = It depends on whether the sender may notify the whole room, which is not known here.
+try-trace-permission = It needs a sender who may notify everyone in the room.
 try-trace-unknown = This server does not know the condition { $kind }.
 
 ## Security

@@ -301,6 +301,7 @@ try-intro = Mira qué hacen tus reglas con un mensaje. No se envía ni se guarda
 try-text = Mensaje
 try-text-blank = Escribe un mensaje.
 try-sender = De (identificador de la persona)
+try-may-notify-room = Quien envía el mensaje puede avisar a toda la sala
 try-room = En la sala (identificador)
 try-members = Número de personas en la sala
 try-members-invalid = Escribe un número entero, como mínimo 1.
@@ -334,7 +335,7 @@ try-because-user-name = porque contiene tu nombre de usuario
 try-because-one-to-one = porque solo hay dos personas en la sala
 try-because-any-message = por la regla incorporada para todos los demás mensajes
 try-because-builtin = por la regla incorporada «{ $rule }»
-try-room-mention = @room no tuvo efecto: solo cuenta si lo escribe alguien que puede avisar a toda la sala, y esta página no sabe si esa persona puede.
+try-room-mention = @room no tuvo efecto: solo cuenta si lo escribe alguien que puede avisar a toda la sala.
 try-ends = Esa regla termina el { $time }.
 try-trace = Las reglas comprobadas
 try-trace-earlier = Reglas anteriores que no se muestran aquí: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = El texto no contiene tu nombre visible { $name }.
 try-trace-no-name = No has escrito un nombre visible.
 try-trace-members = El número de personas en la sala es { $count }, y la regla pide { $expected }.
 try-trace-no-members = No has escrito el número de personas en la sala.
-try-trace-permission = Depende de si esa persona puede avisar a toda la sala, lo que aquí no se sabe.
+try-trace-permission = Solo vale para quien puede avisar a toda la sala.
 try-trace-unknown = Este servidor no conoce la condición { $kind }.
 
 ## Security

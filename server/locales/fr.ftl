@@ -301,6 +301,7 @@ try-intro = Voyez ce que vos règles font d’un message. Rien n’est envoyé n
 try-text = Message
 try-text-blank = Veuillez saisir un message.
 try-sender = De (identifiant de la personne)
+try-may-notify-room = Cette personne peut notifier tout le salon
 try-room = Dans le salon (identifiant)
 try-members = Nombre de personnes dans le salon
 try-members-invalid = Saisissez un nombre entier, au moins 1.
@@ -334,7 +335,7 @@ try-because-user-name = car il contient votre nom de compte
 try-because-one-to-one = car il n’y a que deux personnes dans le salon
 try-because-any-message = à cause de la règle intégrée pour tous les autres messages
 try-because-builtin = à cause de la règle intégrée « { $rule } »
-try-room-mention = @room n’a eu aucun effet : il ne compte que venant de personnes qui peuvent notifier tout le salon, et cette page ne sait pas si cette personne le peut.
+try-room-mention = @room n’a eu aucun effet : il ne compte que venant d’une personne qui peut notifier tout le salon.
 try-ends = Cette règle se termine le { $time }.
 try-trace = Les règles vérifiées
 try-trace-earlier = Règles précédentes, non affichées ici : { $count }.
@@ -353,7 +354,7 @@ try-trace-name = Le texte ne contient pas votre nom affiché { $name }.
 try-trace-no-name = Vous n’avez pas saisi de nom affiché.
 try-trace-members = Le nombre de personnes dans le salon est { $count }, et la règle demande { $expected }.
 try-trace-no-members = Vous n’avez pas saisi le nombre de personnes dans le salon.
-try-trace-permission = Elle dépend du droit de cette personne de notifier tout le salon, qui n’est pas connu ici.
+try-trace-permission = Elle ne vaut que pour les personnes qui peuvent notifier tout le salon.
 try-trace-unknown = Ce serveur ne connaît pas la condition { $kind }.
 
 ## Security

@@ -301,6 +301,7 @@ try-intro = Guarda che cosa fanno le tue regole con un messaggio. Non viene invi
 try-text = Messaggio
 try-text-blank = Inserisci un messaggio.
 try-sender = Da (identificativo della persona)
+try-may-notify-room = Chi scrive può avvisare tutta la stanza
 try-room = Nella stanza (identificativo)
 try-members = Numero di persone nella stanza
 try-members-invalid = Inserisci un numero intero, almeno 1.
@@ -334,7 +335,7 @@ try-because-user-name = perché contiene il tuo nome utente
 try-because-one-to-one = perché nella stanza ci sono solo due persone
 try-because-any-message = per la regola predefinita per tutti gli altri messaggi
 try-because-builtin = per la regola predefinita «{ $rule }»
-try-room-mention = @room non ha avuto effetto: conta solo se lo scrive chi può avvisare tutta la stanza, e questa pagina non sa se quella persona può farlo.
+try-room-mention = @room non ha avuto effetto: conta solo se lo scrive chi può avvisare tutta la stanza.
 try-ends = Quella regola finisce il { $time }.
 try-trace = Le regole controllate
 try-trace-earlier = Regole precedenti, non mostrate qui: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = Il testo non contiene il tuo nome visualizzato { $name }.
 try-trace-no-name = Non hai inserito un nome visualizzato.
 try-trace-members = Il numero di persone nella stanza è { $count }, e la regola chiede { $expected }.
 try-trace-no-members = Non hai inserito il numero di persone nella stanza.
-try-trace-permission = Dipende dal fatto che quella persona possa avvisare tutta la stanza, cosa che qui non è nota.
+try-trace-permission = Vale solo per chi può avvisare tutta la stanza.
 try-trace-unknown = Questo server non conosce la condizione { $kind }.
 
 ## Security

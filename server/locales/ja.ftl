@@ -297,6 +297,7 @@ try-intro = ルールがメッセージをどう扱うかを確かめられま�
 try-text = メッセージ
 try-text-blank = メッセージを入力してください。
 try-sender = 送信者（ユーザーID）
+try-may-notify-room = 送信者はルームの全員に通知できる
 try-room = ルーム（ルームID）
 try-members = ルームの人数
 try-members-invalid = 1 以上の整数を入力してください。
@@ -330,7 +331,7 @@ try-because-user-name = あなたのユーザー名が含まれているため
 try-because-one-to-one = ルームに2人しかいないため
 try-because-any-message = その他すべてのメッセージ用の組み込みルールがあるため
 try-because-builtin = 組み込みルール「{ $rule }」があるため
-try-room-mention = @room の効果はありませんでした。@room はルーム全体に通知できる人が書いた場合だけ有効で、送信者がそうかどうかはこのページではわかりません。
+try-room-mention = @room の効果はありませんでした。@room はルームの全員に通知できる送信者が書いた場合だけ有効です。
 try-ends = このルールは { $time } に終わります。
 try-trace = 調べたルール
 try-trace-earlier = ここに表示されていない前のルール：{ $count }件。
@@ -349,7 +350,7 @@ try-trace-name = 本文にあなたの表示名 { $name } が含まれていま�
 try-trace-no-name = 表示名が入力されていません。
 try-trace-members = ルームの人数は { $count } ですが、ルールの条件は { $expected } です。
 try-trace-no-members = ルームの人数が入力されていません。
-try-trace-permission = 送信者がルーム全体に通知できるかどうかによりますが、ここではわかりません。
+try-trace-permission = 送信者がルームの全員に通知できる場合だけ当てはまります。
 try-trace-unknown = このサーバーは条件 { $kind } に対応していません。
 
 ## Security

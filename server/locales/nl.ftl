@@ -301,6 +301,7 @@ try-intro = Kijk wat je regels met een bericht doen. Er wordt niets verzonden of
 try-text = Bericht
 try-text-blank = Vul een bericht in.
 try-sender = Van (gebruikers-id)
+try-may-notify-room = De afzender mag iedereen in de kamer waarschuwen
 try-room = In de kamer (kamer-id)
 try-members = Aantal personen in de kamer
 try-members-invalid = Vul een geheel getal vanaf 1 in.
@@ -334,7 +335,7 @@ try-because-user-name = omdat het je gebruikersnaam bevat
 try-because-one-to-one = omdat er maar twee personen in de kamer zijn
 try-because-any-message = door de ingebouwde regel voor alle overige berichten
 try-because-builtin = door de ingebouwde regel ‘{ $rule }’
-try-room-mention = @room had geen effect: het telt alleen van mensen die de hele kamer mogen waarschuwen, en deze pagina weet niet of de afzender dat mag.
+try-room-mention = @room had geen effect: het telt alleen van een afzender die iedereen in de kamer mag waarschuwen.
 try-ends = Die regel eindigt op { $time }.
 try-trace = De bekeken regels
 try-trace-earlier = Eerdere regels, die hier niet te zien zijn: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = De tekst bevat je weergavenaam { $name } niet.
 try-trace-no-name = Je hebt geen weergavenaam ingevuld.
 try-trace-members = Het aantal personen in de kamer is { $count }, en de regel vraagt { $expected }.
 try-trace-no-members = Je hebt het aantal personen in de kamer niet ingevuld.
-try-trace-permission = Het hangt ervan af of de afzender de hele kamer mag waarschuwen; dat is hier niet bekend.
+try-trace-permission = Hij geldt alleen voor afzenders die iedereen in de kamer mogen waarschuwen.
 try-trace-unknown = Deze server kent de voorwaarde { $kind } niet.
 
 ## Security

@@ -303,6 +303,7 @@ try-intro = Zobacz, co Twoje reguły zrobią z wiadomością. Nic nie jest wysy�
 try-text = Wiadomość
 try-text-blank = Wpisz wiadomość.
 try-sender = Od (identyfikator osoby)
+try-may-notify-room = Nadawca może powiadomić cały pokój
 try-room = W pokoju (identyfikator)
 try-members = Liczba osób w pokoju
 try-members-invalid = Podaj liczbę całkowitą, co najmniej 1.
@@ -336,7 +337,7 @@ try-because-user-name = ponieważ zawiera Twoją nazwę użytkownika
 try-because-one-to-one = ponieważ w pokoju są tylko dwie osoby
 try-because-any-message = z powodu wbudowanej reguły dla wszystkich pozostałych wiadomości
 try-because-builtin = z powodu wbudowanej reguły „{ $rule }”
-try-room-mention = @room nie miało wpływu: liczy się tylko od osób, które mogą powiadomić cały pokój, a ta strona nie wie, czy nadawca może.
+try-room-mention = @room nie miało wpływu: liczy się tylko od nadawcy, który może powiadomić cały pokój.
 try-ends = Ta reguła kończy się { $time }.
 try-trace = Sprawdzone reguły
 try-trace-earlier = Wcześniejsze reguły, których tu nie pokazano: { $count }.
@@ -355,7 +356,7 @@ try-trace-name = Tekst nie zawiera Twojej nazwy wyświetlanej { $name }.
 try-trace-no-name = Nie podano nazwy wyświetlanej.
 try-trace-members = Liczba osób w pokoju to { $count }, a reguła wymaga { $expected }.
 try-trace-no-members = Nie podano liczby osób w pokoju.
-try-trace-permission = Zależy od tego, czy nadawca może powiadomić cały pokój, a tego tu nie wiadomo.
+try-trace-permission = Wymaga nadawcy, który może powiadomić cały pokój.
 try-trace-unknown = Ten serwer nie zna warunku { $kind }.
 
 ## Security

@@ -301,6 +301,7 @@ try-intro = Veja o que suas regras fazem com uma mensagem. Nada é enviado nem s
 try-text = Mensagem
 try-text-blank = Digite uma mensagem.
 try-sender = De (identificador da pessoa)
+try-may-notify-room = Quem envia pode notificar a sala inteira
 try-room = Na sala (identificador)
 try-members = Número de pessoas na sala
 try-members-invalid = Digite um número inteiro, no mínimo 1.
@@ -334,7 +335,7 @@ try-because-user-name = porque ela contém seu nome de usuário
 try-because-one-to-one = porque há só duas pessoas na sala
 try-because-any-message = por causa da regra interna para todas as outras mensagens
 try-because-builtin = por causa da regra interna “{ $rule }”
-try-room-mention = @room não teve efeito: só conta vindo de quem pode notificar a sala inteira, e esta página não sabe se essa pessoa pode.
+try-room-mention = @room não teve efeito: só conta vindo de quem pode notificar a sala inteira.
 try-ends = Essa regra termina em { $time }.
 try-trace = As regras verificadas
 try-trace-earlier = Regras anteriores, que não são mostradas aqui: { $count }.
@@ -353,7 +354,7 @@ try-trace-name = O texto não contém seu nome de exibição { $name }.
 try-trace-no-name = Você não informou um nome de exibição.
 try-trace-members = O número de pessoas na sala é { $count }, e a regra pede { $expected }.
 try-trace-no-members = Você não informou o número de pessoas na sala.
-try-trace-permission = Depende de a pessoa poder notificar a sala inteira, o que não se sabe aqui.
+try-trace-permission = Só vale para quem pode notificar a sala inteira.
 try-trace-unknown = Este servidor não conhece a condição { $kind }.
 
 ## Security

@@ -297,6 +297,7 @@ try-intro = 看看你的规则会如何处理一条消息。不会发送或保�
 try-text = 消息
 try-text-blank = 请输入消息。
 try-sender = 发送者（用户 ID）
+try-may-notify-room = 发送者可以通知房间里的所有人
 try-room = 所在房间（房间 ID）
 try-members = 房间人数
 try-members-invalid = 请输入不小于 1 的整数。
@@ -330,7 +331,7 @@ try-because-user-name = 因为消息包含你的用户名
 try-because-one-to-one = 因为房间里只有两个人
 try-because-any-message = 因为适用于其他所有消息的内置规则
 try-because-builtin = 因为内置规则“{ $rule }”
-try-room-mention = @room 未起作用：只有可以通知整个房间的人使用它才有效，而此页面无法得知发送者是否可以。
+try-room-mention = @room 未起作用：只有可以通知房间里所有人的发送者使用它才有效。
 try-ends = 该规则将于 { $time } 结束。
 try-trace = 已检查的规则
 try-trace-earlier = 此处未显示的先前规则：{ $count } 条。
@@ -349,7 +350,7 @@ try-trace-name = 文本不包含你的显示名称 { $name }。
 try-trace-no-name = 你没有填写显示名称。
 try-trace-members = 房间人数为 { $count }，而规则要求 { $expected }。
 try-trace-no-members = 你没有填写房间人数。
-try-trace-permission = 这取决于发送者能否通知整个房间，此处无法得知。
+try-trace-permission = 仅当发送者可以通知房间里的所有人时适用。
 try-trace-unknown = 本服务器不认识条件 { $kind }。
 
 ## Security

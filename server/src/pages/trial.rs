@@ -18,7 +18,8 @@ use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
 use crate::language::Argument;
 
-/// `templates/try.html`. Posts `text`, `sender`, `room`, `members`, `name` and `profile`.
+/// `templates/try.html`. Posts `text`, `sender`, `may_notify_room`, `room`,
+/// `members`, `name` and `profile`.
 #[derive(Template)]
 #[template(path = "try.html")]
 pub struct TryPage<'a> {
@@ -50,6 +51,8 @@ pub enum Trial {
 pub struct TryFields {
     pub text: String,
     pub sender: String,
+    /// True if the sender may mention the whole room.
+    pub may_notify_room: bool,
     pub room: String,
     pub members: String,
     /// The user's display name in the room.
