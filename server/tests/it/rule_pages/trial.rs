@@ -214,7 +214,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     let page = form.submit(&mut alice.browser).await;
     let text = unescape(&visible_text(&page));
     for line in [
-        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is disabled.|",
+        "|Pause everything|Before everything else · On all devices ·|.m.rule.master|It is disabled.|",
         "|a|Above all others · On all devices|The message does not meet a condition of this rule.|\
          The message has no content.a, and the rule looks for true.|",
         "|b|Above all others · On all devices|The message does not meet a condition of this rule.|\
