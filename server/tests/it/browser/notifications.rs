@@ -96,6 +96,35 @@ fn notifications_are_changed_without_scripts() {
 }
 
 #[test]
+fn switches_look_inactive_while_everything_is_paused() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        let tab = &fixture.tab;
+        let colours = "(() => {
+            const style = (part) => getComputedStyle(
+                document.querySelector('#switch-call .track'), part).backgroundColor;
+            return [style('::before'), style('::after')];
+        })()";
+        let section = "document.querySelector('section:has(#switch-call)').innerText";
+        let sentence = "Everything is paused until you switch it on again.";
+        let active = tab.evaluate(colours).await;
+        assert!(!tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        tab.click("button[value=open]").await;
+        tab.find("button[value=resume]").await;
+        // The switch is still on, for the time after the pause.
+        assert!(is_on(fixture, "call").await);
+        let inactive = tab.evaluate(colours).await;
+        for part in [0, 1] {
+            assert_ne!(inactive[part], active[part]);
+        }
+        assert!(tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        tab.click("button[value=resume]").await;
+        tab.find("button[value=open]").await;
+        assert_eq!(tab.evaluate(colours).await, active);
+    });
+}
+
+#[test]
 fn times_are_in_the_time_zone_of_the_browser() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
