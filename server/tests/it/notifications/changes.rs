@@ -226,7 +226,7 @@ async fn a_timed_mute_ends_by_itself() {
         // Saving the form without a choice would make the mute permanent.
         page.assert_page(
             200,
-            "<select name=\"choice\" required>\n<option value=\"\" selected disabled>",
+            "<select name=\"choice\" required>\n<option value=\"\" selected disabled>Until <",
         );
         let until = (alice.service.now().as_second() + seconds) * 1000;
         assert_eq!(alice.rules("global/sender/@bob:x").await["until"], until);
