@@ -364,3 +364,17 @@ async fn a_switch_shows_what_clients_changed() {
     let rule = alice.rules("global/underride/.m.rule.call").await;
     assert_eq!(rule["actions"], json!(["notify", {"set_tweak": "sound", "value": "ring"}]));
 }
+
+#[tokio::test]
+async fn the_fields_for_words_explain_the_placeholders() {
+    let mut alice = Alice::new().await;
+    let page = alice.page().await;
+    for id in ["word", "muted-word"] {
+        let hint = "Capital letters make no difference; * stands for any characters, ? for one.";
+        page.assert_page(
+            200,
+            &format!("<p class=\"hint\" id=\"{id}-hint\">{hint}</p>\n<input id=\"{id}\""),
+        );
+        page.assert_page(200, &format!(" required aria-describedby=\"{id}-hint\">"));
+    }
+}
