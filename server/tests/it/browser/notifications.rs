@@ -152,6 +152,25 @@ fn times_are_in_the_time_zone_of_the_browser() {
     });
 }
 
+#[test]
+fn the_form_of_a_timed_mute_shows_its_end() {
+    with_browser(async |fixture| {
+        fixture.tab.set_time_zone("America/St_Johns").await;
+        let page = open(fixture).await;
+        let tab = &fixture.tab;
+        let until = r#"{"actions":[],"until":4102444800000}"#;
+        fixture.put_rule(fixture.token(), "global/sender/@bob:ring.example", until).await;
+        tab.goto(&page).await;
+        tab.find("#people + ul select").await;
+        let texts = "[document.querySelector('#people + ul select').selectedOptions[0].text,
+            document.querySelector('#people + ul .mark:last-child').textContent]";
+        let texts = tab.evaluate(texts).await;
+        assert_eq!(texts[0], texts[1]);
+        let text = texts[0].as_str().unwrap();
+        assert!(text.starts_with("Until ") && text.contains("8:30"), "{text}");
+    });
+}
+
 /// An app changes the entry that the page shows.
 #[test]
 fn a_stale_page_says_what_happened_and_overwrites_nothing() {
