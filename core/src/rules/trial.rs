@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::evaluate::{MatchedRule, Member, Room};
+use super::evaluate::{Level, MatchedRule, Member, PowerLevels, Room};
 use super::event::Event;
 use super::explain::{FailureReason, Step, UserRules};
 use super::preferences::Switch;
@@ -15,6 +15,8 @@ pub struct TrialMessage {
     pub text: String,
     /// The sender's user id.
     pub sender: String,
+    /// True if the sender may mention the whole room.
+    pub may_notify_room: bool,
     /// The room id.
     pub room: String,
     /// The room's member count.
@@ -93,7 +95,14 @@ impl TrialMessage {
 impl UserRules<'_> {
     /// Evaluates the rules against a message, with the same work limit as any evaluation.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
-        let room = Room { member_count: message.member_count, ..Room::default() };
+        // The sender is an admin of the room or an ordinary member.
+        let level = Level(if message.may_notify_room { 100 } else { 0 });
+        let levels = PowerLevels { users_default: level, ..PowerLevels::default() };
+        let room = Room {
+            member_count: message.member_count,
+            power_levels: Some(levels),
+            ..Room::default()
+        };
         let member = Member {
             display_name: Some(&*message.display_name).filter(|name| !name.is_empty()),
             profile_tag: message.profile_tag.as_ref().map(ProfileTag::as_str),
@@ -122,8 +131,7 @@ impl UserRules<'_> {
 }
 
 impl TrialResult {
-    /// Returns whether the message mentions the whole room, but the sender is not known to have the
-    /// permission for it.
+    /// Returns whether the message mentions the whole room, but the sender may not.
     pub fn lacks_room_permission(&self) -> bool {
         self.trace.iter().any(|step| {
             let is_room_mention =
@@ -205,6 +213,7 @@ mod tests {
         TrialMessage {
             text: text.to_owned(),
             sender: "@bob:x".to_owned(),
+            may_notify_room: false,
             room: "!r:x".to_owned(),
             member_count: Some(3),
             display_name: "Alice B.".to_owned(),

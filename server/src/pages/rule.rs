@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use askama::Template;
 use belfry_core::rules::{Rule, RuleRef};
 
-use super::rules::{rule_title, scope_title};
+use super::rules::{group_title, rule_title, scope_title};
 use super::{AccountNav, Form, Layout};
 
 /// `templates/rule.html`. Posts `rule`, to delete it.
@@ -26,8 +26,8 @@ impl RulePage<'_> {
         rule_title(self.name.kind, self.rule, &self.layout)
     }
 
-    fn kind_title(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("rules-{}", self.name.kind))
+    fn group_title(&self) -> Cow<'static, str> {
+        group_title(self.name, &self.layout)
     }
 
     fn scope_title(&self) -> String {

@@ -15,7 +15,7 @@ use belfry_core::text::escape_invisible;
 pub use self::links::RulesView;
 pub(crate) use self::links::anchor as rule_anchor;
 use self::row::RuleRow;
-pub(super) use self::title::{builtin_title, rule_title};
+pub(super) use self::title::{builtin_title, group_title, rule_title};
 use super::pager::{PageNumber, Pager, select_entries};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language};

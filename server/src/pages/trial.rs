@@ -12,13 +12,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::notifications::{describe_preference_error, listed_profiles, more_profiles};
-use super::rules::{builtin_title, scope_title};
+use super::rules::{builtin_title, group_title, scope_title};
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
 use crate::language::Argument;
 
-/// `templates/try.html`. Posts `text`, `sender`, `room`, `members`, `name` and `profile`.
+/// `templates/try.html`. Posts `text`, `sender`, `may_notify_room`, `room`,
+/// `members`, `name` and `profile`.
 #[derive(Template)]
 #[template(path = "try.html")]
 pub struct TryPage<'a> {
@@ -50,6 +51,8 @@ pub enum Trial {
 pub struct TryFields {
     pub text: String,
     pub sender: String,
+    /// True if the sender may mention the whole room.
+    pub may_notify_room: bool,
     pub room: String,
     pub members: String,
     /// The user's display name in the room.
@@ -73,7 +76,7 @@ pub struct TryErrors {
 /// A rule of the trace as the template shows it.
 struct TraceRow {
     name: String,
-    /// The rule's kind and scope.
+    /// The rule's group and scope.
     place: String,
     /// The id of a built-in rule, whose name is its title.
     id: Option<String>,
@@ -210,8 +213,8 @@ impl TryPage<'_> {
     }
 
     fn trace_row(&self, step: &Step<RuleRef>) -> TraceRow {
-        let RuleRef { scope, kind, id } = &step.rule;
-        let kind = self.layout.text(&format!("rules-{kind}"));
+        let RuleRef { scope, id, .. } = &step.rule;
+        let group = group_title(&step.rule, &self.layout);
         let is_builtin = RuleId::is_reserved(id);
         TraceRow {
             name: if is_builtin {
@@ -219,7 +222,7 @@ impl TryPage<'_> {
             } else {
                 format_text(id).into_owned()
             },
-            place: format!("{kind} · {}", scope_title(scope, &self.layout)),
+            place: format!("{group} · {}", scope_title(scope, &self.layout)),
             id: is_builtin.then(|| id.clone()),
             outcome: match step.outcome {
                 Outcome::Disabled => "off",

@@ -64,8 +64,8 @@ impl PreferenceChange {
 
     /// Reads the form that mutes or highlights a word, a person or a room.
     ///
-    /// A muted word is a content rule without actions, not an override rule: like a muted person or
-    /// room it stays silent unless the message mentions the user.
+    /// A muted word is a content rule without actions, not an override rule, which would silence
+    /// mentions too.
     pub fn from_rule_form(pairs: &Pairs) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let (effect, choice) = match value("effect") {

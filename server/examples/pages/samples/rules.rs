@@ -117,6 +117,7 @@ fn trials(
     let known = TrialMessage {
         text: "Hello @room".to_owned(),
         sender: "@bob:social.example".to_owned(),
+        may_notify_room: false,
         room: "!r:social.example".to_owned(),
         member_count: Some(3),
         display_name: "Alice".to_owned(),

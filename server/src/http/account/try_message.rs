@@ -67,6 +67,7 @@ fn read_fields(pairs: &Pairs) -> TryFields {
     TryFields {
         text: value("text").to_owned(),
         sender: value("sender").trim().to_owned(),
+        may_notify_room: !value("may_notify_room").is_empty(),
         room: value("room").trim().to_owned(),
         members: value("members").trim().to_owned(),
         name: value("name").trim().to_owned(),
@@ -88,6 +89,7 @@ fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
             // Browsers send the line breaks of a textarea as CRLF.
             text: fields.text.replace("\r\n", "\n"),
             sender: sender.unwrap_or_default(),
+            may_notify_room: fields.may_notify_room,
             room: room.unwrap_or_default(),
             member_count: members.map(NonZero::get),
             display_name: fields.name.clone(),

@@ -44,6 +44,8 @@ pub(super) struct SubjectRow {
     pub(super) seen: String,
     /// The value of the selected choice; empty if the setting has an end.
     pub(super) choice: &'static str,
+    /// The text about the setting's end.
+    pub(super) end: Option<TimedText>,
     pub(super) marks: Vec<TimedText>,
 }
 
@@ -115,6 +117,7 @@ pub(super) fn subject_row(
         rule: percent::encode(subject.id),
         seen: setting.to_string(),
         choice: if setting.until.is_none() { choice } else { "" },
+        end: end(layout, setting, now),
         marks,
     }
 }

@@ -19,6 +19,7 @@ pub(super) struct RuleRow {
     pub(super) id: Option<String>,
     pub(super) enabled: bool,
     pub(super) is_builtin: bool,
+    /// The rule's effects; none while it is disabled.
     pub(super) effects: Vec<Cow<'static, str>>,
     /// The text about the rule's end.
     pub(super) until: Option<TimedText>,
@@ -46,7 +47,7 @@ impl RuleRow {
             id: shows_id.then(|| escape_invisible(&rule.rule_id).into_owned()),
             enabled: rule.enabled,
             is_builtin,
-            effects: effects(rule, layout),
+            effects: if rule.enabled { effects(rule, layout) } else { Vec::new() },
             until: rule.until.map(|until| {
                 TimedText::new(layout, "rules-until", until.to_second(), TimeFormat::Full)
             }),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use belfry_core::rules::{Rule, RuleKind, builtin};
+use belfry_core::rules::{Rule, RuleKind, RuleRef, builtin};
 use belfry_core::text::escape_invisible;
 
 use crate::pages::Layout;
@@ -39,6 +39,14 @@ pub(in crate::pages) fn builtin_title(id: &str, layout: &Layout<'_>) -> Cow<'sta
     }
     let name = id.trim_start_matches(".m.rule.").replace(['.', '_'], "-");
     layout.text(&format!("rules-about-{name}"))
+}
+
+/// Returns the title of the group that lists a rule.
+pub(in crate::pages) fn group_title(rule: &RuleRef, layout: &Layout<'_>) -> Cow<'static, str> {
+    if rule.id == builtin::MASTER {
+        return layout.text("rules-first");
+    }
+    layout.text(&format!("rules-{}", rule.kind))
 }
 
 /// Returns whether the title of a user rule contains its id.

@@ -1,6 +1,6 @@
 //! Browser tests of the account page.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fixture::{Fixture, with_browser};
 
@@ -116,5 +116,25 @@ fn an_app_is_removed_by_keyboard_alone() {
         fixture.tab.tab_to("main button").await;
         fixture.tab.press("\u{e007}").await;
         fixture.tab.wait_for_text("You are signed out").await;
+    });
+}
+
+#[test]
+fn account_pages_open_at_the_top() {
+    with_browser(async |fixture| {
+        let tab = &fixture.tab;
+        tab.goto(&account_url(fixture)).await;
+        fixture.sign_in("alice").await;
+        tab.find(".sections").await;
+        fixture.add_apps_and_rules().await;
+        for width in [390, 1280] {
+            tab.resize(width, 800).await;
+            for page in ["", "/notifications", "/rules", "/try", "/security"] {
+                tab.goto(&format!("{}{page}", account_url(fixture))).await;
+                tab.find(".sections [aria-current]").await;
+                let position = "[scrollY, document.documentElement.scrollHeight > innerHeight]";
+                assert_eq!(tab.evaluate(position).await, json!([0, true]), "{page}, {width}");
+            }
+        }
     });
 }

@@ -96,6 +96,35 @@ fn notifications_are_changed_without_scripts() {
 }
 
 #[test]
+fn switches_look_inactive_while_everything_is_paused() {
+    with_browser(async |fixture| {
+        open(fixture).await;
+        let tab = &fixture.tab;
+        let colours = "(() => {
+            const style = (part) => getComputedStyle(
+                document.querySelector('#switch-call .track'), part).backgroundColor;
+            return [style('::before'), style('::after')];
+        })()";
+        let section = "document.querySelector('section:has(#switch-call)').innerText";
+        let sentence = "Everything is paused until you switch it on again.";
+        let active = tab.evaluate(colours).await;
+        assert!(!tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        tab.click("button[value=open]").await;
+        tab.find("button[value=resume]").await;
+        // The switch is still on, for the time after the pause.
+        assert!(is_on(fixture, "call").await);
+        let inactive = tab.evaluate(colours).await;
+        for part in [0, 1] {
+            assert_ne!(inactive[part], active[part]);
+        }
+        assert!(tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        tab.click("button[value=resume]").await;
+        tab.find("button[value=open]").await;
+        assert_eq!(tab.evaluate(colours).await, active);
+    });
+}
+
+#[test]
 fn times_are_in_the_time_zone_of_the_browser() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
@@ -120,6 +149,25 @@ fn times_are_in_the_time_zone_of_the_browser() {
             // The server would write 2026-11-16.
             assert!(!text.contains("UTC") && !text.contains('-'), "{page}: {text}");
         }
+    });
+}
+
+#[test]
+fn the_form_of_a_timed_mute_shows_its_end() {
+    with_browser(async |fixture| {
+        fixture.tab.set_time_zone("America/St_Johns").await;
+        let page = open(fixture).await;
+        let tab = &fixture.tab;
+        let until = r#"{"actions":[],"until":4102444800000}"#;
+        fixture.put_rule(fixture.token(), "global/sender/@bob:ring.example", until).await;
+        tab.goto(&page).await;
+        tab.find("#people + ul select").await;
+        let texts = "[document.querySelector('#people + ul select').selectedOptions[0].text,
+            document.querySelector('#people + ul .mark:last-child').textContent]";
+        let texts = tab.evaluate(texts).await;
+        assert_eq!(texts[0], texts[1]);
+        let text = texts[0].as_str().unwrap();
+        assert!(text.starts_with("Until ") && text.contains("8:30"), "{text}");
     });
 }
 

@@ -226,7 +226,7 @@ async fn a_timed_mute_ends_by_itself() {
         // Saving the form without a choice would make the mute permanent.
         page.assert_page(
             200,
-            "<select name=\"choice\" required>\n<option value=\"\" selected disabled>",
+            "<select name=\"choice\" required>\n<option value=\"\" selected disabled>Until <",
         );
         let until = (alice.service.now().as_second() + seconds) * 1000;
         assert_eq!(alice.rules("global/sender/@bob:x").await["until"], until);
@@ -363,4 +363,18 @@ async fn a_switch_shows_what_clients_changed() {
     alice.change(&[("change", "switch"), ("switch", "call-on")]).await;
     let rule = alice.rules("global/underride/.m.rule.call").await;
     assert_eq!(rule["actions"], json!(["notify", {"set_tweak": "sound", "value": "ring"}]));
+}
+
+#[tokio::test]
+async fn the_fields_for_words_explain_the_placeholders() {
+    let mut alice = Alice::new().await;
+    let page = alice.page().await;
+    for id in ["word", "muted-word"] {
+        let hint = "Capital letters make no difference; * stands for any characters, ? for one.";
+        page.assert_page(
+            200,
+            &format!("<p class=\"hint\" id=\"{id}-hint\">{hint}</p>\n<input id=\"{id}\""),
+        );
+        page.assert_page(200, &format!(" required aria-describedby=\"{id}-hint\">"));
+    }
 }

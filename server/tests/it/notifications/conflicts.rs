@@ -14,11 +14,10 @@ fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, te
     page.assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     let input = page.text.split(&format!("<input id=\"{field}\"")).nth(1).unwrap();
     let input = input.split('>').next().unwrap();
-    let hint = if field == "id" { "id-hint " } else { "" };
     for attribute in [
         &*format!(" value=\"{value}\""),
         " aria-invalid=\"true\"",
-        &*format!(" aria-describedby=\"{hint}{field}-error\""),
+        &*format!(" aria-describedby=\"{field}-hint {field}-error\""),
         " autofocus",
     ] {
         assert!(input.contains(attribute), "{attribute}: {input}");

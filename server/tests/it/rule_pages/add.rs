@@ -3,7 +3,9 @@
 use belfry_core::percent::encode;
 use serde_json::{Value, json};
 
-use super::{Alice, PageForm, RULES, forms, location, row, visible_text};
+use super::trial::trial_form;
+use super::{Alice, PageForm, RULES, TRY, forms, location, row, visible_text};
+use crate::notifications;
 use crate::support::TestResponse;
 
 /// Returns the form for a new rule.
@@ -16,6 +18,52 @@ fn new_rule(page: &TestResponse) -> PageForm {
 fn fill(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
     let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
     form.set("value", value)
+}
+
+/// The pages say the same of what is muted as its trial.
+#[tokio::test]
+async fn the_sentences_about_muting_say_which_messages_notify() {
+    let mut alice = Alice::new().await;
+    for page in [RULES, notifications::PAGE] {
+        let text = visible_text(&alice.browser.get(page).await);
+        for sentence in [
+            "A message with a muted word stays silent, unless it mentions you or contains your \
+             display name.",
+            "A muted person or room stays silent, unless a message mentions you or contains your \
+             display name, your user name or one of your keywords.",
+        ] {
+            assert!(text.contains(sentence), "{page}: {text}");
+        }
+    }
+    let form = new_rule(&alice.browser.get(RULES).await);
+    for (effect, subject, value) in [
+        ("highlight", "word", "tea"),
+        ("mute", "word", "spam"),
+        ("mute", "person", "@bob:x"),
+        ("mute", "room", "!quiet:x"),
+    ] {
+        location(&fill(&form, effect, subject, value).submit(&mut alice.browser).await);
+    }
+    let form = trial_form(&alice.browser.get(TRY).await).set("name", "Lady Alice");
+    for (text, sender, room, notifies) in [
+        ("spam", "@x:x", "!r:x", false),
+        ("spam for Lady Alice", "@x:x", "!r:x", true),
+        ("spam for alice", "@x:x", "!r:x", false),
+        ("spam and tea", "@x:x", "!r:x", false),
+        ("Hello", "@bob:x", "!r:x", false),
+        ("Hello Lady Alice", "@bob:x", "!r:x", true),
+        ("Hello alice", "@bob:x", "!r:x", true),
+        ("Hello, tea?", "@bob:x", "!r:x", true),
+        ("Hello", "@x:x", "!quiet:x", false),
+        ("Hello Lady Alice", "@x:x", "!quiet:x", true),
+        ("Hello alice", "@x:x", "!quiet:x", true),
+        ("Hello, tea?", "@x:x", "!quiet:x", true),
+    ] {
+        let form = form.clone().set("text", text).set("sender", sender).set("room", room);
+        let text = visible_text(&form.submit(&mut alice.browser).await);
+        let state = if notifies { "|Result|Notified|" } else { "|Result|Silent|" };
+        assert!(text.contains(state), "{sender} {room}: {text}");
+    }
 }
 
 async fn all_rules(alice: &Alice) -> Value {

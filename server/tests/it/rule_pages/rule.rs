@@ -19,16 +19,21 @@ async fn a_rule_is_shown_as_the_api_returns_it() {
     let mut alice = Alice::new().await;
     let rule = json!({ "actions": ["notify"], "pattern": "p", "org.x": { "y": [1, null] } });
     alice.client.put_ok("device/phone/room/b", &rule).await;
-    for (rule, title) in [
-        ("device/phone/room/b", "Messages in the room \u{2068}b\u{2069}"),
-        ("global/underride/.m.rule.message", "Messages in all other rooms"),
-        ("global/override/.m.rule.master", "Pause everything"),
-        ("global/content/.m.rule.contains_user_name", "Messages with your user name"),
+    for (rule, title, group) in [
+        ("device/phone/room/b", "Messages in the room \u{2068}b\u{2069}", "Rooms"),
+        (
+            "global/underride/.m.rule.message",
+            "Messages in all other rooms",
+            "When nothing else fits",
+        ),
+        ("global/override/.m.rule.master", "Pause everything", "Before everything else"),
+        ("global/content/.m.rule.contains_user_name", "Messages with your user name", "Words"),
     ] {
         let page = alice.browser.get(&rule_page(rule)).await;
         // The list leads here to delete the rule, so the heading names it.
         page.assert_page(200, &format!("<h1>{title}</h1>"));
         page.assert_page(200, &format!("<title>{title} · "));
+        page.assert_page(200, &format!("<p class=\"quiet small\">{group} · On "));
         page.assert_page(200, "The rule as JSON</h2>");
         assert_security_headers(&page, "'self'");
         assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");

@@ -13,7 +13,7 @@ use crate::support::browser::visible_text;
 use crate::support::service::START;
 
 /// Returns the form on the page, with a message.
-fn trial_form(page: &TestResponse) -> PageForm {
+pub(super) fn trial_form(page: &TestResponse) -> PageForm {
     let form = forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap();
     if form.value("text") == Some("") { form.set("text", "Hello") } else { form }
 }
@@ -214,7 +214,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
     let page = form.submit(&mut alice.browser).await;
     let text = unescape(&visible_text(&page));
     for line in [
-        "|Pause everything|Above all others · On all devices ·|.m.rule.master|It is disabled.|",
+        "|Pause everything|Before everything else · On all devices ·|.m.rule.master|It is disabled.|",
         "|a|Above all others · On all devices|The message does not meet a condition of this rule.|\
          The message has no content.a, and the rule looks for true.|",
         "|b|Above all others · On all devices|The message does not meet a condition of this rule.|\
@@ -222,7 +222,7 @@ async fn the_trace_shows_every_rule_with_the_condition_and_the_value() {
         "|Messages that mention you|Above all others · On all devices ·|.m.rule.is_user_mention|\
          The message is not of this kind.|Messages with your display name|",
         "The text does not contain your display name \"alice\".|",
-        "It depends on whether the sender may notify the whole room, which is not known here.|",
+        "It needs a sender who may notify everyone in the room.|",
         "sweets|Words · On all devices|The text does not contain cake.|",
         "!s:x|Rooms · On all devices|The message is in a different room.|",
         "@bob:x|People · On all devices|The message is from somebody else.|",
@@ -327,11 +327,18 @@ async fn a_message_without_text_is_reported_next_to_its_field() {
 
 /// A message with `@room` notifies only if its sender has the permission.
 #[tokio::test]
-async fn the_reason_why_a_room_mention_has_no_effect_is_named() {
+async fn a_room_mention_is_tried_with_and_without_the_permission() {
     let mut alice = Alice::new().await;
     let form = trial_form(&alice.browser.get(TRY).await);
-    let reason = "|@room had no effect: it only counts from people who may notify the whole room, \
-                  and this page does not know whether the sender may.|";
+    let reason = "|@room had no effect: it only counts from a sender who may notify everyone in \
+                  the room.|";
+    let page = form.clone().set("text", "@room Lunch!").set("may_notify_room", "on");
+    let page = page.submit(&mut alice.browser).await;
+    let expected = "You would be notified with a highlight, because of the built-in rule “Messages \
+                    with @room in the text”.";
+    assert_eq!(sentence(&page), expected);
+    assert!(!visible_text(&page).contains(reason));
+    assert!(page.text.contains("name=\"may_notify_room\" checked>"), "{}", page.text);
     let message = "global/underride/.m.rule.message/enabled";
     let mention = "global/override/.m.rule.roomnotif/enabled";
     for (rule, enabled, text, is_named) in [
@@ -344,6 +351,7 @@ async fn the_reason_why_a_room_mention_has_no_effect_is_named() {
         alice.client.put_ok(rule, &json!(enabled)).await;
         let page = form.clone().set("text", text).submit(&mut alice.browser).await;
         assert_eq!(visible_text(&page).contains(reason), is_named, "{rule} {enabled} {text}");
+        assert!(page.text.contains("name=\"may_notify_room\">"), "{}", page.text);
     }
 }
 

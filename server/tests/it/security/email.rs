@@ -23,6 +23,9 @@ async fn the_email_address_is_shown_and_changed_with_the_password(service: Servi
     for path in [SECURITY, "/oauth/account"] {
         browser.get(path).await.assert_page(200, &before);
     }
+    let page = browser.get(SECURITY).await;
+    page.assert_page(200, "<h2 id=\"email\">E-mail address</h2>");
+    page.assert_page(200, "<button class=\"secondary\">Change e-mail address</button>");
     // An unchanged address stays verified.
     let same = change(&mut browser, &before.to_uppercase(), PASSWORD).await;
     assert_eq!(same.header("location"), "/oauth/account/security?notice=email-changed");
