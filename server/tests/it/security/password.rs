@@ -49,6 +49,7 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
             "sign_in success 1",
             "sign_in success 1",
             "sign_in success 1",
+            "token_revoke success 1 (password change)",
         ]
     );
 }
