@@ -162,12 +162,12 @@ fn the_form_of_a_timed_mute_shows_its_end() {
         fixture.put_rule(fixture.token(), "global/sender/@bob:ring.example", until).await;
         tab.goto(&page).await;
         tab.find("#people + ul select").await;
-        let texts = "[document.querySelector('#people + ul select').selectedOptions[0].text,
+        let labels = "[document.querySelector('#people + ul select').selectedOptions[0].text,
             document.querySelector('#people + ul .mark:last-child').textContent]";
-        let texts = tab.evaluate(texts).await;
-        assert_eq!(texts[0], texts[1]);
-        let text = texts[0].as_str().unwrap();
-        assert!(text.starts_with("Until ") && text.contains("8:30"), "{text}");
+        let labels = tab.evaluate(labels).await;
+        assert_eq!(labels[0], labels[1]);
+        let label = labels[0].as_str().unwrap();
+        assert!(label.starts_with("Until ") && label.contains("8:30"), "{label}");
     });
 }
 
