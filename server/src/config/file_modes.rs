@@ -6,7 +6,9 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use belfry_runtime::file_access::{check_readable, describe_data_error, describe_file_error};
+use belfry_runtime::file_access::{
+    check_readable, check_writable, describe_data_error, describe_file_error,
+};
 use belfry_store::Database;
 
 use super::Config;
@@ -82,6 +84,16 @@ impl Config {
             Some(format(&path, describe_data_error(&self.data, &path, &denial(&path)?)))
         });
         secrets.chain(data).collect()
+    }
+
+    /// Describes why this process cannot create the SQLite database, with advice; `None` if it can,
+    /// or if the database exists.
+    pub fn describe_creation_error(&self) -> Option<String> {
+        let Database::Sqlite(path) = self.database() else { return None };
+        let directory = std::path::absolute(&self.data).ok().filter(|_| !path.exists())?;
+        let existing = directory.ancestors().find(|directory| directory.exists())?;
+        let error = check_writable(existing).err()?;
+        Some(describe_data_error(&directory, existing, &error))
     }
 
     /// Returns the data directory and the database files; none with PostgreSQL.
