@@ -22,7 +22,7 @@ pub(super) struct Command {
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Only events of this app: its id, client id or name. A name includes all apps that have it
-    /// or had it when they were deleted
+    /// or had it when they were deleted; a client id finds no deleted app
     #[arg(long, value_name = "APP")]
     app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
