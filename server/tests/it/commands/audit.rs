@@ -159,6 +159,20 @@ async fn a_reused_name_selects_the_events_of_all_its_accounts(workspace: Workspa
     let newest = workspace.json(&["audit", "--account", "carol", "--limit", "3"]);
     assert_eq!(newest.len(), 3);
     assert_eq!(workspace.json(&["audit", "--account", &second]).len(), 1);
+
+    // Events of the same second are in the order of their ids, whichever account they belong to.
+    let order = [(&first, "add"), (&second, "add"), (&first, "disable"), (&first, "delete")];
+    for (number, (account, kind)) in order.iter().enumerate() {
+        let update = format!(
+            "update audit_events set id = '{number}', at = 1700000000, last_at = 1700000000 \
+             where account_id = {account} and kind = 'account_{kind}'"
+        );
+        workspace.execute(&update).await;
+    }
+    let events = workspace.json(&["audit", "--account", "carol"]);
+    let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["account_add", "account_add", "account_disable", "account_delete"]);
+    assert_eq!(events[1]["account_id"], *second);
 }
 
 async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: Workspace) {
