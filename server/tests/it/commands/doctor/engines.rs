@@ -89,7 +89,7 @@ fn a_postgres_that_rejects_the_connection_is_reported_with_a_fix() {
     let workspace = workspace_with_database();
     for (url, problem) in [
         (database, "database \"nowhere\" does not exist; create it (create database … owner …)"),
-        (user, "role \"nobody\" does not exist; create the role, or let it connect"),
+        (user, "role \"nobody\" does not exist; create the role, or allow it to connect"),
         (
             tls,
             "server does not support TLS; correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with",
