@@ -169,7 +169,7 @@ fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) 
 fn next_suffix() -> u64 {
     static SEQUENCE: AtomicU32 = AtomicU32::new(0);
     let number = SEQUENCE.fetch_add(1, Ordering::Relaxed);
-    u64::from(number) << 32 | u64::from(u32::from_be_bytes(random::bytes()))
+    (u64::from(number) << 32) | u64::from(u32::from_be_bytes(random::bytes()))
 }
 
 /// Returns an id that is ordered by time.
