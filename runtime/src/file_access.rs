@@ -11,8 +11,18 @@ use rustix::process::geteuid;
 /// Describes why a file cannot be read, written or created. For a missing permission, names the
 /// owner of the file or directory, the user that this process runs as, and a remedy.
 pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
+    describe_error(path, None, error)
+}
+
+/// Describes why the data directory or a file in it cannot be read, written or created. The remedy
+/// for a missing permission covers all files of the directory.
+pub fn describe_data_error(directory: &Path, path: &Path, error: &io::Error) -> String {
+    describe_error(path, Some(directory), error)
+}
+
+fn describe_error(path: &Path, data: Option<&Path>, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => describe_denial(path),
+        io::ErrorKind::PermissionDenied => describe_denial(path, data),
         io::ErrorKind::ReadOnlyFilesystem => format!(
             "{} is on a read-only file system; mount it for writing (if the kernel made it \
              read-only after an error, dmesg shows the cause)",
@@ -62,7 +72,7 @@ fn check(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
-fn describe_denial(path: &Path) -> String {
+fn describe_denial(path: &Path, data: Option<&Path>) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // The file itself; if it is missing, or its directory hides it, the directory.
     let existing = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
@@ -80,18 +90,32 @@ fn describe_denial(path: &Path) -> String {
         );
     }
     let owner = describe_user(&users, file.uid());
-    // A different user ran the command that created the file.
-    if directory.is_some_and(|directory| directory.uid() == user) {
-        return format!(
-            "permission denied: {path} belongs to {owner}, and its directory to {this_user}, who \
-             runs belfry; change the owner of the file with chown"
-        );
-    }
-    format!(
-        "permission denied: {path} belongs to {owner}, and {this_user} runs belfry; run it as the \
-         owner (sudo -u {} belfry …), or give this user access with chown or chmod",
-        sudo_name(&users, file.uid()),
-    )
+    let run = format!("run it as the owner (sudo -u {} belfry …)", sudo_name(&users, file.uid()));
+    // Without a result, the data directory is hidden, and its parents may contain other data.
+    let data =
+        data.and_then(|data| Some((std::path::absolute(data).ok()?, data.try_exists().ok()?)));
+    let remedy = match data {
+        Some((data, exists)) => {
+            let name = find_name(&users, user).map_or_else(|| user.to_string(), str::to_owned);
+            let data_owner = fs::metadata(&data).map(|data| data.uid()).ok();
+            let data = data.display();
+            let chown = format!("change the owner of all files (chown -R {name} {data})");
+            match file.uid() {
+                _ if !exists => {
+                    format!("create the directory as root (install -d -m 0700 -o {name} {data})")
+                }
+                // A different user ran the command that created the file.
+                _ if data_owner == Some(user) => chown,
+                0 => format!("{chown}, or {run}"),
+                _ => format!("{run}, or {chown}"),
+            }
+        }
+        None if directory.is_some_and(|directory| directory.uid() == user) => {
+            "change the owner with chown".to_owned()
+        }
+        None => format!("{run}, or give this user access with chown or chmod"),
+    };
+    format!("permission denied: {path} belongs to {owner}, and {this_user} runs belfry; {remedy}")
 }
 
 fn read_users() -> String {

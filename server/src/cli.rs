@@ -119,6 +119,7 @@ fn parser() -> clap::Command {
         .args(global_flags())
         .args(serve_flags())
         .mut_subcommand("serve", |serve| serve.args(serve_flags()))
+        .mut_subcommand("health", |health| health.args(serve_flags()))
         .mut_subcommand("doctor", |doctor| doctor.args(serve_flags()))
         .mut_subcommand("config", |config| {
             config.mut_subcommand("check", |check| check.args(serve_flags()))

@@ -10,6 +10,8 @@ use super::{Change, Store, StoreError};
 /// An event as it is shown to the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
+    /// The id, which orders the events of the same second.
+    pub id: String,
     /// The time of the event, or of the first one if it is a counted event.
     pub at: Timestamp,
     /// The time of the last event if it is a counted event; otherwise the same as `at`.
@@ -40,7 +42,7 @@ pub struct AuditEvent {
 }
 
 from_row!(AuditEvent, audit_columns {
-    at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome", origin = "e.origin",
+    id = "e.id", at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome", origin = "e.origin",
     address = "e.address", request_id = "e.request_id", detail = "e.detail",
     account_id = "e.account_id", account = "a.name", app_id = "e.app_id", app = "p.name",
     count = "e.count"
@@ -104,7 +106,7 @@ impl Store {
         self.write(change).await.map(drop)
     }
 
-    /// Returns the newest events, in order of time.
+    /// Returns the newest events, in order of time and id.
     pub async fn audit_events(
         &self,
         filter: AuditFilter<'_>,

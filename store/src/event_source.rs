@@ -1,5 +1,7 @@
 //! Statements that insert the audit events of a change, for the rows that it affects.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use belfry_core::audit::{AuditClient, AuditEntry};
 use belfry_runtime::random;
 
@@ -114,7 +116,7 @@ impl EventSource {
     pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
         let (address, request_id) = client_columns(entry.client.as_ref());
         let mut values = values![
-            event_id = event_id(entry.at.as_millisecond(), u64::from_be_bytes(random::bytes())),
+            event_id = event_id(entry.at.as_millisecond(), next_suffix()),
             event_at = entry.at,
             kind = entry.kind.as_str(),
             outcome = entry.outcome.as_str(),
@@ -160,6 +162,14 @@ pub(super) fn log_events(
 fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
     let address = client.and_then(|client| client.address.as_deref());
     (address, client.map(|client| client.request_id.as_str()))
+}
+
+/// Returns a suffix above the earlier ones of this process, which orders the events of one
+/// millisecond, and random bits that distinguish it from those of other processes.
+fn next_suffix() -> u64 {
+    static SEQUENCE: AtomicU32 = AtomicU32::new(0);
+    let number = SEQUENCE.fetch_add(1, Ordering::Relaxed);
+    (u64::from(number) << 32) | u64::from(u32::from_be_bytes(random::bytes()))
 }
 
 /// Returns an id that is ordered by time.

@@ -195,7 +195,8 @@ pub(super) async fn find_for_audit<'a>(
     if id.is_some() && !store.audit_events(filter, 1).await?.is_empty() {
         return Ok((id, None));
     }
-    Err(not_found(selector))
+    let advice = "a deleted app is found by its name or id, not by its client id";
+    Err(format!("{}; {advice}", not_found(selector)).into())
 }
 
 fn not_found(selector: &str) -> CliError {

@@ -22,7 +22,7 @@ pub(super) struct Command {
     #[arg(long, value_name = "ACCOUNT")]
     account: Option<String>,
     /// Only events of this app: its id, client id or name. A name includes all apps that have it
-    /// or had it when they were deleted
+    /// or had it when they were deleted; a client id finds no deleted app
     #[arg(long, value_name = "APP")]
     app: Option<String>,
     /// Only events of this kind, such as sign_in or account_delete
@@ -94,7 +94,7 @@ impl Command {
             // Reads one more event than are shown, to find out whether there are more.
             events.extend(store.audit_events(AuditFilter { account, ..filter }, limit + 1).await?);
         }
-        events.sort_by_key(|event| event.at);
+        events.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
         let excess = events.len().saturating_sub(usize::try_from(limit)?);
         let has_more = excess > 0;
         events.drain(..excess);

@@ -18,6 +18,7 @@ use belfry_runtime::file_access::describe_file_error;
 use belfry_store::{EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use self::page::Page;
 use super::CliError;
@@ -62,6 +63,7 @@ impl Command {
     ) -> Result<(), CliError> {
         let event = json::parse(&read(&self.event)?)
             .map_err(|error| describe_error(&self.event, &error))?;
+        check_type(&event).map_err(|error| describe_error(&self.event, &error))?;
         let event = Event::from_value(event)
             .ok_or_else(|| describe_error(&self.event, &"an event must be a JSON object"))?;
         let mut facts = match &self.room {
@@ -95,6 +97,17 @@ impl Command {
             write!(anstream::stdout(), "{}", Page { explanation: &explanation, state })?;
         }
         Ok(())
+    }
+}
+
+/// Checks that an event has a type. Without one, rules for messages would silently not match.
+fn check_type(event: &Value) -> Result<(), &'static str> {
+    if !event.is_object() || event["type"].is_string() {
+        Ok(())
+    } else if event["event"].is_object() {
+        Err("pass the event alone, which is the object in `event`; --room FILE passes `room`")
+    } else {
+        Err("an event must have a `type`, such as \"m.room.message\"")
     }
 }
 

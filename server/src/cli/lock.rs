@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_runtime::file_access::{check_creator, describe_file_error};
+use belfry_runtime::file_access::{check_creator, describe_data_error};
 use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
@@ -25,8 +25,9 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");
     let failed = |task: &str, target: &Path, error: io::Error| {
-        let (path, reason) = (path.display(), describe_file_error(target, &error));
-        let target = target.display();
+        let directory = path.parent().unwrap_or(path);
+        let reason = describe_data_error(directory, target, &error);
+        let (path, target) = (path.display(), target.display());
         format!("cannot open the database {path}: cannot {task} {target}: {reason}")
     };
     if let Some(directory) = path.parent() {

@@ -11,7 +11,7 @@ use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
-use super::effective::{OPEN_SECTIONS, example_of, settings};
+use super::effective::{KnownSetting, OPEN_SECTIONS, example_of, settings};
 use super::{Config, ConfigError, RegistrationSource};
 
 /// Reads the named file. Returns its settings, and the table as it is written.
@@ -158,6 +158,14 @@ fn known_keys(section: &str) -> Option<Vec<&'static str>> {
 fn describe_unknown_key(key: &str, known: &[&str]) -> String {
     if let Some(place) = describe_place(key) {
         return place;
+    }
+    // The name of a flag, or a section and its key in one word: log_level for level in [log].
+    let joined = key.replace('-', "_");
+    let is_joined = |setting: &&KnownSetting| setting.path().replace('.', "_") == joined;
+    if let Some(KnownSetting { section, key: meant, .. }) =
+        settings().iter().find(is_joined).filter(|setting| !setting.section.is_empty())
+    {
+        return format!("unknown key `{key}`; write `{meant}` below [{section}]");
     }
     match nearest(key, known) {
         Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),

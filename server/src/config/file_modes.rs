@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use belfry_runtime::file_access::{check_readable, describe_file_error};
+use belfry_runtime::file_access::{
+    check_readable, check_writable, describe_data_error, describe_file_error,
+};
 use belfry_store::Database;
 
 use super::Config;
@@ -68,16 +70,30 @@ impl Config {
     /// Describes the files with secrets, and the first data file, that this process may not read,
     /// with advice.
     pub fn unreadable_files(&self) -> Vec<String> {
-        let describe = |path: PathBuf| match check_readable(&path) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let reason = describe_file_error(&path, &error);
-                Some(format!("cannot read {}: {reason}", path.display()))
-            }
-            _ => None,
+        let denial = |path: &Path| {
+            let error = check_readable(path).err()?;
+            (error.kind() == io::ErrorKind::PermissionDenied).then_some(error)
         };
-        let secrets = self.secret_files().into_iter().filter_map(describe);
+        let format = |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
+        let secrets = self
+            .secret_files()
+            .into_iter()
+            .filter_map(|path| Some(format(&path, describe_file_error(&path, &denial(&path)?))));
         // One is enough, because the others are in the same directory.
-        secrets.chain(self.data_files().into_iter().find_map(describe)).collect()
+        let data = self.data_files().into_iter().find_map(|path| {
+            Some(format(&path, describe_data_error(&self.data, &path, &denial(&path)?)))
+        });
+        secrets.chain(data).collect()
+    }
+
+    /// Describes why this process cannot create the SQLite database, with advice; `None` if it can,
+    /// or if the database exists.
+    pub fn describe_creation_error(&self) -> Option<String> {
+        let Database::Sqlite(path) = self.database() else { return None };
+        let directory = std::path::absolute(&self.data).ok().filter(|_| !path.exists())?;
+        let existing = directory.ancestors().find(|directory| directory.exists())?;
+        let error = check_writable(existing).err()?;
+        Some(describe_data_error(&directory, existing, &error))
     }
 
     /// Returns the data directory and the database files; none with PostgreSQL.

@@ -27,7 +27,7 @@ static GLOBAL: [Setting; 4] = [
     setting("database-file", "FILE", "File that contains the PostgreSQL URL"),
 ];
 
-/// Settings that `belfry serve`, `doctor` and `config check` accept.
+/// Settings that `belfry serve`, `health`, `doctor` and `config check` accept.
 static SERVE: [Setting; 11] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]"),
     setting(
@@ -96,7 +96,7 @@ pub fn global_flags() -> impl Iterator<Item = Arg> {
     GLOBAL.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
 }
 
-/// Returns the flags that `belfry serve`, `doctor` and `config check` accept.
+/// Returns the flags that `belfry serve`, `health`, `doctor` and `config check` accept.
 pub fn serve_flags() -> impl Iterator<Item = Arg> {
     SERVE.iter().map(Setting::arg)
 }

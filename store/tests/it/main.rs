@@ -138,6 +138,7 @@ conformance! {
     }
     audit::{
         an_event_is_stored_with_every_change,
+        events_of_the_same_time_are_in_the_order_of_their_changes,
         a_change_without_effect_leaves_no_event,
         a_failed_write_leaves_neither_change_nor_event,
         counted_events_of_an_hour_and_subject_are_one_row,

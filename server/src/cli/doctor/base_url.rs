@@ -1,6 +1,7 @@
 //! The base URL: does it lead to this server?
 
 use belfry_runtime::certificate::rejection;
+use belfry_store::Database;
 use tokio::net::lookup_host;
 
 use super::proxy;
@@ -54,10 +55,18 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
     }
     let reason = match &running.key {
         Ok(_) => "no request through base_url reached this server".to_owned(),
-        Err(error) => format!(
-            "needs the server's key, which cannot be read ({error}); run doctor as the server's \
-             user, with its data directory"
-        ),
+        Err(error) => {
+            let directory = std::path::absolute(&config.data).unwrap_or(config.data.clone());
+            let has_no_directory = matches!(config.database(), Database::Postgres(_))
+                && matches!(directory.try_exists(), Ok(false));
+            let advice = if has_no_directory {
+                let directory = directory.display();
+                format!("create {directory} for the server's user and restart the server")
+            } else {
+                "run doctor as the server's user, with its data directory".to_owned()
+            };
+            format!("needs the server's key, which cannot be read ({error}); {advice}")
+        }
     };
     report.skip("proxy", reason);
 }

@@ -40,6 +40,13 @@ fn an_unknown_key_is_reported_with_its_place_or_a_similar_key() {
         ("[instance]\nregistration = 'closed'", top, 2),
         ("[limits.abuse]\nregistration = 'closed'", top, 2),
         ("[http]\nredis_timeout = '1s'", "`redis_timeout` belongs below [limits]", 2),
+        ("log_level = 'debug'", "unknown key `log_level`; write `level` below [log]", 1),
+        ("tls-key = 'a'", "unknown key `tls-key`; write `key` below [tls]", 1),
+        (
+            "http_max_connections = 1",
+            "unknown key `http_max_connections`; write `max_connections` below [http]",
+            1,
+        ),
         ("[log]\nzzz = 1", "unknown key `zzz`; known keys: level, format, access", 2),
         (
             "[limits.rows]\nmedia = { requets = 5 }",

@@ -159,6 +159,20 @@ async fn a_reused_name_selects_the_events_of_all_its_accounts(workspace: Workspa
     let newest = workspace.json(&["audit", "--account", "carol", "--limit", "3"]);
     assert_eq!(newest.len(), 3);
     assert_eq!(workspace.json(&["audit", "--account", &second]).len(), 1);
+
+    // Events of the same second are in the order of their ids, whichever account they belong to.
+    let order = [(&first, "add"), (&second, "add"), (&first, "disable"), (&first, "delete")];
+    for (number, (account, kind)) in order.iter().enumerate() {
+        let update = format!(
+            "update audit_events set id = '{number}', at = 1700000000, last_at = 1700000000 \
+             where account_id = {account} and kind = 'account_{kind}'"
+        );
+        workspace.execute(&update).await;
+    }
+    let events = workspace.json(&["audit", "--account", "carol"]);
+    let kinds: Vec<_> = events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["account_add", "account_add", "account_disable", "account_delete"]);
+    assert_eq!(events[1]["account_id"], *second);
 }
 
 async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: Workspace) {
@@ -180,10 +194,12 @@ async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: W
     for key in ["id", "client_id"] {
         assert_eq!(ids(&text(&first, key)), [text(&first, "id")], "{key}");
     }
-    for unknown in ["Your app", "7", "#7"] {
-        let message = workspace.fail(&["audit", "--app", unknown]);
-        assert_eq!(message, format!("belfry: there is no app {unknown:?}; see belfry app list\n"));
-    }
+    let assert_unknown = |app: &str| {
+        let advice = "a deleted app is found by its name or id, not by its client id";
+        let expected = format!("belfry: there is no app {app:?}; see belfry app list; {advice}\n");
+        assert_eq!(workspace.fail(&["audit", "--app", app]), expected);
+    };
+    ["Your app", "7", "#7"].into_iter().for_each(assert_unknown);
     // A deleted app is shown by its id, and found by the name that it had, too.
     workspace.run(&["app", "delete", &both[0]]);
     assert_eq!(ids(&format!("#{}", both[0])), [&*both[0]; 2]);
@@ -192,6 +208,7 @@ async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: W
     assert_eq!(ids("MY app"), all);
     workspace.run(&["app", "delete", &both[1]]);
     assert_eq!(ids("my app").len(), 4);
+    assert_unknown(&text(&first, "client_id"));
     let deletions =
         workspace.json(&["audit", "--kind", "app_delete", "--app", &text(&first, "id")]);
     assert_eq!(deletions[0]["detail"], "name My app");

@@ -2,8 +2,9 @@
 //! as a different user.
 
 use std::fs::{create_dir, read_dir, write};
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
+use std::process::Command;
 
 use super::Workspace;
 use crate::support::files::{set_mode, write_certificate};
@@ -64,6 +65,53 @@ fn a_database_of_another_user_is_reported_as_denied() {
     set_mode(&data, 0o755);
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
+    // Root's own server is rarely what was meant.
+    let position = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
+    assert!(position("(chown -R ") < position("(sudo -u root "), "{message}");
+}
+
+/// Runs the command in a message that begins with this name, as the operator would.
+#[track_caller]
+fn apply_remedy(message: &str, name: &str) {
+    let (_, rest) = message.split_once(&format!("({name} ")).unwrap_or_else(|| panic!("{message}"));
+    let arguments = rest.split_once(')').unwrap().0;
+    let status = Command::new("sh").args(["-c", &format!("{name} {arguments}")]).status();
+    assert!(status.unwrap().success(), "{message}");
+}
+
+/// Applying the remedy once is enough, whichever files belong to a different user.
+#[test]
+fn one_remedy_gives_the_user_all_data() {
+    for (owner_of_directory, owner_of_files) in [(0, 0), (65_534, 0), (0, 65_534)] {
+        let Some(workspace) = root_workspace() else { return };
+        workspace.run(&["account", "add", "alice"]);
+        let data = workspace.path().join("data");
+        write(data.join("belfry.lock"), "").unwrap();
+        set_mode(&data, 0o755);
+        chown(&data, Some(owner_of_directory), None).unwrap();
+        for file in read_dir(&data).unwrap() {
+            chown(file.unwrap().path(), Some(owner_of_files), None).unwrap();
+        }
+        let add = ["account", "add", "bob"];
+        apply_remedy(&fail_as_nobody(&workspace, &add), "chown");
+        let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        for file in read_dir(&data).unwrap() {
+            assert_eq!(file.unwrap().metadata().unwrap().uid(), 65_534);
+        }
+    }
+}
+
+#[test]
+fn the_remedy_creates_only_the_missing_data_directory() {
+    let Some(workspace) = root_workspace() else { return };
+    let add = ["account", "add", "alice"];
+    let message = fail_as_nobody(&workspace, &add);
+    assert!(!message.contains("chown"), "the directory above may contain other data: {message}");
+    apply_remedy(&message, "install");
+    let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(workspace.path().metadata().unwrap().uid(), 0);
 }
 
 #[test]
@@ -134,7 +182,7 @@ fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
         let expected = "belfry: cannot create the database new/belfry.db: new belongs to ";
         assert!(message.starts_with(expected), "{message}");
         assert!(message.contains("(uid 65534), who could not read root's files"), "{message}");
-        assert!(message.contains("; run it as the owner: sudo -u "), "{message}");
+        assert!(message.contains("; run belfry as the owner: sudo -u "), "{message}");
         assert_eq!(read_dir(&new).unwrap().count(), 0);
     }
     let output = unprivileged_belfry(workspace.path(), &restore).output().unwrap();
@@ -157,6 +205,6 @@ fn chown_is_recommended_for_a_file_of_another_user_in_ones_own_directory() {
     let denied = data.join("belfry.db");
     let expected = format!("permission denied: {} belongs to root (uid 0), ", denied.display());
     assert!(message.contains(&expected), "{message}");
-    assert!(message.contains("; change the owner of the file with chown"), "{message}");
+    assert!(message.contains("; change the owner of all files (chown -R "), "{message}");
     assert!(!message.contains("sudo"), "{message}");
 }

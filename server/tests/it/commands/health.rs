@@ -49,6 +49,8 @@ fn the_url_comes_from_the_settings_of_the_server() {
     );
 
     fs::remove_file(folder.path().join("belfry.toml")).unwrap();
+    let (succeeded, text) = health(folder.path(), &["--listen", &format!("0.0.0.0:{port}")]);
+    assert!(succeeded, "{text}");
     let mut command = belfry(folder.path(), &["health"]);
     let output = command.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")).output().unwrap();
     assert!(output.status.success(), "{output:?}");

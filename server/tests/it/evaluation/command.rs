@@ -127,10 +127,25 @@ fn an_event_is_read_from_standard_input() {
         child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
     };
-    let output = String::from_utf8(explain(r#"{"sender":"@alice:127.0.0.1"}"#).stdout).unwrap();
+    let output =
+        String::from_utf8(explain(r#"{"type":"m.a","sender":"@alice:127.0.0.1"}"#).stdout).unwrap();
     assert!(output.starts_with("no rule is evaluated for the user's own event\n"), "{output}");
     let error = String::from_utf8(explain("[]").stderr).unwrap();
     assert_eq!(error, "belfry: standard input: an event must be a JSON object\n");
+    let no_type = "an event must have a `type`, such as \"m.room.message\"";
+    let endpoint_body =
+        "pass the event alone, which is the object in `event`; --room FILE passes `room`";
+    for (event, problem) in [
+        (r#"{"sender":"@bob:x"}"#, no_type),
+        (r#"{"type":7}"#, no_type),
+        (r#"{"event":"m.a"}"#, no_type),
+        (r#"{"event":{"type":"m.a"},"room":{"member_count":2}}"#, endpoint_body),
+    ] {
+        let output = explain(event);
+        assert_eq!(output.status.code(), Some(1), "{event}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(error, format!("belfry: standard input: {problem}\n"), "{event}");
+    }
 }
 
 #[test]

@@ -36,8 +36,7 @@ async fn events(store: &Store) -> Vec<AuditEvent> {
     store.audit_events(recorded_events(), 1000).await.unwrap()
 }
 
-/// Returns the kind, account, app and count of each event, sorted, because events of the same
-/// second are in any order.
+/// Returns the kind, account, app and count of each event, sorted.
 async fn summary(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
     let events = events(store).await.into_iter();
     let mut all: Vec<_> =
@@ -118,6 +117,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let all = events(&store).await;
     let denied = all.iter().find(|event| event.outcome == "denied").unwrap();
     let expected = AuditEvent {
+        id: denied.id.clone(),
         at: now,
         last_at: now,
         kind: "consent".to_owned(),
@@ -133,6 +133,17 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         count: 1,
     };
     assert_eq!(*denied, expected);
+}
+
+pub(crate) async fn events_of_the_same_time_are_in_the_order_of_their_changes(store: Store) {
+    let kinds = [AuditKind::SignIn, AuditKind::TokenIssue].repeat(10);
+    for pair in kinds.chunks(2) {
+        let events = Events::from(entry(pair[0])).and(entry(pair[1]));
+        store.record_events(&events).await.unwrap();
+    }
+    let stored = events(&store).await;
+    let stored: Vec<_> = stored.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(stored, ["sign_in", "token_issue"].repeat(10));
 }
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {

@@ -1,5 +1,9 @@
 //! Files that the user who runs `belfry doctor` may not read.
 
+use std::fs::create_dir;
+use std::os::unix::fs::chown;
+use std::path::Path;
+
 use super::{Checks, Workspace, workspace_with_database};
 use crate::support::files::set_mode;
 use crate::support::process::{is_root, unprivileged_belfry};
@@ -39,4 +43,25 @@ fn files_of_another_user_are_reported_as_denied() {
     // There is one fix, which matches the reason.
     let [result] = &checks.lines("settings")[..] else { panic!("one result") };
     assert!(result.trim_end().ends_with("give this user access with chown or chmod"), "{result}");
+}
+
+#[test]
+fn a_database_that_cannot_be_created_is_reported() {
+    if !is_root() {
+        return eprintln!("skipped: only root can run a command as another user");
+    }
+    let workspace = Workspace::sqlite();
+    workspace.configure("listen = '127.0.0.1:1'");
+    set_mode(workspace.path(), 0o755);
+    let assert_denied = |directory: &Path| {
+        let reason = format!("permission denied: {} belongs to root (uid 0)", directory.display());
+        let problem = format!("data/belfry.db does not exist and cannot be created: {reason}");
+        doctor(&workspace).assert_failed("database", &problem);
+    };
+    assert_denied(workspace.path());
+    let data = workspace.path().join("data");
+    create_dir(&data).unwrap();
+    assert_denied(&data);
+    chown(&data, Some(65_534), None).unwrap();
+    doctor(&workspace).assert("database", "warning", "does not exist or is empty");
 }

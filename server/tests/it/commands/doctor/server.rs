@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use test_engines::Postgres;
 use test_engines::shared::engine_url;
+use test_engines::{Postgres, free_port};
 
 use super::doctor;
 use super::fixture::{HEALTHY, IMPOSTOR, NOT_FOUND, respond_with, start, workspace_with_port};
@@ -47,6 +47,27 @@ fn without_the_servers_key_fewer_checks_run() {
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert!(!key.exists(), "a stopped server has removed its key");
+}
+
+/// A server on PostgreSQL needs no data directory, except for its key.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_directory_for_the_key_is_reported() {
+    let Some(workspace) = Workspace::postgres().await else { return };
+    workspace.configure(&format!("listen = '127.0.0.1:{}'", free_port().unwrap()));
+    let start = || {
+        let arguments = [&["serve"], &*workspace.flags()].concat();
+        Process::launch(belfry(workspace.path(), &arguments), workspace.path())
+    };
+    let mut server = start();
+    let data = workspace.path().join("data");
+    let text = format!("create {} for the server's user and restart the server", data.display());
+    doctor(&workspace, &[]).assert("proxy", "skipped", &text);
+
+    server.signal("TERM");
+    server.wait();
+    fs::create_dir(&data).unwrap();
+    let _server = start();
+    doctor(&workspace, &[]).assert("base_url", "ok", "leads to this server");
 }
 
 #[test]
