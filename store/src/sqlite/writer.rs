@@ -119,7 +119,7 @@ fn commit(
     if committed.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    // Even after an error: the commit may take effect when the file is opened again.
+    // Also after an error, because the commit may take effect when the file is opened again.
     for job in &*group {
         cache.end_write(&job.batch.invalidations);
     }
