@@ -15,6 +15,7 @@ fn each_built_in_rule_matches_its_event() {
     let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
     let message_with =
         |content: Value| json!({"type": "m.room.message", "sender": "@b:x", "content": content});
+    let room_mention = message_with(json!({"m.mentions": {"room": true}}));
     let room_with_moderator = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
     for (rule, room, event, actions) in [
         ("message", members(3), message("hi"), json!(["notify"])),
@@ -84,7 +85,7 @@ fn each_built_in_rule_matches_its_event() {
         (
             "is_room_mention",
             room_with_moderator.clone(),
-            message_with(json!({"m.mentions": {"room": true}})),
+            room_mention.clone(),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
         (
@@ -93,12 +94,7 @@ fn each_built_in_rule_matches_its_event() {
             message_with(json!({"body": "@room!"})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        (
-            "message",
-            members(9),
-            message_with(json!({"m.mentions": {"room": true}})),
-            json!(["notify"]),
-        ),
+        ("message", members(9), room_mention.clone(), json!(["notify"])),
         (
             "contains_user_name",
             members(9),
