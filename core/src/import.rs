@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::error::{ImportError, LineError};
-pub use self::file::AccountFile;
+pub use self::file::AccountFileReader;
 use crate::json::{self, Fields, Location};
 use crate::oauth::account::{Role, check_email, check_name};
 use crate::oauth::password_hash::PasswordHash;
 use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets};
 
-/// A valid account from a file. Only [`AccountFile::read`] creates it.
+/// A valid account from a file. Only [`AccountFileReader::parse_line`] creates it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedAccount {

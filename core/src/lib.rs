@@ -4,7 +4,7 @@
 //! with tables. A caller parses a request with this crate, reads the stored data, asks this crate
 //! for the decision, then stores it and responds. Good places to begin:
 //!
-//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::UserRules::explain`] evaluates
+//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::EffectiveRules::explain`] evaluates
 //!   an event for one user, and [`rules::index::Members::evaluate`] for all members of a room.
 //! - [`oauth::redirect::RedirectUri::match_requested`] compares redirect URIs, and
 //!   [`oauth::pkce::matches`] verifies PKCE.

@@ -20,7 +20,7 @@ use belfry_core::rules::evaluate::{Member, PushEvaluation};
 use belfry_core::rules::evaluation_request::{EvaluateRequest, ExplainRequest};
 use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::event::Event;
-use belfry_core::rules::explain::{Outcome, UserRules};
+use belfry_core::rules::explain::{EffectiveRules, StepOutcome};
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::work::WorkBudget;
 use belfry_core::rules::{
@@ -60,9 +60,9 @@ pub fn check(input: &[u8]) {
         .expect("it was accepted as an explain request");
 
     let of_user = |user: &str| all.iter().find(|(id, _)| *id == user).map(|(_, mine)| mine);
-    let rules: Vec<UserRules<'_>> = members
+    let rules: Vec<EffectiveRules<'_>> = members
         .iter()
-        .map(|(id, _)| UserRules::new(id, of_user(id).into_iter().flat_map(BTreeMap::values)))
+        .map(|(id, _)| EffectiveRules::new(id, of_user(id).into_iter().flat_map(BTreeMap::values)))
         .collect();
     let indexed: Vec<Option<IndexedRules>> = members
         .iter()
@@ -160,14 +160,14 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
 
 /// Returns the evaluation for one user, after comparing it with the steps of the explanation.
 fn evaluate_alone<'a>(
-    rules: &'a UserRules<'_>,
+    rules: &'a EffectiveRules<'_>,
     request: &ExplainRequest,
     event: &Value,
     member: Member<'_>,
 ) -> PushEvaluation<'a> {
     let explanation = rules.explain(&request.event, &request.room, member);
     let evaluation = explanation.evaluation;
-    let matched = explanation.walk.last().filter(|step| step.outcome == Outcome::Won);
+    let matched = explanation.walk.last().filter(|step| step.outcome == StepOutcome::Won);
     assert_eq!(matched.map(|step| step.rule), evaluation.rule, "of {event}");
     let _ = json::to_bytes(&explanation);
     evaluation

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::json;
 use belfry_core::oauth::account::check_name;
 use belfry_core::oauth::password_hash::PasswordHash;
@@ -19,10 +19,10 @@ const LIMITS: ImportLimits = ImportLimits {
 /// Checks one input.
 pub fn check(input: &[u8]) {
     let now = Timestamp::MAX;
-    let mut file = AccountFile::new(LIMITS, HashMap::new(), now);
+    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now);
     let mut names = Vec::new();
     for (index, line) in input.split(|byte| *byte == b'\n').enumerate() {
-        match file.read(line) {
+        match file.parse_line(line) {
             Ok(Some(account)) => {
                 check_account(&account);
                 assert!(!names.contains(&account.name), "two accounts have the same name");
@@ -52,8 +52,8 @@ fn check_account(account: &ImportedAccount) {
     let line = json::to_bytes(&json!({"name": "alice", "push_rules": exported}));
     let rule = NewRuleLimits { bytes: usize::MAX, ..LIMITS.rule };
     let limits = ImportLimits { rule, ..LIMITS };
-    let mut file = AccountFile::new(limits, HashMap::new(), Timestamp::MAX);
-    let again = file.read(&line).expect("an export is valid").expect("it is not blank");
+    let mut file = AccountFileReader::new(limits, HashMap::new(), Timestamp::MAX);
+    let again = file.parse_line(&line).expect("an export is valid").expect("it is not blank");
     let by_scope = |rulesets: &[Document]| {
         let mut rulesets = rulesets.to_vec();
         rulesets.sort_by(|a, b| a.scope().cmp(b.scope()));

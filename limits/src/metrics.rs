@@ -10,7 +10,7 @@ use belfry_runtime::metrics::{Counter, Histogram};
 pub struct RedisMetrics {
     /// Response times.
     pub durations: Histogram,
-    /// Requests without a response in time.
+    /// Requests that timed out.
     pub timeouts: Counter,
     /// Requests that failed with an error response or a broken connection.
     pub errors: Counter,

@@ -24,7 +24,7 @@ use crate::diagnostics_key::DiagnosticsKey;
 use crate::evaluation::pool::EvaluationPool;
 use crate::evaluation::rule_index::RuleIndexCache;
 use crate::language::Language;
-use crate::limits::Limits;
+use crate::limits::RateLimiter;
 use crate::metrics::Metrics;
 use crate::pages::assets::BELL;
 use crate::pages::{Layout, StaticFile};
@@ -54,7 +54,7 @@ pub struct AppState {
     /// The key by which `belfry doctor` recognises this process.
     pub diagnostics_key: DiagnosticsKey,
     pub clock: Arc<dyn Clock>,
-    pub limits: Limits,
+    pub limits: RateLimiter,
     pub passwords: Passwords,
     pub metrics: Metrics,
     /// Counters of the audit events that are not stored one by one.
@@ -92,7 +92,7 @@ impl AppState {
         application_services.create_senders(&store, clock.now()).await?;
         let logo = config.instance.logo.as_deref().map(StaticFile::read_logo).transpose()?;
         Ok(Self {
-            limits: Limits::open(&config, &metrics.limits)
+            limits: RateLimiter::open(&config, &metrics.limits)
                 .await
                 .map_err(|error| format!("redis: {error}"))?,
             passwords: Passwords::new(config.passwords.parallel),

@@ -37,13 +37,13 @@ pub fn redis_servers(config: &Config) -> RedisResult<Vec<ConnectionInfo>> {
 }
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
-pub struct Limits {
+pub struct RateLimiter {
     /// Counts requests.
     pub engine: Engine,
     active: ArcSwap<ActiveLimits>,
 }
 
-impl Limits {
+impl RateLimiter {
     /// Starts the configured engine.
     ///
     /// An unreachable Redis is not an error: requests are counted locally until it responds.
@@ -77,8 +77,9 @@ impl Limits {
         changes
     }
 
-    /// Checks a request against all its buckets, and counts the decision in the metrics.
-    pub async fn check(
+    /// Checks, counts or refunds a request in all its buckets, and records the decision in the
+    /// metrics.
+    pub async fn apply(
         &self,
         active: &ActiveLimits,
         mode: CountMode,

@@ -67,6 +67,7 @@ impl Store {
     }
 }
 
+/// Returns the statement that selects a page of accounts.
 fn statement(filter: &AccountFilter, page: &Page) -> Statement {
     let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(prefix_end));
     match (&filter.name, email) {

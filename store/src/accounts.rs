@@ -282,7 +282,7 @@ impl Store {
     }
 }
 
-/// Inserts an account, unless its name is reserved, or its id, name or e-mail address is taken.
+/// Returns the statement that inserts an account, unless its name is reserved, or its id, name or e-mail address is taken.
 pub(super) fn insert_account(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
@@ -308,7 +308,7 @@ pub(super) fn insert_account(account: &Account) -> Statement {
     )
 }
 
-/// Finds what prevents an account from being added: accounts with its name or e-mail address, and
+/// Returns the statement that finds what prevents an account from being added: accounts with its name or e-mail address, and
 /// its name if it is reserved.
 pub(super) fn select_similar(account: &Account) -> Statement {
     sql!(

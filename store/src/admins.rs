@@ -43,7 +43,7 @@ macro_rules! is_not_last_admin {
 }
 pub(super) use is_not_last_admin;
 
-/// Serialises transactions that may remove an admin, so that the second one sees the result of the
+/// Returns the statement that serialises transactions that may remove an admin, so that the second one sees the result of the
 /// first. A single row is locked instead of the admins' rows, which could be locked in different
 /// orders and cause a deadlock.
 pub(super) fn lock_admins() -> Statement {
@@ -53,7 +53,7 @@ pub(super) fn lock_admins() -> Statement {
     )
 }
 
-/// Finds an account by id.
+/// Returns the statement that finds an account by id.
 pub(super) fn select_id(id: i64) -> Statement {
     sql!("select id from accounts where id = $id", [id])
 }

@@ -25,8 +25,8 @@ pub struct StoredApp {
     pub secrets: ClientSecrets,
     /// When it was registered.
     pub created_at: Timestamp,
-    /// When a sweep saw that a user had authorised it, or when the operator or the server added it.
-    /// An app without this time is deleted some time after its last use. The column is `used_at`.
+    /// When a user first authorised it, or when the operator or the server added it. Retention
+    /// deletes only apps without this time. Column: `used_at`.
     pub retained_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
@@ -70,7 +70,7 @@ pub enum AddAppOutcome {
 /// Filters for an app list.
 #[derive(Debug, Clone, Default)]
 pub struct AppListFilter {
-    /// Only active, or only disabled, apps.
+    /// Only apps in this state.
     pub state: Option<EnabledState>,
     /// Only apps whose name contains this string, ignoring case.
     pub name: Option<String>,
@@ -129,14 +129,14 @@ impl Store {
             "id = $id and client_id = $client_id",
             [id = stored.app.id, client_id = stored.app.client_id.as_str()]
         );
-        let [added] = self.write_rows(Change::new(events, insert(stored), event)).await?;
+        let [added] = self.write_rows(Change::new(events, insert_app(stored), event)).await?;
         Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
     }
 
-    /// Adds a first-party app, unless there is one with this id or client id. Nobody decided to add
-    /// it, so there is no event.
+    /// Adds a first-party app, unless there is one with this id or client id. The server adds it, so
+    /// no audit event is written.
     pub async fn add_first_party_app(&self, stored: &StoredApp) -> Result<(), StoreError> {
-        self.write(Change::unaudited(insert(stored))).await.map(drop)
+        self.write(Change::unaudited(insert_app(stored))).await.map(drop)
     }
 
     /// Creates an app with a new id and client id. Returns it with its secret.
@@ -166,7 +166,7 @@ impl Store {
         self.read_one(sql!(select!("where id = $id"), [id])).await
     }
 
-    /// Finds an app by id, in the cache if possible, where its last use may be out of date.
+    /// Finds an app by id, from the cache if possible. `last_used_at` may then be out of date.
     pub async fn cached_app(&self, id: i64) -> Result<Option<Arc<StoredApp>>, StoreError> {
         if let Some(app) = self.cache.apps_by_id.get(&id) {
             return Ok(Some(app));
@@ -179,19 +179,19 @@ impl Store {
         Ok(found)
     }
 
-    /// Finds an app by client id.
+    /// Finds an app by client id, from the cache if possible, like [`Store::cached_app`].
     pub async fn app_by_client_id(
         &self,
         client_id: &str,
     ) -> Result<Option<Arc<StoredApp>>, StoreError> {
-        if let Some(app) = self.cache.apps.get(client_id) {
+        if let Some(app) = self.cache.apps_by_client_id.get(client_id) {
             return Ok(Some(app));
         }
-        let epoch = self.cache.apps.epoch(client_id);
+        let epoch = self.cache.apps_by_client_id.epoch(client_id);
         let select = sql!(select!("where client_id = $client_id"), [client_id]);
         let found: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
         if let Some(app) = &found {
-            self.cache.apps.insert(client_id.into(), Arc::clone(app), epoch);
+            self.cache.apps_by_client_id.insert(client_id.into(), Arc::clone(app), epoch);
         }
         Ok(found)
     }
@@ -203,7 +203,7 @@ impl Store {
         after: i64,
         limit: i64,
     ) -> Result<Vec<StoredApp>, StoreError> {
-        // Every name contains the empty string, but `replace` does not find it.
+        // An empty filter matches every name; `replace` with an empty pattern would match none.
         let name = filter.name.as_deref().filter(|name| !name.is_empty());
         let page = sql!(
             select!(
@@ -273,8 +273,8 @@ impl Store {
     }
 }
 
-/// Inserts an app, unless its id or client id is taken.
-fn insert(stored: &StoredApp) -> Statement {
+/// Returns the statement that inserts an app, unless its id or client id is taken.
+fn insert_app(stored: &StoredApp) -> Statement {
     let App { id, client_id, details, properties } = &stored.app;
     let grant_types: Vec<&str> = properties.grant_types.iter().map(|kind| kind.as_str()).collect();
     let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();

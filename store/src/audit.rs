@@ -73,7 +73,7 @@ pub struct AuditFilter<'a> {
 impl Store {
     /// Stores the events of an action that changes no row, such as a backup.
     pub async fn record_events(&self, events: &Events) -> Result<(), StoreError> {
-        self.write(Change::new(events, [], EventSource::none())).await.map(drop)
+        self.write(Change::new(events, [], EventSource::without_subject())).await.map(drop)
     }
 
     /// Adds counted events to the rows of their hours and subjects.
@@ -161,7 +161,8 @@ impl Store {
     }
 }
 
-/// Deletes the oldest events before a time, at most `at_most` of them, and returns their ids.
+/// Returns the statement that deletes the oldest events before a time, at most `at_most` of them,
+/// and returns their ids.
 pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
     sql!(
         "delete from audit_events where id in (select id from audit_events where at < $time \

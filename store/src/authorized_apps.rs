@@ -84,7 +84,7 @@ impl Store {
     }
 }
 
-/// Locks an account row, by an update that changes nothing, for the rest of a transaction that
+/// Returns the statement that locks an account row, by an update that changes nothing, for the rest of a transaction that
 /// grants or revokes access, so that such transactions are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])

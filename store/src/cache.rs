@@ -34,20 +34,28 @@ pub(crate) struct Cache {
     /// Rulesets by account id.
     pub(super) rules: EpochCache<i64, StoredRulesets>,
     /// Apps by client id.
-    pub(super) apps: EpochCache<Box<str>, Arc<StoredApp>>,
+    pub(super) apps_by_client_id: EpochCache<Box<str>, Arc<StoredApp>>,
     /// Apps by id.
     pub(super) apps_by_id: EpochCache<i64, Arc<StoredApp>>,
     /// Ids of enabled accounts by name.
     pub(super) accounts: EpochCache<Box<str>, i64>,
     shared: Arc<Shared>,
-    /// The number of invalidations by this process, and of those received from others, by
-    /// [`Invalidation::index`].
+    /// The number of invalidations by [`InvalidationOrigin`] and [`Invalidation::index`].
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
+}
+
+/// The label `origin` of the number of invalidations.
+#[derive(Clone, Copy)]
+enum InvalidationOrigin {
+    /// A write by this node.
+    Local,
+    /// A write by another node or command, or enabling or disabling the cache.
+    Remote,
 }
 
 /// State that all maps of the cache share.
 struct Shared {
-    /// False while notifications about writes of other nodes cannot be received.
+    /// False while notifications about writes by other nodes cannot be received.
     enabled: AtomicBool,
     subjects: SubjectSlots,
 }
@@ -62,7 +70,7 @@ impl Cache {
         Self {
             tokens: EpochCache::new(bytes / 32 * 21, 256, &shared),
             rules: EpochCache::new(bytes / 4, 1024, &shared),
-            apps: EpochCache::new(bytes / 32, 1024, &shared),
+            apps_by_client_id: EpochCache::new(bytes / 32, 1024, &shared),
             apps_by_id: EpochCache::new(bytes / 32, 1024, &shared),
             accounts: EpochCache::new(bytes / 32, 1024, &shared),
             shared,
@@ -70,9 +78,9 @@ impl Cache {
         }
     }
 
-    /// Removes the entries that a write of another process made stale.
+    /// Removes the entries that a write by another node or command made stale.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
-        self.count(1, invalidations);
+        self.count(InvalidationOrigin::Remote, invalidations);
         self.advance(invalidations, Phase::Begin);
         self.advance(invalidations, Phase::End);
     }
@@ -80,7 +88,7 @@ impl Cache {
     /// Bypasses the cache for the entries that a write will make stale. Call it before the write is
     /// sent, and [`Cache::end_write`] when its outcome is known.
     pub(crate) fn begin_write(&self, invalidations: &[Invalidation]) {
-        self.count(0, invalidations);
+        self.count(InvalidationOrigin::Local, invalidations);
         self.advance(invalidations, Phase::Begin);
     }
 
@@ -104,7 +112,7 @@ impl Cache {
                 Invalidation::Everything => {
                     self.tokens.clear(phase);
                     self.rules.clear(phase);
-                    self.apps.clear(phase);
+                    self.apps_by_client_id.clear(phase);
                     self.apps_by_id.clear(phase);
                     self.accounts.clear(phase);
                 }
@@ -113,7 +121,7 @@ impl Cache {
     }
 
     /// Enables or disables the cache. Either change clears it, because notifications may have been
-    /// missed.
+    /// missed; the metrics count that as an invalidation by another node.
     pub(crate) fn set_enabled(&self, enabled: bool) {
         if self.shared.enabled.swap(enabled, Ordering::SeqCst) != enabled {
             self.invalidate(&[Invalidation::Everything]);
@@ -124,9 +132,9 @@ impl Cache {
         self.shared.enabled.load(Ordering::Relaxed)
     }
 
-    fn count(&self, origin: usize, invalidations: &[Invalidation]) {
+    fn count(&self, origin: InvalidationOrigin, invalidations: &[Invalidation]) {
         for invalidation in invalidations {
-            self.invalidations[origin][invalidation.index()].inc();
+            self.invalidations[origin as usize][invalidation.index()].inc();
         }
     }
 
@@ -135,7 +143,7 @@ impl Cache {
         [
             self.tokens.status("tokens"),
             self.rules.status("rules"),
-            self.apps.status("apps"),
+            self.apps_by_client_id.status("apps"),
             self.apps_by_id.status("apps_by_id"),
             self.accounts.status("accounts"),
         ]
@@ -161,11 +169,11 @@ pub(super) struct EpochCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
-    /// Creates a map of this many bytes, with entries of about `entry` bytes each.
-    fn new(bytes: usize, entry: usize, shared: &Arc<Shared>) -> Self {
+    /// Creates a map of this many bytes, with entries of about `entry_bytes` each.
+    fn new(bytes: usize, entry_bytes: usize, shared: &Arc<Shared>) -> Self {
         Self {
             entries: quick_cache::sync::Cache::with_weighter(
-                bytes / entry,
+                bytes / entry_bytes,
                 bytes as u64,
                 ByteWeighter,
             ),
@@ -194,18 +202,18 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
     /// Returns the current epoch of a key. Call it before the read whose result will be inserted.
     pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
         let number = self.shared.subjects.last_number();
-        let key = *self.epochs.lock(key);
-        ReadEpoch { key, number, is_enabled: self.is_enabled() }
+        let key_epoch = *self.epochs.lock(key);
+        ReadEpoch { key_epoch, number, is_enabled: self.is_enabled() }
     }
 
     /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects
     /// was invalidated after that or is being written.
     pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
-        let ReadEpoch { key: read_epoch, number, .. } = since;
+        let ReadEpoch { key_epoch, number, .. } = since;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));
         let epoch = self.epochs.lock(&key);
         if self.is_enabled()
-            && *epoch == read_epoch
+            && *epoch == key_epoch
             && !epoch.is_writing()
             && self.shared.subjects.are_current(slots, number)
         {
@@ -213,8 +221,8 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
         }
     }
 
-    /// Removes an entry under the lock of its epoch, so that a reader with the new epoch does not
-    /// get the old entry.
+    /// Removes an entry under the lock of its epoch. Otherwise a reader could take the advanced
+    /// epoch, get the old entry before its removal, and consider it current.
     fn invalidate(&self, key: &K, phase: Phase) {
         let mut epoch = self.epochs.lock(key);
         *epoch = epoch.advance(phase);

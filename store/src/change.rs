@@ -39,7 +39,7 @@ impl<'a> Change<'a> {
         self.entries.extend(events.entries());
         self.batch
             .statements
-            .extend(events.entries().iter().map(move |entry| source.insert(entry)));
+            .extend(events.entries().iter().map(move |entry| source.insert_statement(entry)));
         self.events.end = self.batch.statements.len();
         self
     }

@@ -22,6 +22,9 @@ use super::outage::{Operation, Outage};
 use super::{StoreError, migrations};
 use crate::metrics::{OperationMetrics, StoreMetrics};
 
+/// The rows of each statement of a batch.
+pub(crate) type BatchResult = Result<Vec<Rows>, StoreError>;
+
 /// A database engine.
 pub(crate) trait Engine: Send + Sync {
     /// Runs one read-only statement.
@@ -32,7 +35,7 @@ pub(crate) trait Engine: Send + Sync {
     /// cache.
     ///
     /// Dropping the future does not cancel the write.
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>>;
+    fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult>;
 
     /// Returns the error of the last attempt to open a connection, if it failed and the engine has
     /// connections.
@@ -94,7 +97,7 @@ impl CheckedEngine {
     }
 
     /// Runs a write. With a NUL in a parameter it fails with [`StoreError::Nul`].
-    pub(crate) async fn write(&self, batch: Batch) -> Result<Vec<Rows>, StoreError> {
+    pub(crate) async fn write(&self, batch: Batch) -> BatchResult {
         if batch.statements.iter().any(Statement::has_nul) {
             return Err(StoreError::Nul);
         }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A step of a write. A write of another process becomes known after it has ended, so both steps
+/// A step of a write. A write by another node or command becomes known after it has ended, so both steps
 /// happen at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -17,7 +17,7 @@ pub(super) enum Phase {
 #[derive(Debug, Clone, Copy)]
 pub struct ReadEpoch {
     /// The epoch of the key.
-    pub(super) key: Epoch,
+    pub(super) key_epoch: Epoch,
     /// The number of the last invalidation of an account or app.
     pub(super) number: u64,
     /// True if the cache was enabled. Otherwise changes cannot be detected. It is read after the
@@ -30,12 +30,12 @@ impl ReadEpoch {
     /// Returns the state after one more write of the key, which invalidates it at the beginning and
     /// at the end.
     pub(crate) fn after_write(self) -> Self {
-        Self { key: self.key.advance(Phase::Begin).advance(Phase::End), ..self }
+        Self { key_epoch: self.key_epoch.advance(Phase::Begin).advance(Phase::End), ..self }
     }
 
     /// Returns whether the cache was enabled and the key was not invalidated between the two reads.
     pub(crate) fn is_same(self, other: Self) -> bool {
-        self.is_enabled && other.is_enabled && self.key == other.key
+        self.is_enabled && other.is_enabled && self.key_epoch == other.key_epoch
     }
 }
 

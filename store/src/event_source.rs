@@ -8,16 +8,16 @@ use belfry_runtime::random;
 use super::StoreError;
 use super::engine::{Rows, Statement, Value, values};
 
-/// The source of a change's events: a query that returns a row for each event, with the account,
-/// the app, and the `number` of rows that the change affects.
+/// The statement that inserts a change's audit events, one for each row of its source query
+/// (`account_id`, `app_id`, `number`).
 pub(super) struct EventSource {
     pub(super) sql: &'static str,
     pub(super) values: Vec<Value>,
 }
 
-/// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters. The
-/// detail is the entry's, or an expression. A source with several rows, one for each app, adds the
-/// app to the event id.
+/// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters.
+/// `detail` is an SQL expression; by default the entry's detail. A source with several rows, one
+/// for each app, adds the app to the event id.
 macro_rules! event_source {
     (
         id = $id:literal,
@@ -105,7 +105,7 @@ pub(super) use {event_columns, event_source, events_of};
 
 impl EventSource {
     /// Returns a source with one row, without an account or app.
-    pub(super) fn none() -> Self {
+    pub(super) fn without_subject() -> Self {
         event_source!(
             "cast(null as bigint) as account_id, cast(null as bigint) as app_id, 1 as number",
             []
@@ -113,7 +113,7 @@ impl EventSource {
     }
 
     /// Returns the statement that inserts an event for each row of the source.
-    pub(super) fn insert(&self, entry: &AuditEntry) -> Statement {
+    pub(super) fn insert_statement(&self, entry: &AuditEntry) -> Statement {
         let (address, request_id) = client_columns(entry.client.as_ref());
         let mut values = values![
             event_id = event_id(entry.at.as_millisecond(), next_suffix()),
@@ -172,7 +172,7 @@ fn next_suffix() -> u64 {
     (u64::from(number) << 32) | u64::from(u32::from_be_bytes(random::bytes()))
 }
 
-/// Returns an id that is ordered by time.
+/// Returns an id that sorts by time.
 pub(super) fn event_id(millisecond: i64, suffix: u64) -> String {
     format!("{millisecond:012x}{suffix:016x}")
 }

@@ -78,7 +78,7 @@ pub(crate) struct PostgresMetrics {
     /// Time until a notification that the node sent to itself arrived.
     #[default(Histogram::durations())]
     pub(crate) probes: Histogram,
-    pub(crate) probe_failures: Counter,
+    pub(crate) listen_failures: Counter,
 }
 
 impl PostgresMetrics {
@@ -87,7 +87,7 @@ impl PostgresMetrics {
         out.histogram(&families::POSTGRES_COMMIT_WRITES, &self.commit_writes);
         out.value(&families::POSTGRES_WAITING, self.waiting.get());
         out.histogram(&families::POSTGRES_PROBE_DURATION, &self.probes);
-        out.value(&families::POSTGRES_PROBE_FAILURES, self.probe_failures.get());
+        out.value(&families::POSTGRES_LISTEN_FAILURES, self.listen_failures.get());
     }
 }
 

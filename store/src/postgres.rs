@@ -36,7 +36,7 @@ pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use self::writer::Writer;
 use super::cache::Cache;
 use super::database;
-use super::engine::{Batch, Engine, Grouping, Rows, Statement, Value};
+use super::engine::{Batch, BatchResult, Engine, Grouping, Rows, Statement, Value};
 use super::{Access, Options, SecretUrl, StoreError};
 
 /// Minimum statement timeout if the database is only read: filtering a list may require reading a
@@ -79,8 +79,8 @@ impl Postgres {
         };
         let connections =
             Connections::new(hosts.clone(), &Options { timeout, ..*options }).map_err(failed)?;
-        let node_id = Arc::new(listen::NodeId::new());
-        let writer = Writer::new(connections.clone(), Arc::clone(&cache), Arc::clone(&node_id));
+        let notifier = Arc::new(listen::NodeNotifier::new());
+        let writer = Writer::new(connections.clone(), Arc::clone(&cache), Arc::clone(&notifier));
         let group_commit = GroupCommit::new(writer.clone());
         if options.access == Access::Read {
             return Ok(Self { connections, writer, group_commit, listener: None });
@@ -89,8 +89,8 @@ impl Postgres {
             hosts,
             connections: connections.clone(),
             cache,
-            node_id,
-            is_reported: AtomicBool::new(false),
+            notifier,
+            is_disable_logged: AtomicBool::new(false),
         };
         Ok(Self { connections, writer, group_commit, listener: Some(listener.start()) })
     }
@@ -113,7 +113,7 @@ impl Engine for Postgres {
         self.connections.run(read).boxed()
     }
 
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+    fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
         if batch.grouping != Grouping::Alone {
             return self.group_commit.write(batch);
         }

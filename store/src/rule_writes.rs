@@ -50,7 +50,7 @@ pub enum RuleWriteError {
     Store(#[from] StoreError),
 }
 
-type Outcome = Result<(), RuleWriteError>;
+type RuleWriteResult = Result<(), RuleWriteError>;
 
 /// Changes rulesets, one save at a time for each account.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ struct QueuedChange {
     /// The time of the change.
     now: Timestamp,
     change: Change,
-    reply: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<RuleWriteResult>,
 }
 
 impl RuleWriter {
@@ -185,7 +185,7 @@ impl Saver {
 
     /// Saves changes together. Returns the outcome of each, or the error with which all of them
     /// fail.
-    async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<Outcome>, RuleWriteError> {
+    async fn save(&self, changes: &[QueuedChange]) -> Result<Vec<RuleWriteResult>, RuleWriteError> {
         for conflicts in 1..=MAX_CONFLICTS {
             if let Some(outcomes) = self.try_save(changes).await? {
                 return Ok(outcomes);
@@ -202,7 +202,7 @@ impl Saver {
     async fn try_save(
         &self,
         changes: &[QueuedChange],
-    ) -> Result<Option<Vec<Outcome>>, RuleWriteError> {
+    ) -> Result<Option<Vec<RuleWriteResult>>, RuleWriteError> {
         let RuleWriter { store, limits, .. } = &self.writer;
         let now = changes.iter().map(|queued| queued.now).max().unwrap_or_default();
         let mut read = self.read(changes, now).await?;
@@ -254,7 +254,7 @@ fn apply_all(
     rulesets: &StoredRulesets,
     changes: &[QueuedChange],
     limits: RuleLimits,
-) -> (Vec<Document>, Vec<Outcome>) {
+) -> (Vec<Document>, Vec<RuleWriteResult>) {
     let mut documents = Documents::new(rulesets.documents());
     let apply = |queued: &QueuedChange| {
         let is_atomic = queued.extent == Extent::OneDocument;

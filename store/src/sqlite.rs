@@ -33,7 +33,7 @@ use self::open::{migrate, open_reader, open_writer};
 pub(super) use self::wal::BUSY_TIMEOUT;
 pub(super) use self::wal::open_ignoring_wal;
 use super::cache::Cache;
-use super::engine::{Batch, Engine, Row, Rows, Statement, Value};
+use super::engine::{Batch, BatchResult, Engine, Row, Rows, Statement, Value};
 use super::migrations::{SchemaPolicy, SchemaVersion};
 use super::{Options, StoreError};
 use crate::metrics::{SqliteMetrics, families};
@@ -131,7 +131,7 @@ impl Engine for Sqlite {
         receive(outcome).boxed()
     }
 
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+    fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
         let Some(writes) = self.queues.as_ref().and_then(|queues| queues.writes.as_ref()) else {
             let error = StoreError::Failed("the database was opened for reading".to_owned());
             return ready(Err(error)).boxed();

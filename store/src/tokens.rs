@@ -130,10 +130,10 @@ impl Store {
     ) -> Result<UpdateOutcome, StoreError> {
         let event = token_event(token.secret.lookup);
         let Some(account_id) = token.account_id else {
-            return self.update(Change::new(events, insert(token, None), event)).await;
+            return self.update(Change::new(events, insert_token(token, None), event)).await;
         };
         let [mark, begin] = token.grant().begin_with_token();
-        let statements = [lock_account(account_id), insert(token, None), mark, begin];
+        let statements = [lock_account(account_id), insert_token(token, None), mark, begin];
         let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
         Ok(if added.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
@@ -142,7 +142,7 @@ impl Store {
     /// Issues an app token, without an audit event: app tokens are counted instead. `NotFound` if
     /// the app does not exist or is disabled.
     pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
-        let change = Change::unaudited(insert(token, None));
+        let change = Change::unaudited(insert_token(token, None));
         let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
         if outcome == UpdateOutcome::Updated {
             self.uses.record_app(token.app_id, token.created_at);
@@ -171,7 +171,7 @@ impl Store {
         let [mark, begin] = token.grant().begin_with_token();
         let statements = [
             lock_account(account_id),
-            insert(token, Some(credential_version)),
+            insert_token(token, Some(credential_version)),
             mark,
             begin,
             record,
@@ -281,13 +281,13 @@ macro_rules! insert_if {
     };
 }
 
-/// Inserts a token, if its app and account exist and are not disabled: otherwise it would become
+/// Returns the statement that inserts a token, if its app and account exist and are not disabled: otherwise it would become
 /// valid when they are enabled. If a credential version is given, it must still be the account's.
 ///
 /// Each case has a separate statement. PostgreSQL would plan a common one again for each execution,
 /// because it estimates that a plan for known values saves more than planning costs. In fact
 /// planning takes longer than the insert.
-fn insert(token: &NewToken, credential_version: Option<i64>) -> Statement {
+fn insert_token(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
         (None, None) => insert_if!(token, "null", ""),

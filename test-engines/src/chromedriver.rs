@@ -9,7 +9,7 @@ use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::{EngineError, free_port};
 
-/// A private chromedriver. The browsers that it started stop with it.
+/// A private chromedriver. Dropping it also stops its browsers.
 #[derive(Debug)]
 pub struct Chromedriver {
     _group: ProcessGroup,
@@ -21,7 +21,8 @@ impl Chromedriver {
     /// Starts chromedriver.
     ///
     /// # Errors
-    /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
+    /// [`EngineError::Missing`] if it is not installed; otherwise the startup error with
+    /// chromedriver's log.
     pub fn start() -> Result<Self, EngineError> {
         let mut command = Command::new(find_program(&["chromedriver"])?);
         let dir = temp_dir("chromedriver")?;

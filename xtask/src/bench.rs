@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Err(format!("no row's name contains {filter:?}; the rows are\n  {list}").into());
     }
 
-    packages::ensure(packages::FOR_BENCH, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_BENCH, !options.no_install)?;
     let build = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
     if !cargo::succeeds(cargo::command(&build))? {
         return Err("the build failed".into());

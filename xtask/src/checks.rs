@@ -51,7 +51,7 @@ pub(crate) const CHECKS: [(&str, Check); 6] = [
 
 /// Runs the checks; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure(packages::FOR_CHECKS, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_CHECKS, !options.no_install)?;
     if options.fix {
         api_reference::fix()?;
     }

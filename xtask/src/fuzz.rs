@@ -4,7 +4,7 @@ use std::error::Error;
 
 use clap::{Args, value_parser};
 
-use crate::libfuzzer::{self, Outcome};
+use crate::libfuzzer::{self, FuzzOutcome};
 use crate::{cargo, packages};
 
 /// Search for inputs that violate an invariant
@@ -37,7 +37,7 @@ const TARGETS: [&str; 5] = ["evaluation", "rule", "pattern", "oauth", "import"];
 
 /// Runs the targets; returns whether no failing input was found.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure(packages::FOR_FUZZ, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_FUZZ, !options.no_install)?;
     if !cargo::succeeds(libfuzzer::cargo(&["build", "--bins"]))? {
         return Err("the build failed".into());
     }
@@ -49,8 +49,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for target in TARGETS.into_iter().filter(|target| only.is_none_or(|only| only == *target)) {
         println!("{target} for {} s …", options.seconds);
         match libfuzzer::search(target, options.seconds)? {
-            Outcome::Passed { inputs } => println!("{target}: {inputs} inputs, no failure"),
-            Outcome::Failed { message, input } => {
+            FuzzOutcome::Passed { inputs } => println!("{target}: {inputs} inputs, no failure"),
+            FuzzOutcome::Failed { message, input } => {
                 passed = false;
                 println!("{target}: FAILED\n{message}");
                 println!("input:      {input}");

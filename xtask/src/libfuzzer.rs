@@ -10,7 +10,7 @@ use test_engines::process_group::{ProcessGroup, SpawnOptions};
 use crate::cargo;
 
 /// The result of a search.
-pub(crate) enum Outcome {
+pub(crate) enum FuzzOutcome {
     Passed {
         /// The number of inputs that were tried.
         inputs: String,
@@ -63,7 +63,7 @@ pub(crate) fn run_once(target: &str, input: &str) -> io::Result<bool> {
 }
 
 /// Runs a target for this many seconds, or until it fails.
-pub(crate) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
+pub(crate) fn search(target: &str, seconds: u32) -> io::Result<FuzzOutcome> {
     let dir = cargo::root().join(DIR);
     let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
     for dir in [&corpus, &failures] {
@@ -84,7 +84,7 @@ pub(crate) fn search(target: &str, seconds: u32) -> io::Result<Outcome> {
     let succeeded = ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success();
     let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     Ok(if succeeded {
-        Outcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }
+        FuzzOutcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }
     } else {
         parse_failure(&output, &log)
     })
@@ -103,7 +103,7 @@ fn parse_count(output: &str) -> Option<&str> {
 }
 
 /// Returns a failure with the panic message, or else libFuzzer's error, or else the whole output.
-fn parse_failure(output: &str, log: &Path) -> Outcome {
+fn parse_failure(output: &str, log: &Path) -> FuzzOutcome {
     let input = output
         .lines()
         .find_map(|line| line.split_once("Test unit written to "))
@@ -117,7 +117,7 @@ fn parse_failure(output: &str, log: &Path) -> Outcome {
     let errors = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
     let lines = [panic, errors].into_iter().find(|lines| !lines.is_empty());
     let message = lines.map_or_else(|| output.trim_end().to_owned(), |lines| lines.join("\n"));
-    Outcome::Failed { message, input }
+    FuzzOutcome::Failed { message, input }
 }
 
 /// Returns the path relative to the repository root.
@@ -145,7 +145,7 @@ stat::number_of_executed_units: 1234
 
     #[test]
     fn a_failure_has_the_panic_message_and_the_input_path() {
-        let Outcome::Failed { message, input } = parse_failure(OUTPUT, Path::new("log")) else {
+        let FuzzOutcome::Failed { message, input } = parse_failure(OUTPUT, Path::new("log")) else {
             panic!("expected a failure");
         };
         let panic = "thread '<unnamed>' panicked at fuzz/src/rule.rs:7:5:\nassertion failed: x";
@@ -157,7 +157,7 @@ stat::number_of_executed_units: 1234
     fn a_failure_without_a_panic_has_the_libfuzzer_error() {
         let output =
             "ALARM: 61\n==9== ERROR: libFuzzer: timeout after 61 seconds\nSUMMARY: timeout\n";
-        let Outcome::Failed { message, .. } = parse_failure(output, Path::new("log")) else {
+        let FuzzOutcome::Failed { message, .. } = parse_failure(output, Path::new("log")) else {
             panic!("expected a failure");
         };
         assert_eq!(message, "==9== ERROR: libFuzzer: timeout after 61 seconds");
@@ -165,7 +165,8 @@ stat::number_of_executed_units: 1234
 
     #[test]
     fn a_failure_without_an_input_names_the_log() {
-        let Outcome::Failed { message, input } = parse_failure("no start\n", Path::new("a.log"))
+        let FuzzOutcome::Failed { message, input } =
+            parse_failure("no start\n", Path::new("a.log"))
         else {
             panic!("expected a failure");
         };

@@ -10,7 +10,8 @@ use test_engines::programs;
 pub(crate) struct Package {
     /// The name in Debian and Ubuntu.
     apt: &'static str,
-    /// The names for dnf, pacman and brew; empty where another package contains it.
+    /// The names for dnf, pacman and brew; empty if there is none or another package
+    /// contains it.
     other_names: [&'static str; 3],
     /// A shell command that succeeds if the package is installed.
     probe: &'static str,
@@ -139,7 +140,7 @@ const CPP: Package = Package {
     purpose: "compiles libFuzzer",
 };
 
-/// The packages of `cargo xtask test`.
+/// Packages that `cargo xtask test` needs.
 pub(crate) const FOR_TESTS: &[Package] = &[
     POSTGRESQL,
     PGBOUNCER,
@@ -160,14 +161,14 @@ pub(crate) const FOR_TESTS: &[Package] = &[
     SKOPEO,
     CERTIFICATES,
 ];
-/// The packages of `cargo xtask check`.
+/// Packages that `cargo xtask check` needs.
 pub(crate) const FOR_CHECKS: &[Package] = &[PYTHON];
-/// The packages of `cargo xtask bench`.
+/// Packages that `cargo xtask bench` needs.
 pub(crate) const FOR_BENCH: &[Package] = &[WRK, POSTGRESQL, REDIS];
-/// The packages of `cargo xtask fuzz`.
+/// Packages that `cargo xtask fuzz` needs.
 pub(crate) const FOR_FUZZ: &[Package] = &[CPP];
 
-/// The packages of `cargo xtask torture`.
+/// Packages that `cargo xtask torture` needs.
 pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME];
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
@@ -190,25 +191,28 @@ fi
 "#;
 
 /// Installs missing packages; the error lists those that are still missing.
-pub(crate) fn ensure(packages: &[Package], may_install: bool) -> Result<(), Box<dyn Error>> {
-    let wanted = find_missing(packages, succeeds);
-    if wanted.is_empty() {
+pub(crate) fn ensure_installed(
+    packages: &[Package],
+    may_install: bool,
+) -> Result<(), Box<dyn Error>> {
+    let missing = find_missing(packages, succeeds);
+    if missing.is_empty() {
         return Ok(());
     }
     let root = if may_install { root_prefix() } else { None };
     let (Some(root), true) = (root, succeeds("command -v apt-get")) else {
-        return Err(advice(&wanted).into());
+        return Err(install_instructions(&missing).into());
     };
-    let names: Vec<&str> = wanted.iter().map(|package| package.apt).collect();
+    let names: Vec<&str> = missing.iter().map(|package| package.apt).collect();
     println!("installing {} (without starting services)", names.join(", "));
-    let words = [root, &["sh", "-c", INSTALL, "install"], &names].concat();
-    let status = Command::new(words[0]).args(&words[1..]).status()?;
+    let argv = [root, &["sh", "-c", INSTALL, "install"], &names].concat();
+    let status = Command::new(argv[0]).args(&argv[1..]).status()?;
     let still_missing = find_missing(packages, succeeds);
     if status.success() && still_missing.is_empty() {
         return Ok(());
     }
-    let still_missing = if still_missing.is_empty() { wanted } else { still_missing };
-    Err(format!("apt-get: {status}\n{}", advice(&still_missing)).into())
+    let still_missing = if still_missing.is_empty() { missing } else { still_missing };
+    Err(format!("apt-get: {status}\n{}", install_instructions(&still_missing)).into())
 }
 
 fn find_missing(packages: &[Package], is_installed: impl Fn(&str) -> bool) -> Vec<&Package> {
@@ -238,15 +242,17 @@ fn root_prefix() -> Option<&'static [&'static str]> {
 }
 
 /// Describes how to install the packages by hand.
-fn advice(wanted: &[&Package]) -> String {
+fn install_instructions(missing: &[&Package]) -> String {
     let names = |name: &dyn Fn(&Package) -> &'static str| {
-        let names = wanted.iter().map(|package| name(package)).filter(|name| !name.is_empty());
+        let names = missing.iter().map(|package| name(package)).filter(|name| !name.is_empty());
         names.collect::<Vec<_>>().join(" ")
     };
     let mut lines = vec!["missing packages:".to_owned()];
-    lines.extend(wanted.iter().map(|package| format!("  {:<16} {}", package.apt, package.purpose)));
+    lines
+        .extend(missing.iter().map(|package| format!("  {:<16} {}", package.apt, package.purpose)));
     lines.extend([
-        "install them, or run this as root or with passwordless sudo:".to_owned(),
+        "install them, or run cargo xtask as root or with passwordless sudo, which installs them:"
+            .to_owned(),
         format!("  apt-get install --no-install-recommends {}", names(&|package| package.apt)),
         "on other systems:".to_owned(),
         format!("  dnf install {}", names(&|package| package.other_names[0])),
@@ -279,16 +285,17 @@ mod tests {
     }
 
     #[test]
-    fn the_advice_has_a_command_for_each_system() {
-        let advice = advice(&[&REDIS, &CHROMEDRIVER]);
+    fn the_instructions_have_a_command_for_each_system() {
+        let instructions = install_instructions(&[&REDIS, &CHROMEDRIVER]);
         for line in [
             "  apt-get install --no-install-recommends redis-server chromium-driver",
             "  dnf install valkey chromedriver",
             "  pacman -S valkey",
             "  brew install valkey chromedriver",
         ] {
-            assert!(advice.lines().any(|other| other == line), "{line} in:\n{advice}");
+            assert!(instructions.lines().any(|other| other == line), "{line} in:\n{instructions}");
         }
-        assert!(advice.contains(REDIS.purpose) && !advice.contains(NGINX.purpose), "{advice}");
+        assert!(instructions.contains(REDIS.purpose), "{instructions}");
+        assert!(!instructions.contains(NGINX.purpose), "{instructions}");
     }
 }

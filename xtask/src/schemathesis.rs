@@ -89,7 +89,7 @@ const PARTS: [Part; 4] = [
 
 /// Sends the requests; returns whether all responses conform.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure(packages::FOR_CHECKS, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_CHECKS, !options.no_install)?;
     if !cargo::succeeds(cargo::command(&["build", "-p", "belfry"]))? {
         return Err("the build failed".into());
     }

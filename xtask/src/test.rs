@@ -55,7 +55,7 @@ const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs the checks and tests; returns whether all of them passed.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
-    packages::ensure(packages::FOR_TESTS, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_TESTS, !options.no_install)?;
 
     let mut report = Report::default();
     if options.name.is_none() {

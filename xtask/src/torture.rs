@@ -82,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Err(format!("no scenario's name contains {filter:?}; they are\n{lines}").into());
     }
 
-    packages::ensure(packages::FOR_TORTURE, !options.no_install)?;
+    packages::ensure_installed(packages::FOR_TORTURE, !options.no_install)?;
     let belfry = options.belfry.as_deref().map_or_else(build, canonicalize)?;
     let previous = options.previous.as_deref().map(canonicalize).transpose()?;
     let seed = options.seed.unwrap_or_else(::torture::random_seed);

@@ -10,7 +10,7 @@ use super::{ImportError, ImportLimits, ImportedAccount, LineError};
 /// Reads and validates the accounts in a file line by line. Only names and e-mail addresses remain
 /// in memory.
 #[derive(Debug)]
-pub struct AccountFile {
+pub struct AccountFileReader {
     limits: ImportLimits,
     now: Timestamp,
     /// The ids of the application services, by the names of their accounts.
@@ -22,7 +22,7 @@ pub struct AccountFile {
     emails: HashMap<String, u64>,
 }
 
-impl AccountFile {
+impl AccountFileReader {
     /// Creates a reader positioned before the first line.
     pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
@@ -34,22 +34,23 @@ impl AccountFile {
         self.line
     }
 
-    /// Reads the next line; `None` for a blank one.
+    /// Parses the next line; `None` for a blank one.
     ///
     /// # Errors
     /// If the line is not valid, names the account of an application service, or repeats the name
     /// or e-mail address of an earlier one.
-    pub fn read(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
+    pub fn parse_line(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
         self.line += 1;
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let account = ImportedAccount::parse(line, &self.limits, self.now)
-            .and_then(|account| self.check_unique(&account).map(|()| account));
+            .and_then(|account| self.check_and_record(&account).map(|()| account));
         account.map(Some).map_err(|error| LineError { line: self.line, error })
     }
 
-    fn check_unique(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
+    /// Rejects accounts of application services and repeated values, and records the others.
+    fn check_and_record(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
         if let Some(service) = self.senders.get(&account.name) {
             return Err(ImportError::ServiceSender(service.clone()));
         }

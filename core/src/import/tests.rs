@@ -280,22 +280,22 @@ fn an_invalid_rule_is_rejected_with_its_path() {
 
 #[test]
 fn lines_are_numbered_and_blank_ones_skipped() {
-    let mut file = AccountFile::new(LIMITS, HashMap::new(), now());
-    assert_eq!(file.read(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
-    assert_eq!(file.read(b" \r\n"), Ok(None));
-    assert_eq!(file.read(b"").map(|account| account.is_none()), Ok(true));
+    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now());
+    assert_eq!(file.parse_line(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
+    assert_eq!(file.parse_line(b" \r\n"), Ok(None));
+    assert_eq!(file.parse_line(b"").map(|account| account.is_none()), Ok(true));
     assert_eq!(file.line(), 3);
     assert_eq!(
-        file.read(b"x\n").unwrap_err().to_string(),
+        file.parse_line(b"x\n").unwrap_err().to_string(),
         "line 4: not JSON: expected value at column 1"
     );
 }
 
 #[test]
 fn a_name_or_address_occurs_once_in_a_file() {
-    let mut file = AccountFile::new(LIMITS, HashMap::new(), now());
+    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now());
     let mut read = |line: &str| {
-        file.read(line.as_bytes())
+        file.parse_line(line.as_bytes())
             .map(|account| account.unwrap().name)
             .map_err(|error| error.to_string())
     };
@@ -311,8 +311,8 @@ fn a_name_or_address_occurs_once_in_a_file() {
 #[test]
 fn an_application_services_account_is_rejected() {
     let senders = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
-    let mut file = AccountFile::new(LIMITS, senders, now());
-    let error = file.read(br#"{"name":"bot"}"#).unwrap_err().to_string();
+    let mut file = AccountFileReader::new(LIMITS, senders, now());
+    let error = file.parse_line(br#"{"name":"bot"}"#).unwrap_err().to_string();
     let expected = "line 1: name is the sender_localpart of the application service \"irc\", and ";
     assert!(error.starts_with(expected), "{error}");
 }

@@ -11,7 +11,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// A field of a sign-up.
+    /// A sign-up field.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Field {
         Username = "username",
@@ -33,16 +33,16 @@ impl Field {
     }
 }
 
-/// An invalid field of a sign-up.
+/// An invalid sign-up field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{} {error}", .field.label())]
 #[expect(missing_docs, reason = "the types describe them")]
-pub struct AccountError {
+pub struct InvalidField {
     pub field: Field,
     pub error: FieldError,
 }
 
-/// The fields of a sign-up, not yet validated.
+/// The sign-up fields, not yet validated.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "Mastodon's API names them")]
 pub struct SignUp {
@@ -55,7 +55,7 @@ pub struct SignUp {
 }
 
 impl SignUp {
-    /// Collects the fields of a sign-up.
+    /// Collects the sign-up fields.
     pub fn from_pairs(pairs: &Pairs) -> Self {
         let value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
         Self {
@@ -67,7 +67,7 @@ impl SignUp {
     }
 
     /// Marks the rules as accepted, for a page that shows none.
-    pub fn without_rules(self) -> Self {
+    pub fn with_rules_accepted(self) -> Self {
         Self { agreement: "true".to_owned(), ..self }
     }
 
@@ -81,14 +81,14 @@ impl SignUp {
     pub fn validate(
         self,
         is_exclusive: impl FnOnce(&str) -> bool,
-    ) -> Result<NewAccount, ValidationErrors<AccountError>> {
+    ) -> Result<NewAccount, ValidationErrors<InvalidField>> {
         let Self { username: name, email, password, agreement } = self;
         let is_accepted = matches!(agreement.as_str(), "true" | "1");
         NewAccount { name, email, password }.validate(is_accepted, is_exclusive)
     }
 }
 
-/// A valid new account for a person. The store checks whether its name and e-mail address are
+/// A valid new account, not an application service's. The store checks whether its name and e-mail address are
 /// already taken.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
@@ -98,13 +98,13 @@ pub struct NewAccount {
 }
 
 impl NewAccount {
-    /// Creates an account without an e-mail address, as Matrix clients register one. `is_exclusive`
+    /// Validates an account without an e-mail address, for Matrix registration. `is_exclusive`
     /// returns whether an application service has reserved a name.
     pub fn new(
         name: String,
         password: Secret,
         is_exclusive: impl FnOnce(&str) -> bool,
-    ) -> Result<Self, ValidationErrors<AccountError>> {
+    ) -> Result<Self, ValidationErrors<InvalidField>> {
         Self { name, email: None, password }.validate(true, is_exclusive)
     }
 
@@ -112,11 +112,11 @@ impl NewAccount {
         self,
         is_accepted: bool,
         is_exclusive: impl FnOnce(&str) -> bool,
-    ) -> Result<Self, ValidationErrors<AccountError>> {
+    ) -> Result<Self, ValidationErrors<InvalidField>> {
         let mut errors = Vec::new();
         let mut check = |field, result: Result<(), FieldError>| {
             if let Err(error) = result {
-                errors.push(AccountError { field, error });
+                errors.push(InvalidField { field, error });
             }
         };
         check(Field::Username, check_unreserved_name(&self.name));
@@ -125,7 +125,7 @@ impl NewAccount {
         check(Field::Password, check_password(&self.password, identifiers));
         check(Field::Agreement, if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) });
         if errors.is_empty() && is_exclusive(&self.name) {
-            errors.push(AccountError { field: Field::Username, error: FieldError::Reserved });
+            errors.push(InvalidField { field: Field::Username, error: FieldError::Reserved });
         }
         ValidationErrors::into_result(errors, self)
     }
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn an_account_without_an_email_address_has_a_valid_name_and_password() {
-        let read = |name: &str, password: &str, exclusive| {
+    fn an_account_without_an_email_address_is_validated() {
+        let create = |name: &str, password: &str, exclusive| {
             let account = NewAccount::new(name.into(), Secret::new(password), |_| exclusive);
             account.map(|_| ()).map_err(|errors| errors.to_string())
         };
-        assert_eq!(read("alice", "correct horse", false), Ok(()));
+        assert_eq!(create("alice", "correct horse", false), Ok(()));
         for (name, password, exclusive, text) in [
             ("admin", "correct horse", false, "Username is reserved"),
             ("alice", "correct horse", true, "Username is reserved"),
@@ -183,7 +183,7 @@ mod tests {
             ),
         ] {
             let text = format!("Validation failed: {text}");
-            assert_eq!(read(name, password, exclusive), Err(text), "{name} {password}");
+            assert_eq!(create(name, password, exclusive), Err(text), "{name} {password}");
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
             let (username, password) = ("username9".to_owned(), Secret::new(password));
             let result = SignUp { username, password, ..valid_sign_up() }.validate(not_exclusive);
             let expected = expected.map_err(|error| {
-                ValidationErrors(vec![AccountError { field: Field::Password, error }])
+                ValidationErrors(vec![InvalidField { field: Field::Password, error }])
             });
             assert_eq!(result.map(drop), expected);
         }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_page_without_rules_needs_no_agreement() {
         let sign_up = SignUp { agreement: String::new(), ..valid_sign_up() };
-        assert!(sign_up.without_rules().validate(not_exclusive).is_ok());
+        assert!(sign_up.with_rules_accepted().validate(not_exclusive).is_ok());
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_taken_name_is_reported_like_other_errors() {
-        let taken = AccountError { field: Field::Username, error: FieldError::Taken };
+        let taken = InvalidField { field: Field::Username, error: FieldError::Taken };
         let invalid = ValidationErrors(vec![taken]);
         assert_eq!(invalid.to_string(), "Validation failed: Username has already been taken");
         assert_eq!(taken.error.code(), "ERR_TAKEN");

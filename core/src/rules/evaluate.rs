@@ -13,7 +13,7 @@ pub(super) use condition::{
     CompiledCondition, Context, NO_USER, TextPattern, UserNames, effective_conditions,
 };
 pub(crate) use result::tweaks;
-pub use result::{MatchedRule, PushEvaluation};
+pub use result::{PushEvaluation, RuleName};
 pub use room::{Level, PowerLevels, Room};
 #[cfg(test)]
 pub(super) use tests::generate;
@@ -67,8 +67,8 @@ impl CompiledRule {
             .all(|condition| condition.depends_on_user() || condition.is_met(context))
     }
 
-    pub(super) fn identify<'a>(&'a self, scope: &'a RuleScope) -> MatchedRule<'a> {
-        MatchedRule { scope, kind: self.kind, rule_id: &self.rule_id }
+    pub(super) fn identify<'a>(&'a self, scope: &'a RuleScope) -> RuleName<'a> {
+        RuleName { scope, kind: self.kind, rule_id: &self.rule_id }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::evaluate::{MatchedRule, PushEvaluation, tweaks};
+use super::evaluate::{PushEvaluation, RuleName, tweaks};
 use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue};
 use crate::json;
@@ -42,7 +42,7 @@ impl GroupResult {
         let tweaks = tweaks(actions.iter().copied());
         Self {
             notify: evaluation.notifies(),
-            rule: evaluation.rule.map(MatchedRule::to_ref),
+            rule: evaluation.rule.map(RuleName::to_ref),
             tweaks: tweaks.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             actions: actions.into_iter().cloned().collect(),
         }

@@ -1,4 +1,4 @@
-//! Evaluation of one user's rules that reports the result of every rule.
+//! Evaluates one user's rules against an event and reports the result of each rule up to the match.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::evaluate::{
-    CompiledCondition, Context, MatchedRule, Member, NO_USER, PushEvaluation, Room,
+    CompiledCondition, Context, Member, NO_USER, PushEvaluation, Room, RuleName,
     effective_conditions, split_scopes,
 };
 use super::event::Event;
@@ -14,9 +14,9 @@ use super::index::key::{EventKeys, IndexKey};
 use super::work::Work;
 use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
-/// All rules of one user, including the built-in rules.
+/// The rules of one user in effect: the user rules and the built-in rules.
 #[derive(Debug)]
-pub struct UserRules<'a> {
+pub struct EffectiveRules<'a> {
     user: User<'a>,
     global: Ruleset<Cow<'a, Rule>>,
     devices: Vec<(&'a RuleScope, Ruleset<Cow<'a, Rule>>)>,
@@ -30,25 +30,25 @@ pub struct Explanation<'a> {
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
     /// evaluated.
-    pub walk: Vec<Step<MatchedRule<'a>>>,
+    pub walk: Vec<Step<RuleName<'a>>>,
 }
 
 /// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step<R> {
-    /// The rule: a [`MatchedRule`], or an owned [`RuleRef`](super::RuleRef).
+    /// The rule: a [`RuleName`], or an owned [`RuleRef`](super::RuleRef).
     #[serde(flatten)]
     pub rule: R,
     /// The result of the rule: disabled, failed or won.
-    pub outcome: Outcome,
-    /// The first condition that is not met. Absent for a failed legacy mention rule, which is
-    /// skipped because the event has `m.mentions`.
+    pub outcome: StepOutcome,
+    /// The first unmet condition of a failed rule. Absent if the work limit was reached or a legacy
+    /// mention rule was skipped because of `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// The reason the rule failed, if it is not a condition.
+    /// `work_limit` if the work limit was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<FailureReason>,
-    /// The value that this condition tested, truncated.
+    /// The value that `condition` tested, truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }
@@ -56,7 +56,7 @@ pub struct Step<R> {
 /// The result of a rule in an explanation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum StepOutcome {
     /// The rule is disabled.
     Disabled,
     /// The rule does not match.
@@ -80,7 +80,7 @@ impl Explanation<'_> {
     }
 }
 
-impl<'a> UserRules<'a> {
+impl<'a> EffectiveRules<'a> {
     /// Reads the rules from a user's documents: the global one and those of devices. Without a
     /// global document the built-in rules are unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
@@ -96,11 +96,11 @@ impl<'a> UserRules<'a> {
     /// ```
     /// use belfry_core::rules::evaluate::{Member, Room};
     /// use belfry_core::rules::event::Event;
-    /// use belfry_core::rules::explain::UserRules;
+    /// use belfry_core::rules::explain::EffectiveRules;
     /// use serde_json::json;
     ///
     /// // A user without user rules still has the built-in rules.
-    /// let rules = UserRules::new("@alice:example.org", []);
+    /// let rules = EffectiveRules::new("@alice:example.org", []);
     /// let json = json!({"type": "m.room.message", "content": {"body": "Lunch?"}});
     /// let event = Event::from_value(json).expect("an object");
     /// let explanation = rules.explain(&event, &Room::default(), Member::default());
@@ -119,16 +119,18 @@ impl<'a> UserRules<'a> {
         let builtin_work = Work::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
             let conditions = effective_conditions(name.kind, rule);
-            let work = match rule.is_builtin() {
-                true => &builtin_work,
-                false if keys.allows(&conditions) => &work,
-                false => &skipped_work,
+            let work = if rule.is_builtin() {
+                &builtin_work
+            } else if keys.allows(&conditions) {
+                &work
+            } else {
+                &skipped_work
             };
             let context = Context { event, room, user: &NO_USER, member, work };
             let step = Step::new(name, rule.enabled, conditions, &context);
             let outcome = step.outcome;
             explanation.walk.push(step);
-            if outcome == Outcome::Won {
+            if outcome == StepOutcome::Won {
                 explanation.evaluation = PushEvaluation::new(name, &rule.actions);
                 break;
             }
@@ -142,17 +144,17 @@ impl<'a> UserRules<'a> {
         event: &Event,
         room: &Room,
         member: Member<'_>,
-    ) -> Option<MatchedRule<'_>> {
+    ) -> Option<RuleName<'_>> {
         let work = Work::unlimited();
         let context = Context { event, room, user: &NO_USER, member, work: &work };
-        let matches = |name: MatchedRule<'_>, rule: &Rule| {
+        let matches = |name: RuleName<'_>, rule: &Rule| {
             let conditions = effective_conditions(name.kind, rule);
-            Step::new(name, true, conditions, &context).outcome == Outcome::Won
+            Step::new(name, true, conditions, &context).outcome == StepOutcome::Won
         };
         let mut rules = self.ranked_rules(member.profile_tag);
         let found = rules.find(|(name, rule)| {
-            let is_switched_off = rule.is_builtin() && !rule.enabled;
-            is_switched_off
+            let is_disabled_builtin = rule.is_builtin() && !rule.enabled;
+            is_disabled_builtin
                 && Effect::from_actions(&rule.actions) != Effect::Silent
                 && matches(*name, rule)
         });
@@ -160,7 +162,7 @@ impl<'a> UserRules<'a> {
     }
 
     /// Returns the rule with this name.
-    pub(super) fn find(&self, name: MatchedRule<'_>) -> Option<&Rule> {
+    pub(super) fn find(&self, name: RuleName<'_>) -> Option<&Rule> {
         let rules = match name.scope {
             RuleScope::Global => &self.global,
             device @ RuleScope::Device(_) => {
@@ -170,17 +172,17 @@ impl<'a> UserRules<'a> {
         rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
     }
 
-    /// Returns all rules in evaluation order: the master rule, the device's rules, the global
-    /// rules.
+    /// Returns the rules that apply to a device in evaluation order: the master rule, the device's
+    /// rules, the other global rules.
     fn ranked_rules(
         &self,
         profile_tag: Option<&str>,
-    ) -> impl Iterator<Item = (MatchedRule<'_>, &Rule)> {
+    ) -> impl Iterator<Item = (RuleName<'_>, &Rule)> {
         fn name<'r>(
             scope: &'r RuleScope,
             (kind, rule): (RuleKind, &'r Cow<'_, Rule>),
-        ) -> (MatchedRule<'r>, &'r Rule) {
-            (MatchedRule { scope, kind, rule_id: &rule.rule_id }, &**rule)
+        ) -> (RuleName<'r>, &'r Rule) {
+            (RuleName { scope, kind, rule_id: &rule.rule_id }, &**rule)
         }
         let mut global = self.global.iter().map(|rule| name(&RuleScope::Global, rule));
         let master = global.next();
@@ -193,19 +195,19 @@ impl<'a> UserRules<'a> {
     }
 }
 
-impl<'a> Step<MatchedRule<'a>> {
+impl<'a> Step<RuleName<'a>> {
     fn new(
-        rule: MatchedRule<'a>,
+        rule: RuleName<'a>,
         enabled: bool,
         conditions: Vec<Condition>,
         context: &Context<'_>,
     ) -> Self {
         let step = |outcome| Self { rule, outcome, condition: None, found: None, reason: None };
         if !enabled {
-            return step(Outcome::Disabled);
+            return step(StepOutcome::Disabled);
         }
         if context.event.has_mentions() && builtin::LEGACY_MENTIONS.contains(&rule.rule_id) {
-            return step(Outcome::Failed);
+            return step(StepOutcome::Failed);
         }
         for condition in conditions {
             let compiled = CompiledCondition::new(&condition.kind);
@@ -214,11 +216,11 @@ impl<'a> Step<MatchedRule<'a>> {
             }
             if context.work.is_exceeded() {
                 let reason = Some(FailureReason::WorkLimit);
-                return Self { reason, ..step(Outcome::Failed) };
+                return Self { reason, ..step(StepOutcome::Failed) };
             }
             let found = compiled.tested_value(context);
-            return Self { condition: Some(condition), found, ..step(Outcome::Failed) };
+            return Self { condition: Some(condition), found, ..step(StepOutcome::Failed) };
         }
-        step(Outcome::Won)
+        step(StepOutcome::Won)
     }
 }

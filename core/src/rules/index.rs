@@ -4,13 +4,13 @@
 //! event must have for the rule to match. A rule whose key the event lacks is skipped.
 
 mod evaluate;
+mod indexed_rules;
 pub(super) mod key;
 mod members;
 mod result;
 #[cfg(test)]
 mod tests;
-mod user_rules;
 
+pub use indexed_rules::IndexedRules;
 pub use members::Members;
 pub use result::{MemberGroup, RoomEvaluation};
-pub use user_rules::IndexedRules;

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::evaluate::{Level, MatchedRule, Member, PowerLevels, Room};
+use super::evaluate::{Level, Member, PowerLevels, Room, RuleName};
 use super::event::Event;
-use super::explain::{FailureReason, Step, UserRules};
+use super::explain::{EffectiveRules, FailureReason, Step};
 use super::preferences::Switch;
 use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
@@ -92,7 +92,7 @@ impl TrialMessage {
     }
 }
 
-impl UserRules<'_> {
+impl EffectiveRules<'_> {
     /// Evaluates the rules against a message, with the same work limit as any evaluation.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
         // The sender is an admin of the room or an ordinary member.
@@ -149,7 +149,7 @@ impl TrialResult {
 }
 
 impl TrialReason {
-    fn from_match(name: MatchedRule<'_>, rule: &Rule, effect: Effect) -> Self {
+    fn from_match(name: RuleName<'_>, rule: &Rule, effect: Effect) -> Self {
         let (id, is_silent) = (name.rule_id, effect == Effect::Silent);
         if rule.is_builtin() {
             return Self::from_builtin(name.kind, id, is_silent);
@@ -194,7 +194,7 @@ fn is_about_room(rule: &Rule) -> bool {
     }
 }
 
-impl Step<MatchedRule<'_>> {
+impl Step<RuleName<'_>> {
     fn into_owned(self) -> Step<RuleRef> {
         let Self { rule, outcome, condition, reason, found } = self;
         Step { rule: rule.to_ref(), outcome, condition, reason, found }
@@ -204,7 +204,7 @@ impl Step<MatchedRule<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::explain::Outcome;
+    use crate::rules::explain::StepOutcome;
     use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
     use jiff::Timestamp;
 
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn result_of(documents: &[Document], message: &TrialMessage) -> TrialResult {
-        UserRules::new("@alice:x", documents).try_message(message)
+        EffectiveRules::new("@alice:x", documents).try_message(message)
     }
 
     #[test]
@@ -368,9 +368,12 @@ mod tests {
         let rooms: Vec<_> =
             result.trace.iter().filter(|step| step.rule.kind == RuleKind::Room).collect();
         assert_eq!(rooms.len(), 1);
-        assert_eq!((rooms[0].outcome, &rooms[0].found), (Outcome::Failed, &Some(json!("!r:x"))));
+        assert_eq!(
+            (rooms[0].outcome, &rooms[0].found),
+            (StepOutcome::Failed, &Some(json!("!r:x")))
+        );
         let last = result.trace.last().unwrap();
-        assert_eq!((last.outcome, &*last.rule.id), (Outcome::Won, ".m.rule.message"));
+        assert_eq!((last.outcome, &*last.rule.id), (StepOutcome::Won, ".m.rule.message"));
         assert_eq!(result.trace[0].rule.id, builtin::MASTER);
         assert!(!result.exceeds_work_limit());
     }

@@ -168,7 +168,7 @@ impl ManagedConnection {
         }
     }
 
-    /// Makes one attempt to connect, and verifies that the server responds in time.
+    /// Makes one attempt to connect, and verifies that the server responds before the timeout.
     async fn try_connect(&self) -> Result<(), String> {
         let text = |error: RedisError| error.to_string();
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();

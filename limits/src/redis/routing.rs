@@ -26,7 +26,7 @@ const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
 /// The reason why a run was not counted.
 enum Failure {
-    /// The node did not respond in time, or with an error.
+    /// The node timed out, or responded with an error.
     Unavailable,
     /// Some keys of the slot have been moved to another node, and others have not.
     Divided,
@@ -118,7 +118,7 @@ impl Servers {
         Err(Failure::Unavailable)
     }
 
-    /// Runs the script once on a node. The error is `None` if there was no response in time.
+    /// Runs the script once on a node. The error is `None` if it timed out.
     async fn run_on(
         &self,
         node: &Node,

@@ -9,7 +9,7 @@ use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::redirect::{OOB, RedirectUri};
-use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::oauth::sign_up::{Field, InvalidField};
 use belfry_core::rules::preferences::Pause;
 use belfry_core::secret::{LookupKey, Secret, SplitToken};
 use belfry_core::user_agent::UserAgent;
@@ -300,10 +300,10 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         sign_in: "/auth/sign_in",
     };
     let errors = [
-        AccountError { field: Field::Username, error: FieldError::Taken },
-        AccountError { field: Field::Email, error: FieldError::EmailInvalid },
-        AccountError { field: Field::Password, error: FieldError::TooShort(8) },
-        AccountError { field: Field::Agreement, error: FieldError::NotAccepted },
+        InvalidField { field: Field::Username, error: FieldError::Taken },
+        InvalidField { field: Field::Email, error: FieldError::EmailInvalid },
+        InvalidField { field: Field::Password, error: FieldError::TooShort(8) },
+        InvalidField { field: Field::Agreement, error: FieldError::NotAccepted },
     ];
     let wrong = SignUpPage {
         app: Some(app),
@@ -335,7 +335,7 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         (Field::Password, FieldError::Blank),
         (Field::Password, FieldError::TooLong(128)),
     ] {
-        let page = SignUpPage { errors: &[AccountError { field, error }], ..empty };
+        let page = SignUpPage { errors: &[InvalidField { field, error }], ..empty };
         pages.push(("new-account-wrong", page.render()?));
     }
     Ok(pages)

@@ -13,7 +13,7 @@ use belfry_core::rules::ProfileTag;
 use belfry_core::rules::evaluate::Member;
 use belfry_core::rules::evaluation_request::ExplainRoom;
 use belfry_core::rules::event::Event;
-use belfry_core::rules::explain::UserRules;
+use belfry_core::rules::explain::EffectiveRules;
 use belfry_runtime::file_access::describe_file_error;
 use belfry_store::{EnabledState, Store};
 use clap::Args;
@@ -82,7 +82,7 @@ impl Command {
         };
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
-        let rules = UserRules::new(&user_id, rulesets.documents());
+        let rules = EffectiveRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&event, &facts.room, member);
         let state = EnabledState::from_disabled_at(account.disabled_at);
         if self.json {

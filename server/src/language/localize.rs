@@ -4,7 +4,7 @@
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{self, AppRegistrationError};
 use belfry_core::oauth::consent::ConsentItem;
-use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::oauth::sign_up::{Field, InvalidField};
 use belfry_core::oauth::validation::ValidationErrors;
 
 use super::{Argument, Language};
@@ -48,7 +48,7 @@ impl Localize for Field {
     }
 }
 
-impl Localize for AccountError {
+impl Localize for InvalidField {
     fn localize(&self, language: Language) -> String {
         let (field, problem) = (self.field.localize(language), self.error.localize(language));
         let arguments =

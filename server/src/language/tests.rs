@@ -8,7 +8,7 @@ use belfry_core::oauth::app::{AppRegistrationError, Registration};
 use belfry_core::oauth::consent::items;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::{AccountError, Field, SignUp};
+use belfry_core::oauth::sign_up::{Field, InvalidField, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
 use belfry_core::secret::Secret;
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement};
@@ -84,12 +84,12 @@ fn fields() -> [Field; 4] {
     ]
 }
 
-fn account_errors() -> impl Iterator<Item = AccountError> {
-    fields().into_iter().flat_map(|field| field_errors().map(|error| AccountError { field, error }))
+fn account_errors() -> impl Iterator<Item = InvalidField> {
+    fields().into_iter().flat_map(|field| field_errors().map(|error| InvalidField { field, error }))
 }
 
 /// Returns the errors of two forms with several mistakes each.
-fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<AccountError>) {
+fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErrors<InvalidField>) {
     let registration = Registration { website: "no".into(), ..Registration::default() };
     let sign_up = SignUp {
         username: "Alice".into(),

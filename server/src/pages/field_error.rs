@@ -1,11 +1,11 @@
 //! Sentences about invalid fields of an account.
 
-use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::sign_up::InvalidField;
 
 use super::Layout;
 
 /// Returns a sentence about an invalid field. The API has different messages: those of Mastodon.
-pub(super) fn describe_error(layout: &Layout<'_>, error: AccountError) -> String {
+pub(super) fn describe_error(layout: &Layout<'_>, error: InvalidField) -> String {
     let key = format!("field-{}-{}", error.field, <&str>::from(error.error));
     match error.error.count() {
         Some(count) => layout.language.text_with(&key, "count", count),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use askama::Template;
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::oauth::sign_up::{Field, InvalidField};
 use belfry_core::secret::LookupKey;
 use belfry_store::AccountSession;
 use jiff::Timestamp;
@@ -101,10 +101,10 @@ impl SecurityError {
                 }
             }
             Self::NewPassword(error) => {
-                describe_error(layout, AccountError { field: Field::Password, error })
+                describe_error(layout, InvalidField { field: Field::Password, error })
             }
             Self::Email(error) => {
-                describe_error(layout, AccountError { field: Field::Email, error })
+                describe_error(layout, InvalidField { field: Field::Email, error })
             }
             Self::DifferentPasswords => layout.text("password-different").into_owned(),
             Self::LastAdmin => layout.text("delete-last-admin").into_owned(),

@@ -1,7 +1,7 @@
 //! The sign-up page.
 
 use askama::Template;
-use belfry_core::oauth::sign_up::{AccountError, Field};
+use belfry_core::oauth::sign_up::{Field, InvalidField};
 
 use super::field_error::describe_error;
 use super::{Form, Layout};
@@ -21,7 +21,7 @@ pub struct SignUpPage<'a> {
     /// Link to the service's rules. Without one, there is nothing to accept.
     pub rules: Option<&'a str>,
     pub has_agreed: bool,
-    pub errors: &'a [AccountError],
+    pub errors: &'a [InvalidField],
     pub passwords_differ: bool,
     /// Reason why no account was created, unless a field is invalid.
     pub failure: Option<AuthenticationError>,

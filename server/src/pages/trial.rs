@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::explain::{FailureReason, Outcome, Step};
+use belfry_core::rules::explain::{FailureReason, Step, StepOutcome};
 use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TrialReason, TrialResult};
 use belfry_core::rules::{ConditionKind, Effect, RuleId, RuleRef};
@@ -225,9 +225,9 @@ impl TryPage<'_> {
             place: format!("{group} · {}", scope_title(scope, &self.layout)),
             id: is_builtin.then(|| id.clone()),
             outcome: match step.outcome {
-                Outcome::Disabled => "off",
-                Outcome::Failed => "failed",
-                Outcome::Won => "matched",
+                StepOutcome::Disabled => "off",
+                StepOutcome::Failed => "failed",
+                StepOutcome::Won => "matched",
             },
             sentence: self.describe_step(step),
             detail: self.describe_condition(step),
@@ -236,13 +236,13 @@ impl TryPage<'_> {
 
     fn describe_step(&self, step: &Step<RuleRef>) -> String {
         let key = match (step.outcome, &step.condition, step.reason) {
-            (Outcome::Won, ..) => "try-trace-matched",
-            (Outcome::Disabled, ..) => "try-trace-off",
-            (Outcome::Failed, Some(condition), _) => {
+            (StepOutcome::Won, ..) => "try-trace-matched",
+            (StepOutcome::Disabled, ..) => "try-trace-off",
+            (StepOutcome::Failed, Some(condition), _) => {
                 return self.describe_failure(&step.rule, &condition.kind, step.found.as_ref());
             }
-            (Outcome::Failed, None, Some(FailureReason::WorkLimit)) => "try-trace-work",
-            (Outcome::Failed, None, None) => "try-trace-skipped",
+            (StepOutcome::Failed, None, Some(FailureReason::WorkLimit)) => "try-trace-work",
+            (StepOutcome::Failed, None, None) => "try-trace-skipped",
         };
         self.layout.text(key).into_owned()
     }

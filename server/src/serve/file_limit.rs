@@ -1,4 +1,4 @@
-//! The limit on the process's open files. Every connection is one of them.
+//! The limit on the process's open files. Each connection uses one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -18,7 +18,7 @@ pub fn raise_file_limit(max_connections: usize) {
         tracing::warn!(
             limit,
             needed,
-            "the limit on open files is below http.max_connections: raise it (ulimit -n, \
+            "too few open files are allowed for http.max_connections: raise the limit (ulimit -n, \
              LimitNOFILE) or lower the setting"
         );
     }

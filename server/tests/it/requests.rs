@@ -97,7 +97,7 @@ async fn only_a_trusted_proxy_can_set_the_request_id() {
     }
 }
 
-/// Even an error of the store, whose code does not know the request.
+/// This includes errors of the store, whose code does not know the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_line_shows_the_request_with_its_account_and_app() {
     let folder = tempfile::tempdir().unwrap();

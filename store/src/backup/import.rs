@@ -161,7 +161,7 @@ impl Restore<'_> {
             "update accounts set delete_at = $expiry where delete_at < $expiry",
             [expiry = expiry(self.event.at, DELETION_DELAY)]
         ));
-        statements.push(EventSource::none().insert(self.event));
+        statements.push(EventSource::without_subject().insert_statement(self.event));
         statements
     }
 }

@@ -26,7 +26,7 @@ belfry_runtime::families! {
         "Writes that were committed in one transaction";
     POSTGRES_PROBE_DURATION = Histogram "belfry_postgres_probe_duration_seconds" []
         "Time until a notification that the node sent to itself arrived";
-    POSTGRES_PROBE_FAILURES = Counter "belfry_postgres_probe_failures_total" []
+    POSTGRES_LISTEN_FAILURES = Counter "belfry_postgres_listen_failures_total" []
         "Number of times that notifications could not be received";
     CACHE_ENABLED = Gauge "belfry_cache_enabled" [] "Whether reads may be served from the cache";
     CACHE_REQUESTS = Counter "belfry_cache_requests_total" ["cache" "outcome"]

@@ -12,9 +12,9 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use tokio::sync::oneshot;
 
-use super::writer::{Outcome, Writer};
+use super::writer::Writer;
 use crate::StoreError;
-use crate::engine::{Batch, Value};
+use crate::engine::{Batch, BatchResult, Value};
 
 /// Maximum number of batches in a transaction, and of bytes, to bound its duration.
 const MAX_GROUP: usize = 64;
@@ -51,7 +51,7 @@ struct Job {
     batch: Batch,
     bytes: usize,
     queued_at: Instant,
-    reply: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<BatchResult>,
 }
 
 impl GroupCommit {
@@ -60,7 +60,7 @@ impl GroupCommit {
     }
 
     /// Writes a batch, alone or together with others. Dropping the future does not cancel it.
-    pub(super) fn write(&self, batch: Batch) -> BoxFuture<'static, Outcome> {
+    pub(super) fn write(&self, batch: Batch) -> BoxFuture<'static, BatchResult> {
         let (reply, outcome) = oneshot::channel();
         let bytes = bytes(&batch);
         {
@@ -158,7 +158,7 @@ impl GroupCommit {
 }
 
 impl Job {
-    fn reply(self, outcome: Outcome) {
+    fn reply(self, outcome: BatchResult) {
         // Fails only if the caller dropped its future.
         drop(self.reply.send(outcome));
     }
@@ -174,7 +174,7 @@ fn bytes(batch: &Batch) -> usize {
 mod tests {
     use super::super::connections::Connections;
     use super::super::hosts::Hosts;
-    use super::super::listen::NodeId;
+    use super::super::listen::NodeNotifier;
     use super::*;
     use crate::Options;
     use crate::cache::Cache;
@@ -186,7 +186,7 @@ mod tests {
         let hosts = Hosts::new(&url, true).unwrap();
         let connections = Connections::new(hosts, &options).unwrap();
         let cache = Arc::new(Cache::new(1 << 20, true));
-        GroupCommit::new(Writer::new(connections, cache, Arc::new(NodeId::new())))
+        GroupCommit::new(Writer::new(connections, cache, Arc::new(NodeNotifier::new())))
     }
 
     fn batch(text: &str) -> Batch {
@@ -203,7 +203,7 @@ mod tests {
         std::iter::from_fn(|| group_commit.next_group()).map(|group| group.len()).collect()
     }
 
-    fn is_unavailable(outcome: &Outcome) -> bool {
+    fn is_unavailable(outcome: &BatchResult) -> bool {
         matches!(outcome, Err(StoreError::Unavailable(_)))
     }
 
@@ -244,7 +244,7 @@ mod tests {
         let (old, old_outcome) = job(group_commit.writer.timeout() + Duration::from_secs(1));
         let (new, new_outcome) = job(Duration::ZERO);
         group_commit.write_group(vec![old, new]).await;
-        let reason = |outcome: Outcome| outcome.unwrap_err().to_string();
+        let reason = |outcome: BatchResult| outcome.unwrap_err().to_string();
         assert!(reason(old_outcome.await.unwrap()).contains("queued for too long"));
         assert!(!reason(new_outcome.await.unwrap()).contains("queued for too long"));
     }

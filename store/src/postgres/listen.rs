@@ -1,10 +1,10 @@
-//! Cache invalidation between nodes by PostgreSQL's LISTEN/NOTIFY.
+//! Cache invalidation between nodes via PostgreSQL's LISTEN/NOTIFY.
 //!
 //! A write sends its invalidations in its own transaction. Each node listens on a dedicated
 //! connection. It uses its cache only while its probes, which it sends over the same connections as
-//! writes, return on that connection in time; otherwise it reads from the database. A connection
-//! that responds proves nothing: a pooler may drop notifications, and after a failover the old
-//! server may still respond.
+//! writes, return on that connection before they time out; otherwise it reads from the database. A
+//! responding connection is not enough: a pooler may drop notifications, and after a failover the
+//! old server may still respond.
 //!
 //! A node invalidates its own cache on commit, so it ignores its own notifications: processing them
 //! would cost the next reader a query.
@@ -29,39 +29,41 @@ use crate::cache::Cache;
 use crate::engine::{Statement, sql};
 use crate::invalidation::Invalidation;
 
-/// Interval of the probes, and the time within which they must return. Together they are below the
-/// second within which a revoked token must be rejected by all nodes.
+/// Interval of the probes. With [`PROBE_TIMEOUT`] it is below the second within which a revoked
+/// token must be rejected by all nodes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(300);
+/// Time within which a probe must return.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// The sender id in notifications, by which a node recognises its own.
-pub(super) struct NodeId(AtomicU64);
+/// Builds and parses notifications. They contain the id of the sending node, by which it recognises
+/// its own.
+pub(super) struct NodeNotifier(AtomicU64);
 
 /// A message from a node to the others.
 #[derive(Debug, PartialEq, Eq)]
 enum Notification {
-    /// A write of another node.
+    /// A write by another node.
     Write(Invalidation),
-    /// A write of this node.
+    /// A write by this node.
     OwnWrite,
-    /// A probe of some node.
+    /// A probe from any node.
     Probe(u64),
 }
 
-impl NodeId {
+impl NodeNotifier {
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(random_id()))
     }
 
-    /// Replaces the id, so that notifications sent under the old one are processed like those of a
-    /// different node. Call it before invalidating the cache when the outcome of a write is
+    /// Replaces the id, so that notifications sent under the old one are processed like those from
+    /// a different node. Call it before invalidating the cache when the outcome of a write is
     /// unknown: it may be committed later.
     pub(super) fn rotate(&self) {
         self.0.store(random_id(), Ordering::SeqCst);
     }
 
     /// Returns the statement that notifies other nodes; `None` if there is nothing to invalidate.
-    pub(super) fn notify<'a>(
+    pub(super) fn notify_statement<'a>(
         &self,
         invalidations: impl Iterator<Item = &'a Invalidation>,
     ) -> Option<Statement> {
@@ -96,27 +98,27 @@ fn random_id() -> u64 {
     u64::from_be_bytes(random::bytes())
 }
 
-/// Waits for this node's probe. The probes of other nodes arrive as well, and must not replace it
-/// before the waiting task sees it.
-struct AwaitedProbes {
+/// The side of the probe channel that waits for this node's own probe. Probes with other nonces are
+/// dropped, so they cannot overwrite it.
+struct ProbeWaiter {
     nonce: Arc<AtomicU64>,
     returned: watch::Receiver<u64>,
 }
 
-/// Receives the probes of all nodes.
-struct ReturnedProbes {
+/// The side of the probe channel that receives the probes from all nodes.
+struct ProbeReceiver {
     nonce: Arc<AtomicU64>,
     returned: watch::Sender<u64>,
 }
 
-fn probe_channel() -> (ReturnedProbes, AwaitedProbes) {
+fn probe_channel() -> (ProbeReceiver, ProbeWaiter) {
     let nonce = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = watch::channel(0);
-    let returned = ReturnedProbes { nonce: Arc::clone(&nonce), returned: sender };
-    (returned, AwaitedProbes { nonce, returned: receiver })
+    let returned = ProbeReceiver { nonce: Arc::clone(&nonce), returned: sender };
+    (returned, ProbeWaiter { nonce, returned: receiver })
 }
 
-impl AwaitedProbes {
+impl ProbeWaiter {
     /// Returns the nonce of the next probe, which replaces the last one.
     fn start(&mut self) -> u64 {
         let nonce = random_id();
@@ -124,13 +126,13 @@ impl AwaitedProbes {
         nonce
     }
 
-    /// Waits until the probe returns. Fails if no more probes are received.
+    /// Waits until the probe returns. Fails if the receiving task has ended.
     async fn wait(&mut self, nonce: u64) -> Result<(), watch::error::RecvError> {
         self.returned.wait_for(|returned| *returned == nonce).await.map(drop)
     }
 }
 
-impl ReturnedProbes {
+impl ProbeReceiver {
     fn receive(&self, nonce: u64) {
         if nonce == self.nonce.load(Ordering::SeqCst) {
             self.returned.send_replace(nonce);
@@ -139,9 +141,9 @@ impl ReturnedProbes {
 }
 
 /// Disables the cache when listening ends, even by a panic: entries could become stale unnoticed.
-struct Listening<'a>(&'a Cache);
+struct DisableCacheOnDrop<'a>(&'a Cache);
 
-impl Drop for Listening<'_> {
+impl Drop for DisableCacheOnDrop<'_> {
     fn drop(&mut self) {
         self.0.set_enabled(false);
     }
@@ -152,9 +154,9 @@ pub(super) struct Listener {
     pub(super) hosts: Hosts,
     pub(super) connections: Connections,
     pub(super) cache: Arc<Cache>,
-    pub(super) node_id: Arc<NodeId>,
+    pub(super) notifier: Arc<NodeNotifier>,
     /// True if it has been logged that the cache is disabled.
-    pub(super) is_reported: AtomicBool,
+    pub(super) is_disable_logged: AtomicBool,
 }
 
 impl Listener {
@@ -165,9 +167,10 @@ impl Listener {
     }
 
     async fn run(self: Arc<Self>) {
-        let _listening = Listening(&self.cache);
+        let _disable = DisableCacheOnDrop(&self.cache);
         loop {
             let reason = self.listen().await;
+            self.connections.metrics.listen_failures.inc();
             self.disable_cache(&reason);
             sleep(PROBE_INTERVAL).await;
         }
@@ -180,13 +183,13 @@ impl Listener {
             Err(error) => return reason(error),
         };
         let (returned, probes) = probe_channel();
-        let (cache, node_id) = (Arc::clone(&self.cache), Arc::clone(&self.node_id));
+        let (cache, notifier) = (Arc::clone(&self.cache), Arc::clone(&self.notifier));
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
             // Stops at the first error: over TLS each further poll would return it again.
             while let Some(Ok(message)) = messages.next().await {
                 let AsyncMessage::Notification(notification) = message else { continue };
-                match node_id.parse(notification.payload()) {
+                match notifier.parse(notification.payload()) {
                     Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
                     Notification::Probe(nonce) => returned.receive(nonce),
                     Notification::OwnWrite => {}
@@ -196,13 +199,13 @@ impl Listener {
         match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
             Ok(Ok(())) => self.probe(probes).await,
             Ok(Err(error)) => super::describe(&error),
-            Err(_) => "no response in time".to_owned(),
+            Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
         }
     }
 
     /// Probes until a probe does not return, and returns the reason. The cache is enabled while
-    /// probes return in time.
-    async fn probe(&self, mut probes: AwaitedProbes) -> String {
+    /// probes return.
+    async fn probe(&self, mut probes: ProbeWaiter) -> String {
         loop {
             let (nonce, start) = (probes.start(), Instant::now());
             let mut probe = pin!(async {
@@ -217,18 +220,17 @@ impl Listener {
                 }
                 Ok(Err(reason)) => return reason,
                 Err(_) => {
-                    let reason = "this node did not receive its own notification in time; the \
-                                  machine may be overloaded, or a connection pooler or proxy does \
-                                  not forward LISTEN and NOTIFY";
-                    self.disable_cache(reason);
+                    let reason = "this node's notification to itself timed out; the machine \
+                                  may be overloaded, or a connection pooler or proxy does not \
+                                  forward LISTEN and NOTIFY";
                     // The server may be suspended or unreachable, and a standby promoted.
                     if self.hosts.has_several() {
                         return reason.to_owned();
                     }
-                    // The probe may have had to wait for a new connection. Then the next one is
-                    // faster.
+                    self.disable_cache(reason);
+                    // The probe may have had to wait for a new connection; the next one reuses it.
                     match timeout(self.connections.timeout, probe).await {
-                        Ok(Ok(())) => {}
+                        Ok(Ok(())) => self.connections.metrics.listen_failures.inc(),
                         Ok(Err(reason)) => return reason,
                         Err(_) => return reason.to_owned(),
                     }
@@ -240,16 +242,15 @@ impl Listener {
 
     fn enable_cache(&self) {
         if !self.cache.is_enabled() {
-            log_throttled!(info, "cache enabled, receiving notifications of other nodes");
+            log_throttled!(info, "cache enabled, receiving notifications from other nodes");
             self.cache.set_enabled(true);
-            self.is_reported.store(false, Ordering::Relaxed);
+            self.is_disable_logged.store(false, Ordering::Relaxed);
         }
     }
 
     fn disable_cache(&self, reason: &str) {
-        self.connections.metrics.probe_failures.inc();
         self.cache.set_enabled(false);
-        if !self.is_reported.swap(true, Ordering::Relaxed) {
+        if !self.is_disable_logged.swap(true, Ordering::Relaxed) {
             log_throttled!(warn, "cache disabled, notifications cannot be received", reason);
         }
     }
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
-        let (one, other) = (NodeId::new(), NodeId::new());
+        let (one, other) = (NodeNotifier::new(), NodeNotifier::new());
         let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed().lookup;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
@@ -297,11 +298,14 @@ mod tests {
 
     #[test]
     fn notifications_sent_before_a_node_id_rotation_are_processed() {
-        let node_id = NodeId::new();
-        let before = node_id.payload(Invalidation::Rules(7));
-        node_id.rotate();
+        let notifier = NodeNotifier::new();
+        let before = notifier.payload(Invalidation::Rules(7));
+        notifier.rotate();
         let write = Notification::Write(Invalidation::Rules(7));
-        assert_eq!(node_id.parse(&before), write);
-        assert_eq!(node_id.parse(&node_id.payload(Invalidation::Rules(7))), Notification::OwnWrite);
+        assert_eq!(notifier.parse(&before), write);
+        assert_eq!(
+            notifier.parse(&notifier.payload(Invalidation::Rules(7))),
+            Notification::OwnWrite
+        );
     }
 }

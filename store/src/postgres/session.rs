@@ -58,7 +58,9 @@ impl managed::Manager for Manager {
         let client = ClientWrapper::new(client, task);
         let settings = settings(self.hosts.options(), self.timeout);
         let set = timeout(self.timeout, client.batch_execute(&settings)).await;
-        set.map_err(|_| StoreError::Unavailable("no response in time".to_owned()))??;
+        set.map_err(|_| {
+            StoreError::Unavailable(format!("no response within {:?}", self.timeout))
+        })??;
         Ok(Session { client, primary, has_unreplicated_commit })
     }
 

@@ -7,7 +7,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Error};
 
 use super::connections::Object;
-use super::listen::NodeId;
+use super::listen::NodeNotifier;
 use crate::engine::{Batch, OnMissingRows, Row, Rows, Statement, Value};
 
 /// The end of a transaction, as reported by the server.
@@ -22,12 +22,12 @@ pub(super) enum End {
 pub(super) async fn write(
     client: &Object,
     batch: &Batch,
-    node_id: &NodeId,
+    notifier: &NodeNotifier,
 ) -> Result<Vec<Rows>, Error> {
     if let ([statement], []) = (&*batch.statements, &*batch.invalidations) {
         return Ok(vec![read(client, statement).await?]);
     }
-    let notification = node_id.notify(batch.invalidations.iter());
+    let notification = notifier.notify_statement(batch.invalidations.iter());
     // A single statement without rows has changed nothing.
     if batch.on_missing_rows == OnMissingRows::RollBack && batch.statements.len() > 1 {
         return write_in_two_steps(client, batch, notification.as_ref()).await;

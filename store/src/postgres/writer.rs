@@ -1,4 +1,4 @@
-//! Writes of this node: to the database, with notifications to other nodes, and invalidation of its
+//! Writes by this node: to the database, with notifications to other nodes, and invalidation of its
 //! own cache.
 
 use std::panic::AssertUnwindSafe;
@@ -10,27 +10,28 @@ use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
 use super::connections::{Connections, Object};
-use super::listen::NodeId;
+use super::listen::NodeNotifier;
 use super::transaction::{self, End};
 use crate::StoreError;
 use crate::cache::Cache;
-use crate::engine::{Batch, Rows, Statement, sql};
+use crate::engine::{Batch, BatchResult, Rows, Statement, sql};
 use crate::metrics::PostgresMetrics;
-
-/// The rows of each statement of a batch.
-pub(super) type Outcome = Result<Vec<Rows>, StoreError>;
 
 /// Writes batches. Clones share the connections.
 #[derive(Clone)]
 pub(super) struct Writer {
     connections: Connections,
     cache: Arc<Cache>,
-    node_id: Arc<NodeId>,
+    notifier: Arc<NodeNotifier>,
 }
 
 impl Writer {
-    pub(super) fn new(connections: Connections, cache: Arc<Cache>, node_id: Arc<NodeId>) -> Self {
-        Self { connections, cache, node_id }
+    pub(super) fn new(
+        connections: Connections,
+        cache: Arc<Cache>,
+        notifier: Arc<NodeNotifier>,
+    ) -> Self {
+        Self { connections, cache, notifier }
     }
 
     /// Returns the timeout of a transaction.
@@ -49,20 +50,20 @@ impl Writer {
     }
 
     /// Ends the bypass of the cache, and returns the outcome.
-    pub(super) fn end(&self, batch: &Batch, outcome: Outcome) -> Outcome {
+    pub(super) fn end(&self, batch: &Batch, outcome: BatchResult) -> BatchResult {
         // After an error the outcome of the commit is unknown; the commit may even happen later.
-        // With a new node id, its notification is processed like that of another node.
+        // With a new node id, its notification is processed like one from another node.
         if outcome.is_err() {
-            self.node_id.rotate();
+            self.notifier.rotate();
         }
         self.cache.end_write(&batch.invalidations);
         outcome
     }
 
     /// Writes a batch in a separate transaction.
-    pub(super) async fn write(&self, batch: &Batch) -> Outcome {
+    pub(super) async fn write(&self, batch: &Batch) -> BatchResult {
         self.metrics().commit_writes.observe(1);
-        let write = async |client: &Object| transaction::write(client, batch, &self.node_id).await;
+        let write = async |client: &Object| transaction::write(client, batch, &self.notifier).await;
         let outcome = self.run(write).await;
         self.end(batch, outcome)
     }
@@ -81,7 +82,7 @@ impl Writer {
         // Commits with notifications wait for each other, which takes long if the disk is slow. The
         // group holds no lock that such a commit waits for.
         let wait = |notify| [notify, sql!("set local lock_timeout to default")];
-        let notification = self.node_id.notify(invalidations).map(wait);
+        let notification = self.notifier.notify_statement(invalidations).map(wait);
         let statements: Vec<&Statement> = batches
             .iter()
             .flat_map(|batch| &batch.statements)

@@ -272,7 +272,8 @@ fn delete_grant<'a>(
         .invalidating(Invalidation::Account(account))
 }
 
-/// Deletes an account's grants to an app that have no token and no pending code.
+/// Returns the statement that deletes an account's grants to an app that have no token and no
+/// pending code.
 fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     sql!(
         "delete from grants where account_id = $account and app_id = $app \

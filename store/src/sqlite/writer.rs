@@ -8,19 +8,16 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::wal::{self, Wal};
-use crate::StoreError;
 use crate::cache::Cache;
-use crate::engine::{Batch, Rows};
+use crate::engine::{Batch, BatchResult, Rows};
 use crate::invalidation::Invalidation;
 use crate::metrics::SqliteMetrics;
 
 /// A batch and the channel for its rows.
 pub(super) struct Job {
     pub(super) batch: Batch,
-    pub(super) reply: oneshot::Sender<Outcome>,
+    pub(super) reply: oneshot::Sender<BatchResult>,
 }
-
-type Outcome = Result<Vec<Rows>, StoreError>;
 
 /// Maximum number of batches in a transaction, to bound the latency of the first.
 const MAX_GROUP: usize = 1024;
@@ -102,7 +99,7 @@ fn commit(
     connection: &Connection,
     group: &mut Vec<Job>,
     cache: &Cache,
-) -> Vec<(oneshot::Sender<Outcome>, Outcome)> {
+) -> Vec<(oneshot::Sender<BatchResult>, BatchResult)> {
     for job in &*group {
         cache.begin_write(&job.batch.invalidations);
     }
@@ -122,7 +119,7 @@ fn commit(
     if committed.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    // Even after an error: the commit may take effect when the file is opened again.
+    // Also after an error, because the commit may take effect when the file is opened again.
     for job in &*group {
         cache.end_write(&job.batch.invalidations);
     }
@@ -179,7 +176,7 @@ mod tests {
         Job { batch: Batch { statements, ..Batch::default() }, reply: oneshot::channel().0 }
     }
 
-    fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<Outcome> {
+    fn commit_all(connection: &Connection, mut group: Vec<Job>) -> Vec<BatchResult> {
         let replies = commit(connection, &mut group, &Cache::new(1 << 20, true));
         assert!(group.is_empty());
         replies.into_iter().map(|(_, outcome)| outcome).collect()
@@ -233,7 +230,7 @@ mod tests {
                 requiring_rows(vec![insert(7), insert(7)]),
             ],
         );
-        let rows = |outcome: Outcome| -> Option<Vec<usize>> {
+        let rows = |outcome: BatchResult| -> Option<Vec<usize>> {
             Some(outcome.ok()?.iter().map(Rows::len).collect())
         };
         let expected =

@@ -7,7 +7,7 @@ use belfry_runtime::supervisor::TaskStatus;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use crate::engine::{Batch, CheckedEngine, Engine, Rows, Statement};
+use crate::engine::{Batch, BatchResult, CheckedEngine, Engine, Rows, Statement};
 use crate::{Store, StoreError};
 
 /// Receives the statements that succeeded, with their rows.
@@ -32,7 +32,7 @@ impl<O: Observer> Engine for ObservedEngine<O> {
         .boxed()
     }
 
-    fn write(&self, batch: Batch) -> BoxFuture<'_, Result<Vec<Rows>, StoreError>> {
+    fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
         let (statements, on_missing_rows) = (batch.statements.clone(), batch.on_missing_rows);
         let written = Batch { statements, on_missing_rows, ..Batch::default() };
         let write = self.engine.write(batch);

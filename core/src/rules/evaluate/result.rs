@@ -12,13 +12,13 @@ use crate::rules::{Action, RuleKind, RuleRef, RuleScope, TweakValue};
 #[derive(Debug, Clone, Copy)]
 pub struct PushEvaluation<'a> {
     /// The rule that matched.
-    pub rule: Option<MatchedRule<'a>>,
+    pub rule: Option<RuleName<'a>>,
     all_actions: &'a [Action],
 }
 
 /// The scope, kind and id of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct MatchedRule<'a> {
+pub struct RuleName<'a> {
     /// `global`, or a device.
     pub scope: &'a RuleScope,
     /// The kind, which decides the evaluation order.
@@ -27,7 +27,7 @@ pub struct MatchedRule<'a> {
     pub rule_id: &'a str,
 }
 
-impl MatchedRule<'_> {
+impl RuleName<'_> {
     pub(crate) fn to_ref(self) -> RuleRef {
         RuleRef { scope: self.scope.clone(), kind: self.kind, id: self.rule_id.to_owned() }
     }
@@ -37,7 +37,7 @@ impl<'a> PushEvaluation<'a> {
     /// The result when no rule matches, and for the user's own events.
     pub(crate) const NO_RULE: Self = Self { rule: None, all_actions: &[] };
 
-    pub(crate) fn new(rule: MatchedRule<'a>, actions: &'a [Action]) -> Self {
+    pub(crate) fn new(rule: RuleName<'a>, actions: &'a [Action]) -> Self {
         Self { rule: Some(rule), all_actions: actions }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::event::Event;
-use crate::rules::explain::UserRules;
+use crate::rules::explain::EffectiveRules;
 use crate::rules::index::{IndexedRules, Members};
 use crate::rules::work::WorkBudget;
 
@@ -85,7 +85,7 @@ impl<'a> Scenario<'a> {
     }
 
     fn explain(&self, event: &Value) -> Value {
-        let rules = UserRules::new(ALICE, &self.documents);
+        let rules = EffectiveRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();
         let explanation = rules.explain(&event, &self.room, self.member);
         let indexed = IndexedRules::new(&self.documents);

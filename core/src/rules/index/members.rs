@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
+use super::indexed_rules::{IndexedRules, NO_RULES};
 use super::key::IndexKey;
-use super::user_rules::{IndexedRules, NO_RULES};
 use crate::rules::User;
 use crate::rules::evaluate::Member;
 

@@ -12,7 +12,7 @@ use crate::rules::evaluate::generate::{self, NAMES, TAGS, USERS};
 use crate::rules::evaluate::{Member, PushEvaluation, Room};
 use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
-use crate::rules::explain::UserRules;
+use crate::rules::explain::EffectiveRules;
 use crate::rules::work::WorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
@@ -75,9 +75,9 @@ proptest! {
     ) {
         let indexed: BTreeMap<&str, IndexedRules> =
             users.iter().map(|(user, documents)| (*user, IndexedRules::new(documents))).collect();
-        let rules: Vec<UserRules<'_>> = members
+        let rules: Vec<EffectiveRules<'_>> = members
             .iter()
-            .map(|(user, _)| UserRules::new(user, users.get(user).into_iter().flatten()))
+            .map(|(user, _)| EffectiveRules::new(user, users.get(user).into_iter().flatten()))
             .collect();
         let listed = members.iter().map(|(user, member)| (*user, *member, indexed.get(user)));
         let room_members = Members::new(listed);
@@ -115,7 +115,7 @@ proptest! {
         let event = Event::from_value(json!({"content": event, "type": name, "sender": user, "state_key": tag})).unwrap();
         let indexed = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
-        let (me, other) = (UserRules::new(&user, [&document]), UserRules::new(&name, []));
+        let (me, other) = (EffectiveRules::new(&user, [&document]), EffectiveRules::new(&name, []));
         let listed = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
         let members = Members::new(listed);
         let evaluation = members.evaluate(&event, &room, &mut WorkBudget::default());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::rules::evaluate::{Member, Room};
 use crate::rules::event::Event;
-use crate::rules::explain::{FailureReason, UserRules};
+use crate::rules::explain::{EffectiveRules, FailureReason};
 use crate::rules::index::{IndexedRules, Members};
 use crate::rules::{Document, RuleScope};
 
@@ -59,7 +59,7 @@ fn rules_that_exceed_a_users_work_limit_do_not_match() {
         (vec![unconditional_rule("always"), one.clone()], "always", false),
     ] {
         let document = document(&rules);
-        let rules = UserRules::new("@a:x", [&document]);
+        let rules = EffectiveRules::new("@a:x", [&document]);
         let explanation = rules.explain(&event, &Room::default(), Member::default());
         let (ids, users) = evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
         assert_eq!(explanation.evaluation.rule.unwrap().rule_id, matched);
@@ -79,7 +79,7 @@ fn rules_skipped_by_their_key_do_not_use_the_work_of_other_rules() {
     let mut skipped = expensive_rule("skipped");
     skipped["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
     let document = document(&[skipped.clone(), skipped, cheap_rule("cheap")]);
-    let rules = UserRules::new("@a:x", [&document]);
+    let rules = EffectiveRules::new("@a:x", [&document]);
     let explanation = rules.explain(&event, &Room::default(), Member::default());
     assert_eq!(explanation.evaluation.rule.unwrap().rule_id, "cheap");
     let result = evaluate(&[document], &event, WorkBudget::default());

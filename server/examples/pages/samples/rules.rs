@@ -1,7 +1,7 @@
 //! The pages for all rules, in every state with sample data.
 
 use askama::Template;
-use belfry_core::rules::explain::{FailureReason, Outcome, Step, UserRules};
+use belfry_core::rules::explain::{EffectiveRules, FailureReason, Step, StepOutcome};
 use belfry_core::rules::preferences::{PreferenceError, Switch};
 use belfry_core::rules::trial::{TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
@@ -113,7 +113,7 @@ fn trials(
         ("try", render(&profiles, &Trial::Invalid(invalid))?),
         ("try", render(&profiles, &Trial::Busy)?),
     ];
-    let rules = UserRules::new("@alice:social.example", documents);
+    let rules = EffectiveRules::new("@alice:social.example", documents);
     let known = TrialMessage {
         text: "Hello @room".to_owned(),
         sender: "@bob:social.example".to_owned(),
@@ -172,7 +172,7 @@ fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
     let (scope, kind) = (RuleScope::Global, RuleKind::Override);
     Step {
         rule: RuleRef { scope, kind, id: ".m.rule.roomnotif".to_owned() },
-        outcome: Outcome::Failed,
+        outcome: StepOutcome::Failed,
         condition: None,
         reason,
         found: None,

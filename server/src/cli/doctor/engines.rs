@@ -51,16 +51,14 @@ async fn check_database(config: &Config, report: &mut Report) {
     check_clock("PostgreSQL", diagnosis.clock_difference, report);
     let known = diagnosis.known_schema;
     match diagnosis.schema {
-        None => match config.describe_creation_error() {
-            Some(reason) => {
+        None => {
+            if let Some(reason) = config.describe_creation_error() {
                 let problem = format!("{database} does not exist and cannot be created: {reason}");
-                report.fail("database", problem, "");
+                return report.fail("database", problem, "");
             }
-            None => {
-                let fix = "start belfry serve, which creates it; if there should be data, check --data or --database";
-                report.warn("database", format!("{database} does not exist or is empty"), fix);
-            }
-        },
+            let fix = "start belfry serve, which creates it; if there should be data, check --data or --database";
+            report.warn("database", format!("{database} does not exist or is empty"), fix);
+        }
         Some(found) if found == known => {
             report.ok("database", format!("{database}, schema version {found}"));
         }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use belfry_core::rules::ConditionKind;
-use belfry_core::rules::evaluate::MatchedRule;
-use belfry_core::rules::explain::{Explanation, Outcome, Step};
+use belfry_core::rules::evaluate::RuleName;
+use belfry_core::rules::explain::{Explanation, Step, StepOutcome};
 use belfry_store::EnabledState;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,9 +31,9 @@ impl fmt::Display for Page<'_> {
         for (step, name) in walk.iter().zip(names) {
             let name = format!("{name:width$}");
             let (mark, name, reason_colour) = match step.outcome {
-                Outcome::Won => (paint(GREEN, "✓"), paint(GREEN, &name), GREEN),
-                Outcome::Failed => (paint(RED, "✗"), name, FAINT),
-                Outcome::Disabled => (paint(FAINT, "–"), paint(FAINT, &name), FAINT),
+                StepOutcome::Won => (paint(GREEN, "✓"), paint(GREEN, &name), GREEN),
+                StepOutcome::Failed => (paint(RED, "✗"), name, FAINT),
+                StepOutcome::Disabled => (paint(FAINT, "–"), paint(FAINT, &name), FAINT),
             };
             writeln!(f, "{mark} {name}  {}", paint(reason_colour, &describe_result(step)))?;
         }
@@ -63,19 +63,19 @@ fn paint(colour: &str, text: &str) -> String {
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
-fn name(rule: MatchedRule<'_>) -> String {
+fn name(rule: RuleName<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
-fn describe_result(step: &Step<MatchedRule<'_>>) -> String {
+fn describe_result(step: &Step<RuleName<'_>>) -> String {
     match (step.outcome, &step.condition) {
-        (Outcome::Won, _) => "matches".to_owned(),
-        (Outcome::Disabled, _) => "is disabled".to_owned(),
-        (Outcome::Failed, None) if step.reason.is_some() => {
+        (StepOutcome::Won, _) => "matches".to_owned(),
+        (StepOutcome::Disabled, _) => "is disabled".to_owned(),
+        (StepOutcome::Failed, None) if step.reason.is_some() => {
             "is not fully evaluated: the rules take too much work for this event".to_owned()
         }
-        (Outcome::Failed, None) => "is skipped: the event has m.mentions".to_owned(),
-        (Outcome::Failed, Some(condition)) => {
+        (StepOutcome::Failed, None) => "is skipped: the event has m.mentions".to_owned(),
+        (StepOutcome::Failed, Some(condition)) => {
             escape(&describe_failure(&condition.kind, step.found.as_ref())).into_owned()
         }
     }

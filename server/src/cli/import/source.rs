@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, stdin};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_runtime::file_access::describe_file_error;
 use jiff::Timestamp;
 
@@ -82,7 +82,7 @@ impl Source {
     /// Reads the lines from the start.
     pub(super) fn lines(&mut self) -> Result<Lines<'_>, CliError> {
         self.reader.rewind().map_err(|error| format!("cannot read {}: {error}", self.name))?;
-        let file = AccountFile::new(self.limits, self.senders.clone(), self.now);
+        let file = AccountFileReader::new(self.limits, self.senders.clone(), self.now);
         Ok(Lines { source: self, file, bytes: Vec::new() })
     }
 }
@@ -101,7 +101,7 @@ fn read_pipe(pipe: impl Read) -> io::Result<Cursor<Vec<u8>>> {
 /// The lines of a file.
 pub(super) struct Lines<'a> {
     source: &'a mut Source,
-    file: AccountFile,
+    file: AccountFileReader,
     /// The current line.
     bytes: Vec<u8>,
 }
@@ -123,7 +123,7 @@ impl Lines<'_> {
                 }
                 _ => {}
             }
-            match self.file.read(&self.bytes) {
+            match self.file.parse_line(&self.bytes) {
                 Ok(None) => {}
                 Ok(Some(account)) => return Ok(Some(Ok(account))),
                 Err(error) => return Ok(Some(Err(format!("{name}, {error}")))),

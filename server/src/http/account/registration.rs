@@ -2,7 +2,7 @@
 
 use belfry_core::audit::AuditKind;
 use belfry_core::oauth::account::FieldError;
-use belfry_core::oauth::sign_up::{AccountError, Field, NewAccount, SignUp};
+use belfry_core::oauth::sign_up::{Field, InvalidField, NewAccount, SignUp};
 use belfry_core::oauth::validation::ValidationErrors;
 use belfry_store::Email;
 
@@ -11,14 +11,14 @@ use crate::auth::authentication::{Authenticated, SignUpError};
 use crate::http::extract::audit::Audit;
 
 /// The error for a name that another account has.
-pub(crate) const NAME_TAKEN: AccountError =
-    AccountError { field: Field::Username, error: FieldError::Taken };
+pub(crate) const NAME_TAKEN: InvalidField =
+    InvalidField { field: Field::Username, error: FieldError::Taken };
 
 /// Validates the fields of a sign-up, without looking up existing accounts.
 pub(crate) fn validate(
     state: &AppState,
     sign_up: SignUp,
-) -> Result<NewAccount, ValidationErrors<AccountError>> {
+) -> Result<NewAccount, ValidationErrors<InvalidField>> {
     sign_up.validate(|name| state.application_services.is_reserved(name, state.server_name()))
 }
 

@@ -5,7 +5,7 @@ use std::future::ready;
 use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::oauth::sign_up::{AccountError, SignUp};
+use belfry_core::oauth::sign_up::{InvalidField, SignUp};
 use belfry_store::{Account, StoreError};
 use jiff::SignedDuration;
 use url::Url;
@@ -55,7 +55,7 @@ pub(crate) async fn sign_up(
 /// Reasons why a sign-up was rejected.
 #[derive(Default)]
 struct Errors {
-    fields: Vec<AccountError>,
+    fields: Vec<InvalidField>,
     /// True if `password_again` differs from `password`.
     passwords_differ: bool,
     failure: Option<AuthenticationError>,
@@ -115,9 +115,9 @@ async fn create(
     entered: SignUp,
 ) -> Result<Authenticated, SubmitError<Errors>> {
     let has_rules = session.state.config.instance.rules_url.is_some();
-    let entered = if has_rules { entered } else { entered.without_rules() };
+    let entered = if has_rules { entered } else { entered.with_rules_accepted() };
     let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
-    let rejected = |fields: Vec<AccountError>, passwords_differ| {
+    let rejected = |fields: Vec<InvalidField>, passwords_differ| {
         SubmitError::Rejected(Errors { fields, passwords_differ, failure: None })
     };
     let valid = match validate(&session.state, entered) {

@@ -8,7 +8,7 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::percent::decode_segment;
-use belfry_core::rules::explain::UserRules;
+use belfry_core::rules::explain::EffectiveRules;
 use belfry_core::rules::preferences::Subject;
 use belfry_core::rules::trial::{TrialMessage, TrialResult};
 use belfry_store::{Account, StoredRulesets};
@@ -116,7 +116,8 @@ async fn evaluate(
     let slot = state.evaluation_pool.enter_for_account(account.id)?;
     let user_id = matrix::user_id(&account.name, state.server_name());
     let rulesets = rulesets.clone();
-    let evaluate = move || UserRules::new(&user_id, rulesets.documents()).try_message(&message);
+    let evaluate =
+        move || EffectiveRules::new(&user_id, rulesets.documents()).try_message(&message);
     let result = slot.run(evaluate).await?;
     state.metrics.evaluation.record_explanation(start, result.exceeds_work_limit());
     Ok(result)

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use belfry_core::oauth::app::AppRegistrationError;
 use belfry_core::oauth::scope::Scope;
-use belfry_core::oauth::sign_up::AccountError;
+use belfry_core::oauth::sign_up::InvalidField;
 use belfry_core::oauth::token::TokenError;
 use belfry_core::oauth::validation::ValidationErrors;
 use belfry_store::StoreError;
@@ -111,11 +111,11 @@ impl ApiError {
 
     /// Returns the errors of a sign-up, localised, as a sentence and by field.
     pub(crate) fn invalid_account(
-        invalid: &ValidationErrors<AccountError>,
+        invalid: &ValidationErrors<InvalidField>,
         language: Language,
     ) -> Self {
         let mut details = Map::new();
-        for AccountError { field, error } in &invalid.0 {
+        for InvalidField { field, error } in &invalid.0 {
             let description = error.localize(language);
             let detail = json!({ "error": error.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([detail]));

@@ -114,7 +114,7 @@ impl AbuseGuard {
         {
             return Ok(());
         }
-        let decision = self.state.limits.check(active, mode, buckets, self.state.clock.now()).await;
+        let decision = self.state.limits.apply(active, mode, buckets, self.state.clock.now()).await;
         if mode == CountMode::Check {
             self.is_counted.store(decision.is_admitted(), Ordering::Relaxed);
         }

@@ -78,7 +78,7 @@ pub(crate) async fn check(
             // Checked first, because each invented token would otherwise cost a database query.
             if active.mode == LimitMode::Enforce {
                 let decision =
-                    state.limits.check(active, CountMode::Peek, &buckets(None), now).await;
+                    state.limits.apply(active, CountMode::Peek, &buckets(None), now).await;
                 if !decision.is_admitted() {
                     // No handler uses the credential of a rejected request.
                     let credential = Credential::Unknown;
@@ -98,6 +98,6 @@ pub(crate) async fn check(
             TokenOwner { account, app: token.app_id }
         })),
     };
-    let decision = state.limits.check(active, CountMode::Check, &buckets, now).await;
+    let decision = state.limits.apply(active, CountMode::Check, &buckets, now).await;
     (client, decision)
 }

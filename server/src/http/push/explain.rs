@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use belfry_core::json::to_bytes;
 use belfry_core::rules::RuleAccess;
 use belfry_core::rules::evaluation_request::ExplainRequest;
-use belfry_core::rules::explain::UserRules;
+use belfry_core::rules::explain::EffectiveRules;
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
@@ -32,7 +32,7 @@ pub(crate) async fn explain(
     let start = Instant::now();
     let slot = state.evaluation_pool.enter_for_account(requester.account)?;
     let explain = move || {
-        let rules = UserRules::new(&user_id, rulesets.documents());
+        let rules = EffectiveRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&request.event, &request.room, request.member());
         (to_bytes(&explanation), explanation.exceeds_work_limit())
     };

@@ -1,4 +1,4 @@
-//! Handlers of requests that write push rules. Each parses its request, then changes one ruleset.
+//! Handlers that write push rules. Each parses its request, then changes one ruleset.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ pub(crate) async fn put_rule(
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
-    // Checked before the body is read.
+    // Checked before the body is read, so that an invalid target is rejected without its body.
     let target = PutTarget::new(rule, query)?;
     let body = read_body(&state, request).await?;
     let (limits, now) = (state.config.rules.new_rule_limits(), state.clock.now());
-    change(&state, &requester, RuleChange::put(target, &body, limits, now)?).await
+    apply_change(&state, &requester, RuleChange::put(target, &body, limits, now)?).await
 }
 
 /// `DELETE …/pushrules/{scope}/{kind}/{rule_id}`
@@ -38,7 +38,7 @@ pub(crate) async fn delete_rule(
     RulePath(rule): RulePath,
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
-    change(&state, &requester, RuleChange::delete(rule)).await
+    apply_change(&state, &requester, RuleChange::delete(rule)).await
 }
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/enabled`
@@ -51,7 +51,7 @@ pub(crate) async fn put_rule_enabled(
     requester.require(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
     let enabled = RuleChange::set_enabled(rule, &body, state.clock.now())?;
-    change(&state, &requester, enabled).await
+    apply_change(&state, &requester, enabled).await
 }
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/actions`
@@ -64,7 +64,7 @@ pub(crate) async fn put_rule_actions(
     requester.require(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
     let actions = RuleChange::set_actions(rule, &body, state.config.rules.new_rule_limits())?;
-    change(&state, &requester, actions).await
+    apply_change(&state, &requester, actions).await
 }
 
 async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonError> {
@@ -72,7 +72,7 @@ async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonEr
 }
 
 /// Changes one of the requester's rules, and responds when the change is durable.
-async fn change(
+async fn apply_change(
     state: &AppState,
     requester: &Requester,
     change: RuleChange,

@@ -200,7 +200,7 @@ fn start_with_file_limit(folder: &Path, files: u32) -> Process {
 async fn the_server_survives_and_reports_a_lack_of_open_files() {
     let folder = tempfile::tempdir().unwrap();
     let server = start_with_file_limit(folder.path(), 64);
-    let warning = "the limit on open files is below http.max_connections";
+    let warning = "too few open files are allowed for http.max_connections";
     assert!(server.log().contains(warning), "{}", server.log());
 
     let address: SocketAddr = server.url.strip_prefix("http://").unwrap().parse().unwrap();

@@ -14,8 +14,8 @@ use crate::support::Service;
 use crate::support::client::address;
 use crate::support::service::config;
 
-fn guard(service: &Service, last: u8) -> AbuseGuard {
-    AbuseGuard::new(Arc::clone(&service.state), address(last))
+fn guard(service: &Service, last_octet: u8) -> AbuseGuard {
+    AbuseGuard::new(Arc::clone(&service.state), address(last_octet))
 }
 
 async fn sign_in(guard: &AbuseGuard, name: &str) -> Result<(), Duration> {
@@ -55,7 +55,7 @@ async fn failed_attempts_from_one_address_do_not_lock_out_another_address() {
 }
 
 #[tokio::test]
-async fn a_name_has_25_attempts_per_hour_and_address_in_any_spelling() {
+async fn all_spellings_of_a_name_share_25_attempts_per_hour_and_address() {
     let service = Service::start().await;
     let here = guard(&service, 1);
     let mut attempts = 0;
@@ -96,7 +96,7 @@ async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
     });
     let service = Service::with(shadow).await;
     let here = guard(&service, 1);
-    let would_be_rejected = async || {
+    let shadow_rejections = async || {
         sign_in(&here, "alice").await.unwrap();
         let metrics = service.operator().get("/metrics").await.text;
         let name =
@@ -104,16 +104,16 @@ async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
         let line = metrics.lines().find_map(|line| line.strip_prefix(name));
         line.map_or(0, |count| count.parse().unwrap())
     };
-    assert_eq!(would_be_rejected().await, 0);
-    assert_eq!(would_be_rejected().await, 0);
+    assert_eq!(shadow_rejections().await, 0);
+    assert_eq!(shadow_rejections().await, 0);
     for rejected in 1..4 {
-        assert_eq!(would_be_rejected().await, rejected);
+        assert_eq!(shadow_rejections().await, rejected);
         refund(&here, "alice").await;
     }
 }
 
 #[tokio::test]
-async fn correct_passwords_are_not_limited_and_wrong_ones_are() {
+async fn only_wrong_passwords_use_up_the_limit() {
     let service = Service::start().await;
     service.user("alice").await;
     let login = async |password: &str| {
@@ -133,7 +133,7 @@ async fn correct_passwords_are_not_limited_and_wrong_ones_are() {
 }
 
 #[tokio::test]
-async fn wrong_client_secrets_are_counted_and_correct_ones_never() {
+async fn only_wrong_client_secrets_are_counted() {
     let service = Service::start().await;
     let (here, elsewhere) = (guard(&service, 1), guard(&service, 2));
     for _ in 0..100 {

@@ -68,7 +68,7 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
 }
 
 #[tokio::test]
-async fn a_user_who_was_signed_out_returns_to_the_page_of_the_form() {
+async fn a_form_from_an_ended_session_returns_to_its_page_after_sign_in() {
     let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
     let page = browser.get(ACCOUNT).await;
@@ -160,7 +160,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
         "An app that you remove loses its access immediately. You can allow it again later.";
     assert!(text.contains(&format!("{elk}|{removal}|Remove access|{tusky}")), "{text}");
 
-    // Expired tokens, disabled apps and other accounts are not listed.
+    // Disabled apps and other accounts' apps are not listed.
     let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
@@ -235,7 +235,7 @@ async fn names_are_escaped_and_isolated() {
     for shown in ["{{7*7}}", "&#60;script&#62;", "&#60;img", "xn--pple-43d"] {
         assert!(page.text.contains(shown), "{shown}: {}", page.text);
     }
-    // Every bidirectional control character comes from the page, and each isolate is closed.
+    // The page contains only first-strong isolates, all closed.
     for control in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
         assert!(!page.text.contains(control));
     }
@@ -251,7 +251,7 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     let scripts: Vec<&str> = page.text.split("<script src=\"/static/").skip(1).collect();
     let names = scripts.iter().filter_map(|script| Some(script.rsplit_once(".js\"")?.0));
     let names: Vec<&str> = names.filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
-    assert_eq!(names, ["press-guard", "local-times"], "the page must work without scripts");
+    assert_eq!(names, ["press-guard", "local-times"], "unexpected scripts");
     let more = browser.get(ACCOUNT).await;
     let remaining =
         |response: &TestResponse| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
@@ -282,7 +282,7 @@ async fn an_unknown_scope_does_not_hide_known_ones() {
     browser.get(ACCOUNT).await.assert_page(200, "See everything in your account");
 }
 
-/// Even with many tokens and with long names full of characters that are escaped in HTML.
+/// The apps have many tokens, and long names full of characters that are escaped in HTML.
 #[tokio::test]
 async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
     let (service, _, mut browser) = start_signed_in().await;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use belfry_core::import::{AccountFile, ImportLimits};
+use belfry_core::import::{AccountFileReader, ImportLimits};
 use belfry_core::rules::{NewRuleLimits, RuleLimits};
 use serde_json::json;
 
@@ -31,11 +31,11 @@ async fn start(hashes: &[&str]) -> Service {
     let service = Service::with(unlimited()).await;
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
-    let mut file = AccountFile::new(limits, HashMap::new(), service.now());
+    let mut file = AccountFileReader::new(limits, HashMap::new(), service.now());
     let import = |(number, hash): (usize, &&str)| {
         let (name, email) = (format!("n{number}"), format!("n{number}@example.org"));
         let line = json!({ "name": name, "email": email }).to_string();
-        let mut imported = file.read(line.as_bytes()).unwrap().unwrap();
+        let mut imported = file.parse_line(line.as_bytes()).unwrap().unwrap();
         // Set directly, because the file format rejects damaged hashes.
         imported.password_hash = Some((*hash).to_owned());
         imported

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use belfry_core::audit::{AuditEntry, AuditKind};
-use belfry_core::import::{AccountFile, ImportLimits, ImportedAccount};
+use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::rules::{
     Document, NewRule, NewRuleLimits, Position, RuleKind, RuleLimits, RuleScope,
 };
@@ -35,8 +35,8 @@ pub(crate) fn import_with(name: &str, rulesets: Vec<Document>) -> ImportedAccoun
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
     let line = format!(r#"{{"name":"{name}","email":"{name}@example.org"}}"#);
-    let mut file = AccountFile::new(limits, HashMap::new(), at(1_700_000_000));
-    let mut imported = file.read(line.as_bytes()).unwrap().unwrap();
+    let mut file = AccountFileReader::new(limits, HashMap::new(), at(1_700_000_000));
+    let mut imported = file.parse_line(line.as_bytes()).unwrap().unwrap();
     imported.password_hash = Some(account(0, name).password);
     imported.rulesets = rulesets;
     imported

@@ -10,12 +10,13 @@ use crate::rules::User;
 use crate::rules::work::Work;
 
 #[test]
-fn users_without_rules_have_the_built_in_rules() {
+fn each_built_in_rule_matches_its_event() {
     let members = |count: u64| json!({"member_count": count});
     let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
-    let with =
+    let message_with =
         |content: Value| json!({"type": "m.room.message", "sender": "@b:x", "content": content});
-    let all = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
+    let room_mention = message_with(json!({"m.mentions": {"room": true}}));
+    let room_with_moderator = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
     for (rule, room, event, actions) in [
         ("message", members(3), message("hi"), json!(["notify"])),
         (
@@ -41,13 +42,13 @@ fn users_without_rules_have_the_built_in_rules() {
         (
             "suppress_notices",
             members(2),
-            with(json!({"msgtype": "m.notice", "body": "alice"})),
+            message_with(json!({"msgtype": "m.notice", "body": "alice"})),
             json!([]),
         ),
         (
             "suppress_edits",
             members(2),
-            with(json!({"m.relates_to": {"rel_type": "m.replace"}})),
+            message_with(json!({"m.relates_to": {"rel_type": "m.replace"}})),
             json!([]),
         ),
         (
@@ -78,22 +79,22 @@ fn users_without_rules_have_the_built_in_rules() {
         (
             "is_user_mention",
             members(2),
-            with(json!({"m.mentions": {"user_ids": ["@c:x", ALICE]}})),
+            message_with(json!({"m.mentions": {"user_ids": ["@c:x", ALICE]}})),
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
         (
             "is_room_mention",
-            all.clone(),
-            with(json!({"m.mentions": {"room": true}})),
+            room_with_moderator.clone(),
+            room_mention.clone(),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
         (
             "roomnotif",
-            all.clone(),
-            with(json!({"body": "@room!"})),
+            room_with_moderator.clone(),
+            message_with(json!({"body": "@room!"})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        ("message", members(9), with(json!({"m.mentions": {"room": true}})), json!(["notify"])),
+        ("message", members(9), room_mention.clone(), json!(["notify"])),
         (
             "contains_user_name",
             members(9),
@@ -110,7 +111,7 @@ fn users_without_rules_have_the_built_in_rules() {
 }
 
 #[test]
-fn a_built_in_rule_has_the_actions_that_the_user_set() {
+fn a_built_in_rule_uses_the_actions_that_the_user_set() {
     let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
     let explanation = Scenario::new([scoped("global", &[], &changes)]).explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::{generate, read_room, scoped};
 use crate::rules::evaluate::{Level, Member, Room};
 use crate::rules::event::Event;
-use crate::rules::explain::UserRules;
+use crate::rules::explain::EffectiveRules;
 use crate::rules::pattern::is_word_byte;
 use crate::rules::{Document, RuleScope, User};
 
@@ -31,7 +31,7 @@ impl Comparison<'_> {
     /// Returns the rules that match according to Belfry and to ruma.
     fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
         let member = Member { display_name: Some(self.name), profile_tag: None };
-        let rules = UserRules::new(self.user, [&self.document]);
+        let rules = EffectiveRules::new(self.user, [&self.document]);
         let explanation =
             rules.explain(&Event::from_value(event.clone()).unwrap(), &self.room, member);
         let ours =

@@ -1,6 +1,6 @@
 use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
-use belfry_core::rules::explain::UserRules;
+use belfry_core::rules::explain::EffectiveRules;
 use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
 use jiff::Timestamp;
 
@@ -23,7 +23,7 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
 }
 
 fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
-    let rules = UserRules::new("@alice:x", documents);
+    let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
     let coloured = Page { explanation: &explanation, state: EnabledState::Active }.to_string();

@@ -74,7 +74,7 @@ pub(super) async fn drive(observer: &mut Observer) -> bool {
         let labels = [("engine", "postgresql"), ("operation", "read"), ("reason", "unavailable")];
         !is_enabled(scrape)
             && scrape.value("belfry_store_failures_total", &labels) > Some(0.0)
-            && scrape.value("belfry_postgres_probe_failures_total", &[]) > Some(0.0)
+            && scrape.value("belfry_postgres_listen_failures_total", &[]) > Some(0.0)
     };
     watch.observe_until("the outage", scrape_after_failure, has_failed).await;
     true
