@@ -67,7 +67,7 @@ async fn a_missing_directory_for_the_key_is_reported() {
     server.wait();
     fs::create_dir(&data).unwrap();
     let _server = start();
-    doctor(&workspace, &[]).assert("base_url", "ok", "leads to this server");
+    doctor(&workspace, &[]).assert("base_url", "ok", "reaches this server");
 }
 
 #[test]
