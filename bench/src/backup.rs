@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     accounts: i64,
 }
 
-/// Prints the figures.
+/// Adds accounts, runs the commands, and prints the figures.
 pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let accounts = arguments.accounts;
     let postgres = std::env::var("BELFRY_TEST_POSTGRES")?;
@@ -41,13 +41,13 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
 
     let writers = Writers::start(accounts).await?;
     let mut largest_wal = 0.0;
-    let written = measure_command(
+    let backup_result = measure_command(
         &format!("backup of {accounts} accounts from SQLite while 64 clients write"),
         &["backup", "from-sqlite"],
         || largest_wal = f64::max(largest_wal, megabytes(Path::new("data/belfry.db-wal"))),
     );
     let acknowledged = writers.stop().await;
-    written?;
+    backup_result?;
     print_row("writes acknowledged meanwhile", acknowledged, "writes");
     print_row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
     let size = megabytes(Path::new("from-sqlite"));
@@ -64,8 +64,8 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// Returns the number of tables whose rows differ from those of the first backup, without the audit
-/// trail, to which each command adds an event.
+/// Verifies the last backup, and returns the number of its tables whose rows differ from those of
+/// the first backup, without the audit trail, to which each command adds an event.
 fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
     let [first, last] =
         ["from-sqlite", "result"].map(|file| Backup::open(Path::new(file), &Options::default()));
@@ -96,11 +96,13 @@ impl Writers {
                 while !stop.load(Ordering::Relaxed) {
                     // Spread over all accounts; no two tasks write the same one at a time.
                     let number = next.fetch_add(7919, Ordering::Relaxed) % accounts;
-                    let read = store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
+                    let rulesets =
+                        store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
                     let document = SerializedDocument::new(pool.document(seed));
-                    let saved = store.save_ruleset(&read.expect("a read succeeds"), document).await;
-                    saved.expect("a write succeeds");
+                    let rulesets = rulesets.expect("a read succeeds");
+                    let result = store.save_ruleset(&rulesets, document).await;
+                    result.expect("a write succeeds");
                     writes.fetch_add(1, Ordering::Relaxed);
                 }
             });

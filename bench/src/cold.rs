@@ -13,16 +13,16 @@ use tokio_postgres::{Client, NoTls, Statement};
 use crate::process::cpu_seconds;
 use crate::{fill, median, print_row};
 
-/// Accounts with ten rules each.
+/// The number of accounts, each with ten rules.
 const ACCOUNTS: u32 = 10_000;
-/// Concurrent reads, and connections.
+/// The number of concurrent reads, each over its own connection.
 const TASKS: u32 = 16;
-/// The number of rounds, of which the median is reported. Each round measures both readers.
+/// The number of rounds; the median of their figures is reported. Each round measures both readers.
 const ROUNDS: u32 = 5;
 /// The length of a measurement.
 const LENGTH: Duration = Duration::from_secs(2);
 
-/// The statement of `Store::rulesets`.
+/// The statement that `Store::rulesets` executes.
 const SELECT: &str =
     "select scope, version, document from rulesets where account_id = $1 order by scope";
 
@@ -48,7 +48,7 @@ impl Reader for Bare {
     }
 }
 
-/// Prints the figures.
+/// Adds the accounts, measures both readers, and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("BELFRY_TEST_POSTGRES")?;
     let database = Some(url.parse()?);
@@ -68,8 +68,8 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 
     let (mut store_figures, mut bare_figures) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        store_figures.push(read(&stores).await);
-        bare_figures.push(read(&bare).await);
+        store_figures.push(measure_reads(&stores).await);
+        bare_figures.push(measure_reads(&bare).await);
     }
     let pairs = store_figures.iter().zip(&bare_figures);
     let ratio = median(pairs.map(|(store, bare)| store.0 / bare.0).collect());
@@ -85,7 +85,7 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 
 /// Reads different accounts with a task for each reader. Returns the reads per second, and the CPU
 /// time of this process per read in microseconds.
-async fn read<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
+async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
     let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
     let (start, cpu) = (Instant::now(), cpu_seconds());
     let mut tasks = JoinSet::new();

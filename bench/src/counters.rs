@@ -14,49 +14,50 @@ use crate::process::{resident_memory, thread_cpu_time};
 
 const CHECKS: u32 = 3_000_000;
 
-/// Prints the figures.
+/// Measures the counters with different numbers of keys and prints the figures.
 pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
-    let minutes = Duration::from_mins(5);
-    let by_account = Arc::new(Limit::new("account", u32::MAX, minutes)?);
-    let by_address = Arc::new(Limit::new("ip", u32::MAX, minutes)?);
+    let window = Duration::from_mins(5);
+    let by_account = Arc::new(Limit::new("account", u32::MAX, window)?);
+    let by_address = Arc::new(Limit::new("ip", u32::MAX, window)?);
     for keys in [1_000, 1_000_000, 10_000_000] {
         let before = resident_memory();
         // A margin, because the shards do not fill evenly.
         let memory = MemoryCounters::new(keys as usize * 2 + 100_000);
-        let new = rate(keys, |i| check(&memory, &[address(&by_address, i)]));
+        let new_key_rate = rate(keys, |i| check(&memory, &[address_bucket(&by_address, i)]));
         let bytes = resident_memory().saturating_sub(before) / u64::from(keys);
-        let known = rate(CHECKS, |i| check(&memory, &[address(&by_address, scatter(i) % keys)]));
-        // A request counted for an account and an address.
-        let pairs = rate(CHECKS, |i| {
+        let check_rate =
+            rate(CHECKS, |i| check(&memory, &[address_bucket(&by_address, scatter(i) % keys)]));
+        // A request that is counted for an account and an address.
+        let pair_rate = rate(CHECKS, |i| {
             let id = scatter(i) % (keys / 2);
             let account = Bucket { limit: &by_account, key: LimitKey::Account(id.into()) };
-            check(&memory, &[account, address(&by_address, scatter(i) % keys)]);
+            check(&memory, &[account, address_bucket(&by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
-        print_row(&name, format_args!("{new:.0}"), "new keys/s");
-        print_row(&name, format_args!("{known:.0}"), "checks/s of one limit");
-        print_row(&name, format_args!("{pairs:.0}"), "checks/s of two limits together");
+        print_row(&name, format_args!("{new_key_rate:.0}"), "new keys/s");
+        print_row(&name, format_args!("{check_rate:.0}"), "checks/s of one limit");
+        print_row(&name, format_args!("{pair_rate:.0}"), "checks/s of two limits together");
         print_row(&name, bytes, "bytes per key");
     }
     flood(&by_address);
     Ok(())
 }
 
-/// Measures ten million keys in counters with a capacity of one million.
+/// Measures checks of ten million new keys with counters that have room for one million.
 fn flood(limit: &Arc<Limit>) {
     let memory = MemoryCounters::new(1_000_000);
     for million in 0..10 {
         let from = million * 1_000_000;
-        let new = rate(1_000_000, |i| check(&memory, &[address(limit, from + i)]));
+        let new_key_rate = rate(1_000_000, |i| check(&memory, &[address_bucket(limit, from + i)]));
         if [0, 9].contains(&million) {
             let name = format!("room for 1,000,000 keys, million {} of a flood", million + 1);
-            print_row(&name, format_args!("{new:.0}"), "new keys/s");
+            print_row(&name, format_args!("{new_key_rate:.0}"), "new keys/s");
             print_row(&name, memory.keys().0, "keys");
         }
     }
 }
 
-fn address(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
+fn address_bucket(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
     Bucket {
         limit,
         key: LimitKey::Network(Network::from_address(Ipv4Addr::from_bits(number).into())),
@@ -67,15 +68,16 @@ fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {
     std::hint::black_box(memory.check(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
 }
 
-/// Runs a function this many times and returns the runs per second of CPU time.
+/// Runs a function this many times and returns the runs per second of CPU time, or of elapsed time
+/// if the CPU time is not known.
 fn rate(runs: u32, mut each: impl FnMut(u32)) -> f64 {
-    let (started, cpu) = (Instant::now(), thread_cpu_time());
+    let (start, cpu) = (Instant::now(), thread_cpu_time());
     (0..runs).for_each(&mut each);
     let spent = thread_cpu_time()
         .zip(cpu)
         .and_then(|(after, before)| after.checked_sub(before))
         .filter(|spent| !spent.is_zero());
-    f64::from(runs) / spent.unwrap_or_else(|| started.elapsed()).as_secs_f64()
+    f64::from(runs) / spent.unwrap_or_else(|| start.elapsed()).as_secs_f64()
 }
 
 /// Maps neighbouring numbers to distant ones, so that successive checks do not share a cache line.

@@ -1,5 +1,5 @@
-//! An evaluation request for many members in this process, and the share of its time that is not
-//! spent on JSON.
+//! The time of an evaluation request for many members within this process, and the share of it that
+//! is not spent on JSON.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -26,7 +26,7 @@ use crate::test_data::message;
 const MEMBERS: u32 = 10_000;
 const LENGTH: Duration = Duration::from_secs(3);
 
-/// Prints the figures.
+/// Adds the members' accounts, measures the request, and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     fill::fill(&fill::Arguments { accounts: MEMBERS.into(), rules: true, database: None }).await?;
     let service = http_service().await?;
@@ -37,17 +37,17 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
         black_box(send(&service, &body).await?);
         requests += 1;
     }
-    let whole = start.elapsed() / requests;
-    let read = time(|| EvaluateRequest::read(&body).is_ok());
+    let total = start.elapsed() / requests;
+    let parsing = time(|| EvaluateRequest::read(&body).is_ok());
     let response: Value = serde_json::from_slice(&response)?;
-    let written = time(|| response.to_string());
-    let rest = whole.saturating_sub(read + written);
+    let serialising = time(|| response.to_string());
+    let rest = total.saturating_sub(parsing + serialising);
     let name = format!("evaluate, {MEMBERS} members with 10 rules each");
     let ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e3);
-    print_row(&name, ms(whole), "ms");
-    print_row(&name, ms(read), "ms to parse the request");
-    print_row(&name, ms(written), "ms to serialise the response");
-    let share = rest.as_secs_f64() / whole.as_secs_f64() * 100.0;
+    print_row(&name, ms(total), "ms");
+    print_row(&name, ms(parsing), "ms to parse the request");
+    print_row(&name, ms(serialising), "ms to serialise the response");
+    let share = rest.as_secs_f64() / total.as_secs_f64() * 100.0;
     print_row(&name, format_args!("{share:.0}"), "% of the time is not JSON");
     Ok(())
 }
@@ -88,10 +88,10 @@ async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Erro
 
 /// Returns the mean time of one run.
 fn time<T>(mut run: impl FnMut() -> T) -> Duration {
-    let (start, mut requests) = (Instant::now(), 0);
+    let (start, mut runs) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(1) {
         black_box(run());
-        requests += 1;
+        runs += 1;
     }
-    start.elapsed() / requests
+    start.elapsed() / runs
 }

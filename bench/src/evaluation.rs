@@ -77,13 +77,13 @@ pub(crate) struct Arguments {
     users: usize,
 }
 
-/// Prints the figures.
-pub(crate) fn measure(&Arguments { users: many }: &Arguments) {
+/// Measures single users, rooms and patterns, and prints the figures.
+pub(crate) fn measure(&Arguments { users }: &Arguments) {
     let pool = RulePool::new();
     let json = message().to_string();
 
     let ruma = measure_one_user(&pool, &json);
-    let [few, many] = [10_000, many].map(|users| measure_room(&pool, users, &json));
+    let [few, many] = [10_000, users].map(|members| measure_room(&pool, members, &json));
     print_ratio("room of 10,000 members against ruma, per member", ruma / few, "100 or more");
     print_ratio(
         "large room against the room of 10,000 members, per member",
@@ -163,17 +163,17 @@ fn measure_one_user(pool: &RulePool, json: &str) -> f64 {
 
 /// Measures a room with this number of members, and returns the time per member in nanoseconds.
 fn measure_room(pool: &RulePool, users: usize, json: &str) -> f64 {
-    let name = |label: &str| format!("room of {users} members: {label}");
+    let row_name = |label: &str| format!("room of {users} members: {label}");
     let room = Room { member_count: Some(users as u64), ..Room::default() };
     let ids: Vec<String> = (0..users).map(id).collect();
-    let names: Vec<String> = (0..users).map(self::name).collect();
+    let names: Vec<String> = (0..users).map(name).collect();
     let before = resident_memory();
     let start = Instant::now();
     let rules: Vec<IndexedRules> =
         (0..users).map(|user| IndexedRules::new([&pool.document(user)])).collect();
-    print_time_per_item(&name("compiling, with documents, per user"), start.elapsed(), users);
+    print_time_per_item(&row_name("compiling, with documents, per user"), start.elapsed(), users);
     let memory = resident_memory().saturating_sub(before) / users as u64;
-    print_row(&name("memory, per user with 10 rules"), memory, "bytes");
+    print_row(&row_name("memory, per user with 10 rules"), memory, "bytes");
 
     let list = || {
         ids.iter().zip(&names).zip(&rules).map(|((id, name), rules)| {
@@ -182,25 +182,28 @@ fn measure_room(pool: &RulePool, users: usize, json: &str) -> f64 {
         })
     };
     print_time_per_item(
-        &name("preparing the members, per member"),
+        &row_name("preparing the members, per member"),
         time(|| Members::new(list())),
         users,
     );
     let members = Members::new(list());
     let event = parse(json);
     let elapsed = time(|| members.evaluate(&parse(json), &room, &mut WorkBudget::default()));
-    let per_user =
-        print_time_per_item(&name("evaluating the raw event for all, per member"), elapsed, users);
+    let per_user = print_time_per_item(
+        &row_name("evaluating the raw event for all, per member"),
+        elapsed,
+        users,
+    );
     let common = parse(&json.replace("word17", "word0"));
     let elapsed = time(|| members.evaluate(&common, &room, &mut WorkBudget::default()));
     print_time_per_item(
-        &name("the same when a fifth of the members match a keyword"),
+        &row_name("the same when a fifth of the members match a keyword"),
         elapsed,
         users,
     );
     let elapsed = time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
     print_time_per_item(
-        &name("the same with members grouped by result, per member"),
+        &row_name("the same with members grouped by result, per member"),
         elapsed,
         users,
     );

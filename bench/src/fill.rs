@@ -50,7 +50,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let (now, accounts, rules) = (Timestamp::UNIX_EPOCH, arguments.accounts, arguments.rules);
     let sqlite = || Database::Sqlite("data/belfry.db".into());
     let database = arguments.database.clone().map_or_else(sqlite, Database::Postgres);
-    // Longer than a disk stalls while it stores this much.
+    // Longer than the disk may stall under this load.
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_first_party_app(&app(now)).await?;
@@ -64,9 +64,9 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
                 store.add_account(&events, &account(number, now)).await?;
                 store.add_token(&events, &token(number, now)).await?;
                 if rules {
-                    let read = store.rulesets_for_update(number + 1, now).await?;
+                    let rulesets = store.rulesets_for_update(number + 1, now).await?;
                     let document = pool.document(usize::try_from(number).unwrap_or(0));
-                    store.save_ruleset(&read, SerializedDocument::new(document)).await?;
+                    store.save_ruleset(&rulesets, SerializedDocument::new(document)).await?;
                 }
             }
             Ok::<_, AddAccountError>(())
@@ -75,7 +75,7 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     for outcome in tasks.join_all().await {
         outcome?;
     }
-    // Sweeps would otherwise delete the audit events during a measurement.
+    // Deletes the audit events, because sweeps would otherwise do so during a measurement.
     while store.delete_audit_events_before(Timestamp::MAX, 10_000).await? > 0 {}
     Ok(())
 }

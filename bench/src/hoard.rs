@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 const GRANTS: i64 = 500;
 const TOKENS: i64 = 100;
+/// One fewer than the maximum, because the account has a session already.
 const SESSIONS: i64 = 49;
 
 /// The account that gets the grants, tokens and sessions.
@@ -36,14 +37,14 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
     let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
-    for app in 1..=GRANTS {
+    for app_id in 1..=GRANTS {
         let (store, events) = (Arc::clone(&store), Arc::clone(&events));
         tasks.spawn(async move {
-            store.add_app(&events, &self::app(app, now)).await?;
+            store.add_app(&events, &app(app_id, now)).await?;
             for _ in 0..TOKENS {
                 let token = NewToken {
                     secret: random::secret(now).hashed(),
-                    app_id: app,
+                    app_id,
                     account_id: Some(account),
                     scopes: [Scope::Read, Scope::Write].into_iter().collect(),
                     created_at: now,

@@ -19,7 +19,7 @@ use std::error::Error;
 use clap::Parser;
 use mimalloc::MiMalloc;
 
-/// The allocator that Belfry uses as well.
+/// Belfry's allocator, so that measurements are comparable.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

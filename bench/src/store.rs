@@ -23,21 +23,21 @@ use crate::{median, print_row};
 /// Numbers of concurrent tasks.
 const TASKS: [usize; 3] = [1, 16, 64];
 
-/// The number of rounds, of which the median is reported. Each round measures every number of
-/// tasks, so that other load affects them equally. Each SQLite measurement begins with an empty
+/// The number of rounds; the median of their figures is reported. Each round measures every number
+/// of tasks, so that other load affects them equally. Each SQLite measurement begins with an empty
 /// database, because the cost of a write grows with the size of the database.
 const ROUNDS: usize = 5;
 /// The length of a measurement.
 const LENGTH: Duration = Duration::from_secs(2);
 
-/// Prints the figures.
+/// Measures each engine and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let mut number = 0;
-    let fresh = || {
+    let new_database = || {
         number += 1;
         Database::Sqlite(format!("belfry-{number}.db").into())
     };
-    measure_one("SQLite", fresh).await?;
+    measure_one("SQLite", new_database).await?;
     if let Ok(url) = std::env::var("BELFRY_TEST_POSTGRES") {
         let database = Database::Postgres(url.parse()?);
         measure_one("PostgreSQL", || database.clone()).await?;
@@ -57,9 +57,9 @@ async fn measure_one(
         for (tasks, figures) in TASKS.into_iter().zip(&mut figures) {
             let store = Arc::new(Store::open(&database(), &Options::default(), now).await?);
             store.add_first_party_app(&app(now)).await?;
-            let cpu = cpu_seconds();
-            let writes = write(&store, tasks).await;
-            let cpu = (cpu_seconds() - cpu) / writes * 1e6;
+            let cpu_before = cpu_seconds();
+            let writes = write_tokens(&store, tasks).await;
+            let cpu = (cpu_seconds() - cpu_before) / writes * 1e6;
             let rate = writes / LENGTH.as_secs_f64();
             let ratio = rate / *rate_of_one_task.get_or_insert(rate);
             for (figures, figure) in figures.iter_mut().zip([rate, cpu, ratio]) {
@@ -79,7 +79,7 @@ async fn measure_one(
 
 /// Writes tokens with this many tasks, and returns the number of acknowledged writes per
 /// [`LENGTH`].
-async fn write(store: &Arc<Store>, tasks: usize) -> f64 {
+async fn write_tokens(store: &Arc<Store>, tasks: usize) -> f64 {
     let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut all = JoinSet::new();
     let start = Instant::now();

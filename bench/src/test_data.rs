@@ -33,7 +33,7 @@ const SENDERS: u64 = 20_000;
 
 impl RulePool {
     pub(crate) fn new() -> Self {
-        let read = |kind, body: Value| {
+        let parse = |kind, body: Value| {
             NewRule::read(
                 kind,
                 body.to_string().as_bytes(),
@@ -43,13 +43,14 @@ impl RulePool {
             .unwrap()
         };
         let actions = json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]);
-        let keyword =
-            |n| read(RuleKind::Content, json!({"pattern": format!("word{n}"), "actions": actions}));
+        let keyword = |n| {
+            parse(RuleKind::Content, json!({"pattern": format!("word{n}"), "actions": actions}))
+        };
         Self {
             keywords: (0..KEYWORDS).map(keyword).collect(),
-            // Timed rules, which end in 2096.
-            mute: read(RuleKind::Room, json!({"actions": [], "until": 4_000_000_000_000_i64})),
-            highlight: read(RuleKind::Sender, json!({"actions": actions})),
+            // A timed rule, which expires in 2096.
+            mute: parse(RuleKind::Room, json!({"actions": [], "until": 4_000_000_000_000_i64})),
+            highlight: parse(RuleKind::Sender, json!({"actions": actions})),
         }
     }
 

@@ -22,7 +22,8 @@ wire_enum! {
     }
 }
 
-/// Returns the id of the corresponding role in Mastodon: its owner role, or the role of everyone.
+/// Returns the id of the corresponding Mastodon role: its owner role for admins, and its everyone
+/// role for other users.
 pub const fn role_id(role: Role) -> i64 {
     match role {
         Role::Admin => 3,
@@ -33,8 +34,8 @@ pub const fn role_id(role: Role) -> i64 {
 /// The maximum length of an admin's text in the audit trail, in characters.
 const MAX_TEXT_LENGTH: usize = 500;
 
-/// Returns the detail of an audit event: the admin, and the reason if there is one, without line
-/// breaks and other control characters.
+/// Returns the detail of an audit event: the admin, and the admin's text unless it is blank.
+/// Control characters become spaces, and long text is truncated.
 pub fn audit_detail(admin: &str, text: &str) -> String {
     let text: String = text
         .trim()
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_names_the_admin_and_the_reason() {
+    fn an_audit_detail_names_the_admin_and_the_reason() {
         assert_eq!(audit_detail("root", " \n"), "by root");
         assert_eq!(audit_detail("root", " spam\n\u{1b}[1mmore "), "by root: spam  [1mmore");
         let long = audit_detail("root", &"ä".repeat(600));

@@ -14,7 +14,7 @@ use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The kind of an event.
+    /// The kind of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditKind {
         /// A user signed in, in a browser or a Matrix client.
@@ -70,8 +70,9 @@ wire_enum! {
 }
 
 impl AuditKind {
-    /// Returns whether such events are caused by the account's owner, or by someone who claims to
-    /// be. Other events record the address and the details of an admin or the operator.
+    /// Returns whether events of this kind are caused by the account's owner, or by someone who
+    /// claims to be the owner. Other events may record the address and details of someone else,
+    /// such as an admin.
     pub const fn is_caused_by_owner(self) -> bool {
         matches!(
             self,
@@ -91,7 +92,7 @@ impl AuditKind {
 }
 
 wire_enum! {
-    /// The outcome of an event.
+    /// The outcome of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOutcome {
         Success = "success",
@@ -101,8 +102,8 @@ wire_enum! {
     }
 }
 
-/// An event to be stored in the transaction of the change that it records, which determines the
-/// account and the app.
+/// An event to be stored in the same transaction as the change that it records. The change
+/// determines the account and the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the types describe them")]
 pub struct AuditEntry {
@@ -117,7 +118,7 @@ pub struct AuditEntry {
 }
 
 wire_enum! {
-    /// Origin of an event.
+    /// The origin of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
         /// A request from an app or another API client.
@@ -141,13 +142,13 @@ pub struct AuditClient {
 }
 
 impl AuditEntry {
-    /// Creates the event of a successful command.
+    /// Creates an event for a successful command.
     pub fn from_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
-    /// Creates the event of a successful action by the server itself.
+    /// Creates an event for a successful action by the server itself.
     pub fn from_server(at: Timestamp, kind: AuditKind) -> Self {
         Self { origin: AuditOrigin::Server, ..Self::from_command(at, kind) }
     }
@@ -164,13 +165,14 @@ impl Events {
         self
     }
 
-    /// Returns an event of a different kind with the time, origin and client of the first.
+    /// Returns an event of a different kind with the time, outcome, origin and client of the first
+    /// event.
     pub fn derive(&self, kind: AuditKind, detail: &str) -> Self {
-        let derived = |entry: &AuditEntry| {
+        let derive_entry = |entry: &AuditEntry| {
             let detail = Some(detail.to_owned());
             AuditEntry { kind, detail, ..entry.clone() }
         };
-        Self(self.0.iter().take(1).map(derived).collect())
+        Self(self.0.iter().take(1).map(derive_entry).collect())
     }
 
     /// Returns the events in order.
@@ -185,8 +187,8 @@ impl From<AuditEntry> for Events {
     }
 }
 
-/// Returns the name that a deleted account had, from the detail of its deletion: `name alice`, with
-/// `; ` and further details after it.
+/// Returns the name of a deleted account from the detail of its deletion event: `name alice`, which
+/// `; ` and further details may follow.
 pub fn deleted_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
@@ -214,8 +216,9 @@ impl AddressPolicy {
         }
     }
 
-    /// Returns the part of an address by which users recognise their own sessions, `192.0.2.x` or
-    /// `2001:db8:1:x`: never more than the network, which does not identify a person.
+    /// Returns the part of an address that helps users recognise their own sessions, `192.0.2.x` or
+    /// `2001:db8:1:x`: never more than the network, which does not identify a person. `None` if
+    /// addresses are not recorded.
     pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
         if self == Self::None {
             return None;
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn an_address_is_recorded_as_far_as_the_setting_allows() {
         use AddressPolicy::{Full, None, Truncated};
-        for (policy, address, recorded) in [
+        for (policy, address, expected) in [
             (Full, "192.0.2.77", "192.0.2.77"),
             (Full, "::ffff:192.0.2.77", "192.0.2.77"),
             (Full, "2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6"),
@@ -270,14 +273,14 @@ mod tests {
             (None, "2001:db8::1", ""),
         ] {
             let actual = policy.apply(address.parse().unwrap());
-            assert_eq!(actual.unwrap_or_default(), recorded, "{policy:?} {address}");
+            assert_eq!(actual.unwrap_or_default(), expected, "{policy:?} {address}");
         }
     }
 
     #[test]
     fn a_session_shows_the_network_of_its_address_if_addresses_are_recorded() {
         use AddressPolicy::{Full, None, Truncated};
-        for (address, shown) in [
+        for (address, expected) in [
             ("192.0.2.77", "192.0.2.x"),
             ("::ffff:192.0.2.77", "192.0.2.x"),
             ("2001:db8:1:2:3:4:5:6", "2001:db8:1:x"),
@@ -285,7 +288,7 @@ mod tests {
         ] {
             let address = address.parse().unwrap();
             for policy in [Full, Truncated] {
-                assert_eq!(policy.apply_to_session(address).as_deref(), Some(shown));
+                assert_eq!(policy.apply_to_session(address).as_deref(), Some(expected));
             }
             assert_eq!(None.apply_to_session(address), Option::None);
         }

@@ -63,17 +63,18 @@ impl JsonError {
 
 /// Parses one JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
-    parse_with(bytes, MAX_DEPTH, None)
+    parse_value(bytes, MAX_DEPTH, None)
 }
 
 /// Parses a body that contains rules.
 pub(crate) fn parse_with_rules(bytes: &[u8]) -> Result<Value, JsonError> {
-    parse_with(bytes, MAX_DEPTH_WITH_RULES, None)
+    parse_value(bytes, MAX_DEPTH_WITH_RULES, None)
 }
 
 /// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
 /// instead of collecting them, so that memory use is independent of the length of the array. The
-/// array is empty in the returned object. The first error of `on_item` ends the parsing.
+/// array is empty in the returned object. The first error of `on_item` ends the parsing and is
+/// returned.
 pub fn parse_streamed<E: From<JsonError>>(
     bytes: &[u8],
     max_depth: usize,
@@ -86,11 +87,11 @@ pub fn parse_streamed<E: From<JsonError>>(
         let result = (on_item.borrow_mut())(index, value);
         result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let result = parse_with(bytes, max_depth, Some(Streamed { array, accept: &accept }));
+    let result = parse_value(bytes, max_depth, Some(Streamed { array, accept: &accept }));
     item_error.into_inner().map_or(result.map_err(E::from), Err)
 }
 
-fn parse_with(
+fn parse_value(
     bytes: &[u8],
     max_depth: usize,
     streamed: Option<Streamed<'_>>,
@@ -136,14 +137,14 @@ struct Streamed<'a> {
     accept: &'a dyn Fn(usize, Value) -> bool,
 }
 
-/// Deserialises one value. The reason for a rejection is returned through a cell, because errors
-/// of serde carry text only.
+/// Deserialises one value. The reason for a rejection is returned through a cell, because serde
+/// errors carry only text.
 #[derive(Clone, Copy)]
 struct Strict<'a> {
     rejection: &'a Cell<Option<Rejection>>,
     depth: usize,
     max_depth: usize,
-    /// Set for the outermost object and for its streamed array.
+    /// Set for the outermost value, and for its member with the name of the streamed array.
     streamed: Option<Streamed<'a>>,
 }
 

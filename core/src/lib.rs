@@ -4,8 +4,9 @@
 //! with tables. A caller parses a request with this crate, reads the stored data, asks this crate
 //! for the decision, then stores it and responds. Good places to begin:
 //!
-//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::EffectiveRules::explain`] evaluates
-//!   an event for one user, and [`rules::index::Members::evaluate`] for all members of a room.
+//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::EffectiveRules::explain`]
+//!   evaluates an event for one user, and [`rules::index::Members::evaluate`] evaluates it for all
+//!   members of a room.
 //! - [`oauth::redirect::RedirectUri::match_requested`] compares redirect URIs, and
 //!   [`oauth::pkce::matches`] verifies PKCE.
 //! - [`limits::decide`] decides whether rate limits admit a request.

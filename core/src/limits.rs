@@ -74,7 +74,7 @@ pub struct Limit {
     name: String,
     requests: u32,
     window: Duration,
-    /// The limit of the IPv6 /48 around a network that this limit counts.
+    /// The limit for the IPv6 /48 around a network that this limit counts.
     site: Option<Arc<Limit>>,
 }
 
@@ -116,7 +116,7 @@ impl Limit {
         Self { name: self.name.clone(), requests: self.requests, window, site }
     }
 
-    /// Returns the limit of the IPv6 /48 around a network.
+    /// Returns the limit for the IPv6 /48 around a network, if there is one.
     pub fn site(&self) -> Option<&Arc<Self>> {
         self.site.as_ref()
     }
@@ -147,7 +147,7 @@ impl Limit {
     }
 }
 
-/// `300 in 5m`
+/// Formats the limit as `300 in 5m`.
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let window = SignedDuration::try_from(self.window).unwrap_or(SignedDuration::MAX);
@@ -213,7 +213,7 @@ pub struct QuotaStatus {
     pub remaining: u32,
     /// The end of the window; without a current window, the end of one that starts now.
     pub reset: UnixMicros,
-    /// True if this bucket had a request left.
+    /// True if this bucket had a request left, or the decision was a refund.
     pub admitted: bool,
 }
 
@@ -233,7 +233,8 @@ pub struct RateLimitDecision {
     statuses: SmallVec<[QuotaStatus; 2]>,
 }
 
-/// Decides about a request by all its limits together, each with its stored window.
+/// Decides about a request by all its limits together, each with its stored window, and counts the
+/// request according to `mode`.
 ///
 /// Updates the windows, which must be stored even if the request is rejected: an end may have been
 /// clamped.
@@ -281,7 +282,7 @@ pub fn decide(
 }
 
 impl RateLimitDecision {
-    /// Returns whether every bucket had a request left.
+    /// Returns whether every bucket admitted the request.
     pub fn is_admitted(&self) -> bool {
         self.statuses.iter().all(|status| status.admitted)
     }
@@ -308,8 +309,8 @@ impl RateLimitDecision {
         self
     }
 
-    /// Combines decisions about different buckets of one request. Each comes with the indices of
-    /// its buckets, by which the combined statuses are ordered.
+    /// Combines decisions about different buckets of one request. Each decision comes with the
+    /// indices of its buckets, and the combined statuses are ordered by these indices.
     pub fn combine(parts: [(&[usize], Self); 2]) -> Self {
         let mut combined = Self::default();
         let mut statuses = Vec::new();

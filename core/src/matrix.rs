@@ -56,7 +56,8 @@ pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
-/// Returns the localpart of a user id; `None` if the id is malformed or of a different server.
+/// Returns the localpart of a user id; `None` if the id is malformed or belongs to a different
+/// server.
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
     (server == server_name && !localpart.is_empty()).then_some(localpart)

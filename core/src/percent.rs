@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use thiserror::Error;
 
-/// Every character but the unreserved ones (RFC 3986, section 2.3).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The characters to encode: all except the unreserved ones (RFC 3986, section 2.3).
+const ENCODED_CHARACTERS: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The reason a string is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -56,7 +57,7 @@ pub fn decode_lenient(text: &str) -> Option<String> {
 ///
 /// A space becomes `%20`, which is understood even where `+` is not.
 pub fn encode(value: &str) -> String {
-    utf8_percent_encode(value, RESERVED).to_string()
+    utf8_percent_encode(value, ENCODED_CHARACTERS).to_string()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The ids of a request in logs: its request id, and the trace that it belongs to.
+//! The ids of a request in logs: its request id and its trace id.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 /// The maximum length of a request id.
 const MAX_LENGTH: usize = 64;
 
-/// The id of a request: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Stored without an
-/// allocation, because every request has one.
+/// A request id: 1 to 64 ASCII letters, digits, `.`, `_` and `-`. Stored without an allocation,
+/// because every request has one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RequestId {
     /// Zero after the end of the id.
@@ -17,14 +17,15 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// Accepts a proxy's id if it is short and has no characters with a special meaning in logs.
+    /// Parses a proxy's id; `None` if it is empty, too long, or has a character that could have a
+    /// special meaning in logs.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let is_valid = (1..=MAX_LENGTH).contains(&text.len()) && text.iter().all(is_safe);
         is_valid.then(|| Self::from_safe(text))
     }
 
-    /// Creates a new id of 32 hexadecimal digits.
+    /// Creates an id of 32 hexadecimal digits from random bytes.
     pub fn new(random: [u8; 16]) -> Self {
         Self::from_safe(&to_hex(random))
     }
@@ -64,7 +65,7 @@ impl Serialize for RequestId {
     }
 }
 
-/// The id of a trace, which the requests of several services can share.
+/// A trace id, which requests to several services can share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceId(u128);
 

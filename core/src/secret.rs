@@ -1,8 +1,8 @@
-//! Secrets that the server issues, and the hashes that it stores of them.
+//! Secrets that the server issues, and their stored hashes.
 //!
-//! Tokens, codes, client secrets and cookies are split tokens: a lookup key, by which the row is
-//! found, and 32 random bytes, of which only the SHA-256 digest is stored. Digests are compared in
-//! constant time, and a database index never contains secret bytes.
+//! Tokens, codes, client secrets and cookies are split tokens. Each consists of a lookup key, which
+//! identifies its row, and 32 random bytes. Only the SHA-256 digest of the random bytes is stored.
+//! Digests are compared in constant time, and a database index never contains secret bytes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A secret in the clear: a password, or a token, code or client secret as a client sent it.
+/// A secret in the clear, such as a password, a token, a code or a client secret.
 ///
 /// It has no `Display`, no `Serialize` and no `PartialEq`. A search for `reveal` lists every use of
 /// the text.
@@ -107,7 +107,7 @@ impl LookupKey {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
 
-    /// Parses [`LookupKey::to_text`].
+    /// Parses the text of [`LookupKey::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         let key = u128::from_str_radix(text, 16).ok().map(|key| Self(key.to_be_bytes()))?;
         (key.to_text() == text).then_some(key)
@@ -130,7 +130,7 @@ impl HashedSecret {
         BASE64_URL_SAFE_NO_PAD.encode([&self.lookup.0[..], &self.digest.0[..]].concat())
     }
 
-    /// Parses [`HashedSecret::to_text`].
+    /// Parses the text of [`HashedSecret::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         let bytes = decode::<TOKEN_BYTES>(text)?;
         let (lookup, digest) = bytes.split_first_chunk()?;
@@ -138,8 +138,8 @@ impl HashedSecret {
     }
 }
 
-/// A SHA-256 digest, compared in constant time. In addition to split tokens, it is used for strings
-/// that the server does not generate: PKCE verifiers, and the tokens of application services.
+/// A SHA-256 digest, compared in constant time. Besides split tokens, it is used for strings that
+/// the server did not generate, such as PKCE verifiers and application service tokens.
 #[derive(Clone, Copy, Eq)]
 pub struct Sha256Digest([u8; 32]);
 
@@ -166,7 +166,7 @@ impl Sha256Digest {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Parses [`Sha256Digest::to_text`].
+    /// Parses the text of [`Sha256Digest::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         decode(text).map(Self)
     }
@@ -181,8 +181,8 @@ impl fmt::Debug for Sha256Digest {
 /// Decodes base64url of exactly `N` bytes.
 fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
-    let decoded = BASE64_URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
-    (decoded == N).then_some(bytes)
+    let length = BASE64_URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
+    (length == N).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Replaces control characters and characters that change the text direction with escapes as in
-/// JSON (`\u202e`), so that they are visible and have no effect. Joiners remain, because scripts
-/// and emoji need them.
+/// Replaces invisible characters ([`is_invisible`]) with escapes as in JSON (`\u202e`), so that
+/// they are visible and have no effect. Joiners remain, because scripts and emoji need them.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     escape(text, is_invisible)
 }
@@ -37,7 +36,8 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_in_text(c))
 }
 
-/// Returns whether a character is a control character, a direction mark or an invisible separator.
+/// Returns whether a character is a control character, changes the text direction, or is an
+/// invisible separator or formatting character.
 pub fn is_invisible(c: char) -> bool {
     c.is_control()
         || changes_direction(c)
@@ -52,8 +52,8 @@ pub(crate) fn changes_direction(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns whether a character that scripts or emoji need is rendered as nothing by itself: the
-/// rest of `Default_Ignorable_Code_Point` of Unicode, and the blank Braille pattern.
+/// Returns whether a character is blank by itself, although scripts or emoji may need it: the rest
+/// of Unicode's `Default_Ignorable_Code_Point`, and the blank Braille pattern.
 fn is_blank_in_text(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -67,8 +67,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_without_a_glyph_are_escaped() {
-        for (text, shown) in [
+    fn invisible_characters_except_joiners_are_escaped() {
+        for (text, expected) in [
             ("cake", "cake"),
             ("кекс 蛋糕 كعكة", "кекс 蛋糕 كعكة"),
             ("\u{202e}gnp.exe", "\\u202egnp.exe"),
@@ -77,7 +77,7 @@ mod tests {
             ("👨\u{200d}👩", "👨\u{200d}👩"),
             ("نامه\u{200c}ها", "نامه\u{200c}ها"),
         ] {
-            assert_eq!(escape_invisible(text), shown, "{text:?}");
+            assert_eq!(escape_invisible(text), expected, "{text:?}");
         }
     }
 

@@ -3,7 +3,8 @@
 //! Only names from the tables below are stored: the header itself can identify people, has no
 //! maximum length, and may contain anything.
 
-/// Browsers by a part of the header, in order: most also name the browsers that they imitate.
+/// Browser names by a part of the header, in search order: most browsers also name those that they
+/// imitate.
 const BROWSERS: [(&str, &str); 20] = [
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),
@@ -27,7 +28,8 @@ const BROWSERS: [(&str, &str); 20] = [
     ("curl/", "curl"),
 ];
 
-/// Operating systems by a part of the header, in order: Android names Linux, iOS names Mac OS.
+/// Operating systems by a part of the header, in search order: Android also names Linux, and iOS
+/// also names Mac OS.
 const SYSTEMS: [(&str, &str); 12] = [
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
@@ -56,7 +58,7 @@ pub struct UserAgent {
 }
 
 impl UserAgent {
-    /// Recognises the browser in a header.
+    /// Recognises the browser and the operating system in a header.
     pub fn from_header(header: &[u8]) -> Self {
         let header = header.get(..MAX_LENGTH).unwrap_or(header);
         let find = |table: &[(&str, &'static str)]| {
@@ -74,10 +76,10 @@ impl UserAgent {
     /// Reads the stored form. Names that this version does not know are ignored.
     pub fn from_text(text: &str) -> Self {
         let (browser, system) = text.split_once('/').unwrap_or((text, ""));
-        let known = |table: &[(&str, &'static str)], stored: &str| {
+        let find_name = |table: &[(&str, &'static str)], stored: &str| {
             table.iter().map(|(_, name)| *name).find(|name| *name == stored)
         };
-        Self { browser: known(&BROWSERS, browser), system: known(&SYSTEMS, system) }
+        Self { browser: find_name(&BROWSERS, browser), system: find_name(&SYSTEMS, system) }
     }
 }
 
@@ -88,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn browsers_are_recognised() {
+    fn browsers_and_operating_systems_are_recognised() {
         let webkit = "AppleWebKit/537.36 (KHTML, like Gecko)";
         for (header, browser, system) in [
             (
@@ -167,10 +169,10 @@ mod tests {
             ("Lynx/2.9", "", ""),
             ("", "", ""),
         ] {
-            let found = UserAgent::from_header(header.as_bytes());
-            let names = (found.browser.unwrap_or_default(), found.system.unwrap_or_default());
+            let agent = UserAgent::from_header(header.as_bytes());
+            let names = (agent.browser.unwrap_or_default(), agent.system.unwrap_or_default());
             assert_eq!(names, (browser, system), "{header}");
-            assert_eq!(UserAgent::from_text(&found.to_text()), found);
+            assert_eq!(UserAgent::from_text(&agent.to_text()), agent);
         }
     }
 
@@ -185,16 +187,16 @@ mod tests {
 
     #[test]
     fn only_the_beginning_of_a_long_header_is_searched() {
-        let late = format!("{}Firefox/1", " ".repeat(MAX_LENGTH));
-        assert_eq!(UserAgent::from_header(late.as_bytes()), UserAgent::default());
+        let header = format!("{}Firefox/1", " ".repeat(MAX_LENGTH));
+        assert_eq!(UserAgent::from_header(header.as_bytes()), UserAgent::default());
     }
 
     proptest! {
         #[test]
         fn the_stored_form_is_short_and_is_read_back(header: Vec<u8>) {
-            let found = UserAgent::from_header(&header);
-            prop_assert!(found.to_text().len() < 40);
-            prop_assert_eq!(UserAgent::from_text(&found.to_text()), found);
+            let agent = UserAgent::from_header(&header);
+            prop_assert!(agent.to_text().len() < 40);
+            prop_assert_eq!(UserAgent::from_text(&agent.to_text()), agent);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Enums whose values have a name in the protocol.
 
-/// Defines an enum with its protocol names: `ALL`, `as_str`, `from_name` and `Display`.
+/// Defines an enum whose values have protocol names, with `ALL`, `as_str`, `from_name` and
+/// `Display`.
 macro_rules! wire_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$meta])*

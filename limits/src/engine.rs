@@ -111,7 +111,8 @@ impl Engine {
         decision
     }
 
-    /// Confirms the reservation of an admitted request, and releases that of a rejected one.
+    /// Confirms the reservation of an admitted request. Releases that of a rejected one, and undoes
+    /// local rejections that the reservation may have caused.
     async fn settle(
         &self,
         reservation: Reservation,
@@ -133,7 +134,7 @@ impl Engine {
         }
     }
 
-    /// Stores the counts from Redis in process memory.
+    /// Stores the counts from Redis in process memory, or refunds the request there too.
     fn record(
         &self,
         mode: CountMode,
@@ -142,7 +143,7 @@ impl Engine {
         now: UnixMicros,
     ) {
         if mode == CountMode::Refund {
-            // Not recorded, because recording ignores counts below the stored one.
+            // `MemoryCounters::record` would ignore a count below the stored one.
             self.local.check(mode, buckets, now.into());
         } else {
             self.local.record(buckets, decision, now);

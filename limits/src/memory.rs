@@ -77,20 +77,21 @@ impl MemoryCounters {
         buckets: &[Bucket<'_>],
         now: Timestamp,
     ) -> Option<RateLimitDecision> {
-        let read = |bucket: &Bucket<'_>| {
+        let stored_window = |bucket: &Bucket<'_>| {
             let hash = self.hash(bucket);
             self.lock(self.index(hash)).get(hash)
         };
-        let stored: PerLimit<Window> = buckets.iter().map(read).collect();
+        let stored: PerLimit<Window> = buckets.iter().map(stored_window).collect();
         let limits = buckets.iter().map(|bucket| bucket.limit);
         let mut windows: PerLimit<_> = limits.zip(stored.iter().copied()).collect();
         let decision = decide(CountMode::Peek, &mut windows, now.into());
-        let unchanged =
+        let is_trusted =
             stored.iter().zip(&windows).all(|(before, (_, after))| before.end <= after.end);
-        (unchanged && !decision.is_admitted()).then_some(decision)
+        (is_trusted && !decision.is_admitted()).then_some(decision)
     }
 
-    /// Stores counts that Redis reported, so that local counting can continue from them.
+    /// Stores counts that Redis reported, so that local counting can continue from them. A count
+    /// below the stored one is ignored in the same window, because it comes from a late response.
     pub(super) fn record(
         &self,
         buckets: &[Bucket<'_>],

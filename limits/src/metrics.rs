@@ -8,11 +8,11 @@ use belfry_runtime::metrics::{Counter, Histogram};
 /// Metrics of the requests to Redis.
 #[derive(Debug)]
 pub struct RedisMetrics {
-    /// Response times.
+    /// Response times of successful requests.
     pub durations: Histogram,
     /// Requests that timed out.
     pub timeouts: Counter,
-    /// Requests that failed with an error response or a broken connection.
+    /// Requests that failed with an error response, a broken connection or too many redirects.
     pub errors: Counter,
 }
 

@@ -50,20 +50,21 @@ use crate::metrics::RedisMetrics;
 /// authority in this PEM file, instead of one that the operating system trusts.
 ///
 /// # Errors
-/// When the URL is invalid or the file cannot be used.
+/// If the URL is invalid, or the file cannot be read or contains no usable certificate.
 pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionInfo> {
-    let failed = |reason: String| {
+    let config_error = |reason: String| {
         let setting = "limits.redis_root_certificate";
         let reason = format!("cannot use {}: {reason}", file.display());
         RedisError::from((ErrorKind::InvalidClientConfig, setting, reason))
     };
-    let root_cert = fs::read(file).map_err(|error| failed(describe_file_error(file, &error)))?;
+    let root_cert =
+        fs::read(file).map_err(|error| config_error(describe_file_error(file, &error)))?;
     if CertificateDer::pem_slice_iter(&root_cert).next().is_none() {
-        return Err(failed("it contains no certificate".to_owned()));
+        return Err(config_error("it contains no certificate".to_owned()));
     }
     let certificates = TlsCertificates { client_tls: None, root_cert: Some(root_cert) };
     let client = Client::build_with_tls(url, certificates);
-    Ok(client.map_err(|error| failed(error.to_string()))?.get_connection_info().clone())
+    Ok(client.map_err(|error| config_error(error.to_string()))?.get_connection_info().clone())
 }
 
 /// The shared counters.
@@ -86,13 +87,13 @@ impl RedisCounters {
     /// Connects to a server, or to the cluster that these nodes are part of. A request waits for a
     /// response for at most `timeout`. All keys begin with `prefix`, which must not contain a brace.
     ///
-    /// An unreachable server is not an error: a task reconnects until this value is dropped.
+    /// An unreachable server is not an error: a task tries to connect until this value is dropped.
     pub async fn connect(addresses: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
         let servers = Arc::new(Servers::new(addresses, prefix, timeout));
         servers.update_first().await;
         servers.wait_for_connections(Instant::now() + CONNECT_TIMEOUT + timeout).await;
-        let refreshed = Arc::clone(&servers);
-        let refresh = move || refresh::refresh_loop(Arc::clone(&refreshed));
+        let task_servers = Arc::clone(&servers);
+        let refresh = move || refresh::refresh_loop(Arc::clone(&task_servers));
         Self { servers, refresh_task: Task::spawn("redis_refresh", refresh) }
     }
 
@@ -103,9 +104,9 @@ impl RedisCounters {
 
     /// Counts a request.
     pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> CountResult {
-        let mut counted = CountResult { states: vec![None; buckets.len()], reservation: None };
+        let mut outcome = CountResult { states: vec![None; buckets.len()], reservation: None };
         let is_cluster = match &*self.servers.topology() {
-            Topology::Unknown => return counted,
+            Topology::Unknown => return outcome,
             Topology::Single(_) => false,
             Topology::Cluster(_) => true,
         };
@@ -117,7 +118,7 @@ impl RedisCounters {
                 _ => ScriptMode::Count(mode),
             };
             let (results, reservation) = reservation::count(&self.servers, groups, mode).await;
-            counted.reservation = reservation;
+            outcome.reservation = reservation;
             results
         } else if let Some(group) = groups.pop() {
             let run = ScriptRun { mode: ScriptMode::Count(mode), counters: group.counters };
@@ -129,10 +130,10 @@ impl RedisCounters {
         for (indices, result) in indices.into_iter().zip(results) {
             let Some(result) = result else { continue };
             for (index, state) in indices.into_iter().zip(result.states) {
-                counted.states[index] = Some(state);
+                outcome.states[index] = Some(state);
             }
         }
-        counted
+        outcome
     }
 
     /// Returns the metrics of the requests to Redis.

@@ -23,7 +23,7 @@ pub(crate) fn build(contents: &Contents, platform: &Platform) -> Result<Vec<u8>,
     ];
     let shared = contents.share.iter().map(|(path, text)| (*path, text.as_str()));
     for (path, text) in files.into_iter().chain(shared) {
-        // The directory of zsh below /usr/local.
+        // Below /usr/local, zsh uses a different directory.
         let path = path.replace("zsh/vendor-completions", "zsh/site-functions");
         tree.add_file(&format!("{directory}/{path}"), 0o644, text);
     }

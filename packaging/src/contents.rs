@@ -1,5 +1,4 @@
-//! The contents that all packages have in common: the binary, documents, completions and the manual
-//! page.
+//! The contents of the packages: the binary, documents, licences, completions and the manual page.
 
 use std::fs;
 use std::path::Path;
@@ -91,8 +90,8 @@ impl Contents {
     }
 }
 
-/// Returns the time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or that of the
-/// commit.
+/// Returns the time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or the time of the
+/// last commit.
 pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
     let text = if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
         text
@@ -105,18 +104,18 @@ pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
     text.trim().parse().map_err(|_| format!("{text:?} is not a number of seconds").into())
 }
 
-/// Adds a file, or the files below a directory.
+/// Adds a file, or all files below a directory, to `files`.
 fn add_files(
     root: &Path,
     path: &str,
     files: &mut Vec<(String, Vec<u8>)>,
 ) -> Result<(), PackagingError> {
-    let full = root.join(path);
-    if full.is_file() {
-        files.push((path.to_owned(), fs::read(full)?));
+    let full_path = root.join(path);
+    if full_path.is_file() {
+        files.push((path.to_owned(), fs::read(full_path)?));
         return Ok(());
     }
-    for entry in fs::read_dir(full)? {
+    for entry in fs::read_dir(full_path)? {
         let name = entry?.file_name().into_string().map_err(|name| name.display().to_string())?;
         add_files(root, &format!("{path}/{name}"), files)?;
     }

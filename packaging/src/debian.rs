@@ -100,7 +100,8 @@ fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     Ok(files)
 }
 
-/// Returns the packages that the binary and the scripts need.
+/// Returns the packages that the binary and the scripts need. Fails if the binary needs a library
+/// that [`LIBRARIES`] does not list.
 fn depends(libraries: &Libraries) -> Result<String, PackagingError> {
     for path in &libraries.paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_release_candidate_is_older_than_its_release() {
+    fn a_prerelease_suffix_begins_with_a_tilde() {
         assert_eq!(version("1.2.0"), "1.2.0");
         assert_eq!(version("1.2.0-rc.1"), "1.2.0~rc.1");
     }

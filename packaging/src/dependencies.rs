@@ -51,30 +51,31 @@ impl Dependencies {
         let metadata: Value = serde_json::from_str(&cargo(&describe)?)?;
         for package in metadata["packages"].as_array().into_iter().flatten() {
             let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
-            if let Some(found) = crates.get_mut(&(text("name"), text("version"))) {
+            if let Some(entry) = crates.get_mut(&(text("name"), text("version"))) {
                 // In old manifests, a slash separates alternatives.
-                found.licence = text("license").replace('/', " OR ");
-                found.repository = package["repository"].as_str().map(str::to_owned);
-                found.source = PathBuf::from(text("manifest_path"));
-                found.source.pop();
+                entry.licence = text("license").replace('/', " OR ");
+                entry.repository = package["repository"].as_str().map(str::to_owned);
+                entry.source = PathBuf::from(text("manifest_path"));
+                entry.source.pop();
             }
         }
         for (id, checksum) in parse_checksums(&fs::read_to_string(root.join("Cargo.lock"))?) {
-            if let Some(found) = crates.get_mut(&id) {
-                found.checksum = Some(checksum);
+            if let Some(entry) = crates.get_mut(&id) {
+                entry.checksum = Some(checksum);
             }
         }
-        match crates.iter().find(|(_, found)| found.licence.is_empty()) {
+        match crates.iter().find(|(_, entry)| entry.licence.is_empty()) {
             Some(((name, version), _)) => Err(format!("{name} {version} has no licence").into()),
             None => Ok(Self(crates)),
         }
     }
 }
 
-/// Parses lines `DEPTH<TAB>NAME vVERSION …` of `cargo tree`. A repeated crate has no children.
+/// Parses lines `DEPTH<TAB>NAME vVERSION …` of `cargo tree`, which lists a repeated crate without
+/// its dependencies.
 fn parse_tree(tree: &str) -> BTreeMap<CrateId, Crate> {
     let mut crates: BTreeMap<CrateId, Crate> = BTreeMap::new();
-    let mut above: Vec<CrateId> = vec![];
+    let mut ancestors: Vec<CrateId> = vec![];
     for line in tree.lines() {
         let Some((depth, package)) = line.split_once('\t') else { continue };
         let mut words = package.split(' ');
@@ -84,12 +85,12 @@ fn parse_tree(tree: &str) -> BTreeMap<CrateId, Crate> {
             continue;
         };
         let id = (name.to_owned(), version.trim_start_matches('v').to_owned());
-        above.truncate(depth);
-        if let Some(parent) = above.last().and_then(|parent| crates.get_mut(parent)) {
+        ancestors.truncate(depth);
+        if let Some(parent) = ancestors.last().and_then(|parent| crates.get_mut(parent)) {
             parent.dependencies.insert(id.clone());
         }
         crates.entry(id.clone()).or_default();
-        above.push(id);
+        ancestors.push(id);
     }
     crates
 }
@@ -114,20 +115,24 @@ mod tests {
     }
 
     #[test]
-    fn the_depth_of_a_crate_shows_its_dependents() {
+    fn the_depth_of_a_line_determines_its_parent() {
         let tree = "0\ta v1.0.0 (/src/a)\n1\tb v2.0.0\n2\tc v3.0.0\n1\tc v3.0.0\n1\tb v1.0.0 (*)\n";
         let crates = parse_tree(tree);
-        let of = |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();
-        assert_eq!(of("a", "1.0.0"), [&id("b", "1.0.0"), &id("b", "2.0.0"), &id("c", "3.0.0")]);
-        assert_eq!(of("b", "2.0.0"), [&id("c", "3.0.0")]);
-        assert_eq!(of("c", "3.0.0").len(), 0);
+        let dependencies_of =
+            |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();
+        assert_eq!(
+            dependencies_of("a", "1.0.0"),
+            [&id("b", "1.0.0"), &id("b", "2.0.0"), &id("c", "3.0.0")]
+        );
+        assert_eq!(dependencies_of("b", "2.0.0"), [&id("c", "3.0.0")]);
+        assert_eq!(dependencies_of("c", "3.0.0").len(), 0);
     }
 
     #[test]
     fn checksums_are_found_by_name_and_version() {
         let lock = "version = 4\n\n[[package]]\nname = \"a\"\nversion = \"1.0.0\"\n\n[[package]]\n\
                     name = \"b\"\nversion = \"2.0.0\"\nsource = \"registry\"\nchecksum = \"abc\"\n";
-        let found: Vec<_> = parse_checksums(lock).collect();
-        assert_eq!(found, [(id("b", "2.0.0"), "abc".to_owned())]);
+        let checksums: Vec<_> = parse_checksums(lock).collect();
+        assert_eq!(checksums, [(id("b", "2.0.0"), "abc".to_owned())]);
     }
 }

@@ -92,7 +92,7 @@ fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingEr
     files.add_file("usr/bin/belfry", 0o755, contents.binary.as_slice());
     contents.add_licences(&mut files, "usr/share/doc/belfry");
     for path in &libraries.paths {
-        files.add_file(relative(path), 0o755, fs::read(path)?);
+        files.add_file(relative_path(path), 0o755, fs::read(path)?);
     }
     // The licences of glibc and libgcc.
     for package in ["libc6", "libgcc-s1"] {
@@ -116,11 +116,11 @@ fn files(contents: &Contents, libraries: &Libraries) -> Result<Tree, PackagingEr
     Ok(files)
 }
 
-fn relative(path: &Path) -> &str {
+fn relative_path(path: &Path) -> &str {
     path.to_str().unwrap_or_default().trim_start_matches('/')
 }
 
-/// Returns the configuration of a container. The health check is an extension of Docker.
+/// Returns the image configuration. The health check is an extension of Docker.
 fn config(contents: &Contents, platform: &Platform, layer_digest: &str) -> Value {
     let seconds = |seconds: u64| seconds * 1_000_000_000;
     json!({

@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use crate::PackagingError;
 use crate::dependencies::Dependencies;
 
-/// Returns a list of all crates with their licences, followed by each licence text with the crates
-/// that it applies to.
+/// Returns a list of all third-party crates with their licences, followed by each licence text with
+/// the crates that it applies to.
 pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
     let mut list = "The belfry binary contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for ((name, version), found) in &dependencies.0 {
-        // Crates of this repository, whose licences are separate files.
-        if found.checksum.is_none() {
+    for ((name, version), dependency) in &dependencies.0 {
+        // Skips the crates of this repository, whose licences are separate files.
+        if dependency.checksum.is_none() {
             continue;
         }
         let package = format!("{name} {version}");
-        writeln!(list, "{package}: {}", found.licence)?;
-        for path in licence_files(&found.source)? {
+        writeln!(list, "{package}: {}", dependency.licence)?;
+        for path in licence_files(&dependency.source)? {
             let text = String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n");
             let packages = packages_by_text.entry(text.trim_end().to_owned()).or_default();
             if packages.last() != Some(&package) {
@@ -28,9 +28,9 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
             }
         }
     }
-    let rule = "-".repeat(80);
+    let separator = "-".repeat(80);
     for (text, packages) in packages_by_text {
-        write!(list, "\n{rule}\n{}\n{rule}\n\n{text}\n", packages.join(", "))?;
+        write!(list, "\n{separator}\n{}\n{separator}\n\n{text}\n", packages.join(", "))?;
     }
     Ok(list)
 }
@@ -71,8 +71,8 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let found = licence_files(&source).unwrap();
+        let files = licence_files(&source).unwrap();
         fs::remove_dir_all(&source).unwrap();
-        assert_eq!(found, [source.join("LICENSE-MIT"), source.join("c_src/lib/license.txt")]);
+        assert_eq!(files, [source.join("LICENSE-MIT"), source.join("c_src/lib/license.txt")]);
     }
 }

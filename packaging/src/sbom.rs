@@ -8,15 +8,15 @@ use crate::PackagingError;
 use crate::contents::Contents;
 use crate::dependencies::{Crate, CrateId, Dependencies};
 
-/// Returns the components of the binary and how they depend on each other.
+/// Returns the JSON document with the binary's components and how they depend on each other.
 pub(crate) fn build(
     contents: &Contents,
     dependencies: &Dependencies,
 ) -> Result<Vec<u8>, PackagingError> {
     let is_belfry = |(name, _): &CrateId| name == "belfry";
-    let (program, libraries): (Vec<_>, Vec<_>) =
+    let (programs, libraries): (Vec<_>, Vec<_>) =
         dependencies.0.iter().partition(|(id, _)| is_belfry(id));
-    let (id, belfry) = program.first().ok_or("cargo does not list belfry")?;
+    let (id, belfry) = programs.first().ok_or("cargo does not list belfry")?;
     let mut program = component("application", id, belfry);
     program["description"] = contents.summary.as_str().into();
     let bom = json!({
@@ -35,8 +35,8 @@ pub(crate) fn build(
             .collect::<Vec<_>>(),
         "dependencies": dependencies.0
             .iter()
-            .map(|(id, found)| {
-                let depends_on: Vec<_> = found.dependencies.iter().map(package_url).collect();
+            .map(|(id, dependency)| {
+                let depends_on: Vec<_> = dependency.dependencies.iter().map(package_url).collect();
                 json!({ "ref": package_url(id), "dependsOn": depends_on })
             })
             .collect::<Vec<_>>(),
@@ -46,19 +46,19 @@ pub(crate) fn build(
     Ok(text)
 }
 
-fn component(kind: &str, id: &CrateId, found: &Crate) -> Value {
+fn component(kind: &str, id: &CrateId, dependency: &Crate) -> Value {
     let mut component = json!({
         "type": kind,
         "bom-ref": package_url(id),
         "name": id.0,
         "version": id.1,
         "purl": package_url(id),
-        "licenses": [{ "expression": found.licence }],
+        "licenses": [{ "expression": dependency.licence }],
     });
-    if let Some(checksum) = &found.checksum {
+    if let Some(checksum) = &dependency.checksum {
         component["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
     }
-    if let Some(url) = &found.repository {
+    if let Some(url) = &dependency.repository {
         component["externalReferences"] = json!([{ "type": "vcs", "url": url }]);
     }
     component

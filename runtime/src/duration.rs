@@ -55,10 +55,11 @@ pub mod some {
     }
 }
 
-/// A thousand years, so that arithmetic with times stays far from an overflow.
+/// The maximum duration: a thousand years, so that arithmetic with times does not overflow.
 const MAX: Duration = Duration::from_hours(1000 * 366 * 24);
 
-/// Parses a duration, which may be 0. A day has 24 hours.
+/// Parses a duration, which may be 0. A day has 24 hours. Returns `None` if the text is not a
+/// duration, or if the duration is negative or longer than a thousand years.
 pub fn parse(text: &str) -> Option<Duration> {
     let day = SpanRelativeTo::days_are_24_hours();
     let length = text.parse::<Span>().and_then(|span| span.to_duration(day)).ok()?;

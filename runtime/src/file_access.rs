@@ -74,9 +74,9 @@ fn check(path: &Path, access: Access) -> io::Result<()> {
 
 fn describe_denial(path: &Path, data: Option<&Path>) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // The file itself; if it is missing, or its directory hides it, the directory.
-    let existing = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
-    let Some((path, file)) = existing else { return "permission denied".to_owned() };
+    // The file itself; if it is missing or not visible, the nearest visible directory above it.
+    let nearest = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
+    let Some((path, file)) = nearest else { return "permission denied".to_owned() };
     let user = geteuid().as_raw();
     let directory = path.parent().and_then(|directory| fs::metadata(directory).ok());
     let path = path.display();
@@ -91,7 +91,8 @@ fn describe_denial(path: &Path, data: Option<&Path>) -> String {
     }
     let owner = describe_user(&users, file.uid());
     let run = format!("run it as the owner (sudo -u {} belfry …)", sudo_name(&users, file.uid()));
-    // Without a result, the data directory is hidden, and its parents may contain other data.
+    // `None` if the data directory is not visible. No remedy is given for the directories above it,
+    // because they may contain other data.
     let data =
         data.and_then(|data| Some((std::path::absolute(data).ok()?, data.try_exists().ok()?)));
     let remedy = match data {
@@ -122,7 +123,7 @@ fn read_users() -> String {
     fs::read_to_string("/etc/passwd").unwrap_or_default()
 }
 
-/// Returns a user as the argument of `sudo -u`.
+/// Returns the argument for `sudo -u` that selects this user.
 fn sudo_name(users: &str, id: u32) -> String {
     find_name(users, id).map_or_else(|| format!("'#{id}'"), str::to_owned)
 }
@@ -139,8 +140,8 @@ fn describe_user(users: &str, id: u32) -> String {
 fn find_name(users: &str, id: u32) -> Option<&str> {
     users.lines().find_map(|line| {
         let mut fields = line.split(':');
-        let (name, found) = (fields.next()?, fields.nth(1)?);
-        (found.parse() == Ok(id)).then_some(name)
+        let (name, uid) = (fields.next()?, fields.nth(1)?);
+        (uid.parse() == Ok(id)).then_some(name)
     })
 }
 

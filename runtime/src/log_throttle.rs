@@ -77,13 +77,13 @@ impl LogThrottle {
         is_admitted
     }
 
-    /// Returns the number of lines suppressed in the windows that have ended, since the last call.
+    /// Returns the number of lines suppressed in the windows that have ended since the last call.
     fn take_suppressed(&self, now: Instant) -> u64 {
         let mut state = lock(&self.state);
         state.windows.iter_mut().map(|(_, window)| window.take_suppressed(now)).sum()
     }
 
-    /// Ends the current windows early.
+    /// Makes the lines suppressed in the current windows available to `take_suppressed`.
     fn close(&self) {
         lock(&self.state).windows.iter_mut().for_each(|(_, window)| window.end());
     }
@@ -91,7 +91,7 @@ impl LogThrottle {
 
 impl State {
     fn window(&mut self, key: &'static str) -> &mut Window {
-        let position = self.windows.iter().position(|(known, _)| *known == key);
+        let position = self.windows.iter().position(|(other, _)| *other == key);
         let index = position.unwrap_or_else(|| {
             self.windows.push((key, Window::default()));
             self.windows.len() - 1
@@ -142,7 +142,8 @@ pub fn report_suppressed() {
     }
 }
 
-/// Logs how many lines were suppressed, before the process ends.
+/// Logs how many lines were suppressed, like [`report_suppressed`], but also in the windows that
+/// have not ended. For use before the process exits.
 pub fn report_all_suppressed() {
     for throttle in &*lock(&REGISTRY) {
         throttle.close();

@@ -22,8 +22,8 @@ pub fn secret(now: jiff::Timestamp) -> SplitToken {
 /// Returns a generated password: 20 unambiguous characters (100 bits) in groups of five.
 pub fn password() -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let groups = bytes::<20>().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
-    groups.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
+    let characters = bytes::<20>().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
+    characters.chunks(5).map(String::from_iter).collect::<Vec<_>>().join("-")
 }
 
 /// Returns true once in this many calls on average, and always for 0 and 1.

@@ -11,8 +11,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::Counter;
 
-/// The pause before a task is started again, which doubles with each failure in a row.
+/// The pause before a task is started again after its first failure. It doubles with each further
+/// failure in a row.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// The longest pause before a task is started again.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// The time that a task must run to count as healthy again.
@@ -21,7 +23,7 @@ const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 /// The number of failures in a row at which a task is reported as failing.
 const MAX_FAILURES: u32 = 5;
 
-/// Maximum time for all tasks to end when the process stops.
+/// Maximum time for all tasks together to end when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A task that runs until it is stopped or dropped.
@@ -63,7 +65,8 @@ impl Task {
         })
     }
 
-    /// Runs a future at intervals, starting now. Stopping the task lets the current run finish.
+    /// Runs a future now, and again after each pause of `interval`. Stopping the task lets the
+    /// current run finish.
     pub fn every<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         interval: Duration,
@@ -166,8 +169,8 @@ impl Tasks {
         self.lock().iter().map(Task::status).collect()
     }
 
-    /// Stops the tasks one after the other, the last one first. Tasks that do not end in time are
-    /// aborted.
+    /// Stops the tasks one after the other, the last one first. After five seconds in total, the
+    /// remaining tasks are aborted.
     pub async fn stop(&self) {
         let deadline = Instant::now() + STOP_TIMEOUT;
         let tasks = std::mem::take(&mut *self.lock());
@@ -193,9 +196,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_task_that_panics_or_ends_is_started_again_after_a_growing_pause() {
         let (starts, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
-        let recorded = Arc::clone(&starts);
+        let task_starts = Arc::clone(&starts);
         let task = Task::spawn("test", move || {
-            let mut starts = recorded.lock().unwrap();
+            let mut starts = task_starts.lock().unwrap();
             starts.push(start.elapsed().as_millis());
             let number = starts.len();
             async move {
@@ -282,9 +285,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_task_that_does_not_end_is_aborted() {
         let (tasks, runs) = (Tasks::default(), Arc::new(AtomicU32::new(0)));
-        let counted = Arc::clone(&runs);
+        let task_runs = Arc::clone(&runs);
         tasks.add(Task::every("stuck", Duration::from_secs(1), move || {
-            counted.fetch_add(1, Ordering::Relaxed);
+            task_runs.fetch_add(1, Ordering::Relaxed);
             std::future::pending()
         }));
         sleep(Duration::from_secs(1)).await;

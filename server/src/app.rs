@@ -34,8 +34,7 @@ use crate::paths::{FRONT, PROFILE};
 /// oldest are deleted.
 const MAX_PENDING_REQUESTS: usize = 100_000;
 
-/// The clock may go back by this much without a warning: NTP corrects it, and the clocks of nodes
-/// differ.
+/// Maximum clock setback without a warning: NTP corrects clocks, and the clocks of nodes differ.
 const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 
 /// The state shared by all HTTP handlers.
@@ -44,14 +43,14 @@ pub struct AppState {
     pub config: Config,
     /// Digests of the settings in use. SIGHUP replaces some of them.
     pub settings: ArcSwap<SettingDigests>,
-    /// The address under which clients reach this service.
+    /// The public URL of this service.
     pub base_url: BaseUrl,
     pub store: Store,
     /// The time and the result of the last readiness check of the database.
     pub database_status: Mutex<Option<(Instant, String)>>,
     /// True if the server is shutting down.
     is_stopping: AtomicBool,
-    /// The key by which `belfry doctor` recognises this process.
+    /// The key with which `belfry doctor` recognises this process.
     pub diagnostics_key: DiagnosticsKey,
     pub clock: Arc<dyn Clock>,
     pub limits: RateLimiter,
@@ -149,8 +148,9 @@ impl AppState {
         }
     }
 
-    /// Returns by how much the clock was set back since the last call, if by more than a minute.
-    /// The first call compares with the last sweep, which an earlier process may have made.
+    /// Returns by how much the clock was set back since the last call, if by more than
+    /// [`MAX_SETBACK`]. The first call compares with the last sweep, which an earlier process may
+    /// have made.
     async fn measure_clock_setback(&self) -> Option<Duration> {
         let now = self.clock.now();
         let last = self.last_clock_check.lock().await.replace(now);
@@ -178,8 +178,8 @@ impl AppState {
         }
     }
 
-    /// Deletes tokens, grants and sessions of accounts and apps that have too many of them. Unlike
-    /// a sweep, every node does this, for those that it issued.
+    /// Deletes the least recently used tokens, grants and sessions of accounts and apps that have
+    /// too many. Unlike a sweep, every node does this, for the owners to which it issued new ones.
     pub async fn delete_excess(&self) {
         let max_app_tokens = self.config.oauth.max_app_tokens;
         match self.store.delete_excess(max_app_tokens, self.clock.now()).await {

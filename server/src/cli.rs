@@ -255,12 +255,12 @@ fn with_store(
     })
 }
 
-/// Returns a value, or a dash if there is none.
+/// Formats a value; a dash if there is none.
 fn or_dash(value: Option<impl ToString>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
 }
 
-/// Returns a time, or `never` if there is none.
+/// Formats a time; `never` if there is none.
 fn or_never(time: Option<impl Display>) -> String {
     time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }

@@ -59,8 +59,8 @@ pub struct Config {
     pub database: Option<SecretUrl>,
     /// A file that contains the PostgreSQL URL, in place of `database`.
     pub database_file: Option<PathBuf>,
-    /// `redis://…` or `rediss://…` for rate limits shared by several nodes; counted in this process
-    /// when unset.
+    /// `redis://…` or `rediss://…` for rate limits shared by several nodes; requests are counted in
+    /// this process when unset.
     #[serde(deserialize_with = "redis_url")]
     pub redis: Option<SecretUrl>,
     /// A file that contains the Redis URL, in place of `redis`.
@@ -120,8 +120,8 @@ pub struct Config {
     /// The file that these settings were read from, if it contains passwords or tokens.
     #[serde(skip)]
     pub file_with_secrets: Option<PathBuf>,
-    /// The file, variable or flag that sets each setting, by dotted key. Settings without one have
-    /// their defaults.
+    /// The file, variable, flag or credential that sets each setting, by dotted key. Settings
+    /// without an entry have their defaults.
     #[serde(skip)]
     pub origins: BTreeMap<String, String>,
     /// The line of each setting in the file, by dotted key.
@@ -129,7 +129,7 @@ pub struct Config {
     pub lines: BTreeMap<String, usize>,
 }
 
-/// An invalid configuration. The message names the setting and its source.
+/// An invalid configuration. The message names the setting and, if known, its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
@@ -170,7 +170,7 @@ impl Config {
         self.base_url_at(self.listen.port)
     }
 
-    /// Returns the configured base URL, or the URL of the listen host with the bound port.
+    /// Returns the configured base URL, or the URL of the listen host with this port.
     pub fn base_url_at(&self, port: u16) -> BaseUrl {
         let default = || self.listening_url(port).parse().expect("a host and a port are a URL");
         self.base_url.clone().unwrap_or_else(default)
@@ -184,7 +184,7 @@ impl Config {
         url.ok().filter(|_| listen.port != 0)
     }
 
-    /// Returns the URL of the listen host with the bound port.
+    /// Returns the URL of the listen host with this port.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.listen.authority(port))

@@ -1,4 +1,4 @@
-//! The key by which `belfry doctor` and a running server recognise each other.
+//! The key with which `belfry doctor` and a running server authenticate each other.
 //!
 //! The server writes a random key to a file that only its user can read. The key is never sent: a
 //! request proves knowledge of the key by an HMAC of its purpose and a nonce, and the response by
@@ -25,8 +25,8 @@ impl DiagnosticsKey {
         Self(random::bytes())
     }
 
-    /// Returns the path of the key file of the server with this data directory and port. It depends
-    /// on the port, because several servers on PostgreSQL may share a directory.
+    /// Returns the path of a server's key file in its data directory. The path depends on the port,
+    /// because several servers on PostgreSQL may share a directory.
     pub fn path(data: &Path, port: u16) -> PathBuf {
         data.join(format!("doctor-{port}.key"))
     }
@@ -76,9 +76,9 @@ impl DiagnosticsKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Purpose {
-    /// Reading the server's settings, only from the server's machine.
+    /// Reads the server's settings. Accepted only from the server's machine.
     Settings,
-    /// Finding out how the request arrived, through any number of proxies.
+    /// Finds out how the request arrived at the server, through any number of proxies.
     Arrival,
 }
 
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_file_is_private_and_replaced() {
+    fn the_key_file_is_private_and_can_be_replaced_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = DiagnosticsKey::path(folder.path(), 8080);
         let challenge = Challenge::new(Purpose::Settings);
@@ -171,9 +171,9 @@ mod tests {
             let key = DiagnosticsKey::random();
             key.write(&path).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-            let read = DiagnosticsKey::read(&path).unwrap();
-            assert_eq!(challenge.to_header(&read), challenge.to_header(&key));
-            headers.push(challenge.to_header(&read));
+            let stored = DiagnosticsKey::read(&path).unwrap();
+            assert_eq!(challenge.to_header(&stored), challenge.to_header(&key));
+            headers.push(challenge.to_header(&stored));
             // An earlier file that others may read.
             fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
         }

@@ -1,5 +1,5 @@
-//! Escaping of text for terminals and logs. Clients, other systems and files choose parts of it,
-//! but no character may control the terminal or hide text from the operator.
+//! Escaping of text for terminals and logs. Parts of the text come from clients, other systems and
+//! files, so characters that control the terminal or hide text from the operator are escaped.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     replace(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
 }
 
-/// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings, the only such
-/// characters are line breaks, which remain.
+/// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings, the only
+/// characters that would be escaped are line breaks, which remain.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
     replace(
         json,
@@ -62,14 +62,14 @@ mod tests {
 
     #[test]
     fn characters_that_a_terminal_acts_on_are_escaped() {
-        for (text, shown) in [
+        for (text, expected) in [
             ("Tusky für Österreich 🔔", "Tusky für Österreich 🔔"),
             ("\u{1b}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
             ("a\tb\r\nc", "a\\u{9}b\\u{d}\\u{a}c"),
             ("\u{7f}\u{9b}31m", "\\u{7f}\\u{9b}31m"),
             ("a\u{202e}b\u{2028}c\u{e0041}", "a\\u{202e}b\\u{2028}c\\u{e0041}"),
         ] {
-            assert_eq!(escape(text), shown);
+            assert_eq!(escape(text), expected);
             let value = json!({ "name": text });
             let pretty = serde_json::to_string_pretty(&value).unwrap();
             let escaped = escape_json(&pretty);

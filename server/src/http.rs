@@ -1,4 +1,4 @@
-//! The HTTP layer: handlers by area of the API, and the router with all paths.
+//! The HTTP layer: the router, the handlers by area, extractors, layers and errors.
 
 mod account;
 mod api;

@@ -66,7 +66,7 @@ pub struct Layout<'a> {
     /// True if key presses and clicks just after loading are ignored, because the site that opened
     /// this page may have timed a click to land here (clickjacking).
     pub ignores_early_input: bool,
-    /// The path of the language links at the foot of the page.
+    /// The beginning of the language links in the footer: a path, or a query of this page.
     pub language_link: &'a str,
 }
 
@@ -127,7 +127,7 @@ struct DescribedScope {
 /// The target and the hidden fields of a form.
 #[derive(Clone, Copy)]
 pub struct Form<'a> {
-    /// The path it is posted to.
+    /// The path that the form is posted to.
     pub action: &'a str,
     /// The field `csrf`: proves that the form comes from a page of this server.
     pub csrf: &'a str,

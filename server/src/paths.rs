@@ -53,7 +53,7 @@ pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
 /// choice. `lang` alone is not remembered, because apps send it too.
 pub(crate) const LANGUAGE_CHOICE: &str = "remember";
 
-/// Returns a path with this language in its query.
+/// Returns a path with this language in its query, or the path alone if there is none.
 pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     with_parameters(path, lang.map(|language| ("lang", language.code())))
 }

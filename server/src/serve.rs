@@ -95,7 +95,7 @@ pub async fn serve(
     }
 }
 
-/// Serves the accepted connections of one address.
+/// Serves the connections that one listener accepts.
 struct Acceptor {
     builder: Arc<auto::Builder<TokioExecutor>>,
     slots: Slots,
@@ -112,8 +112,8 @@ impl Acceptor {
     async fn acquire_slot(&self, peer: SocketAddr) -> Option<Slot> {
         let state = self.service.state();
         let is_proxy = state.limits.active().proxies.contains(peer.ip());
-        let counted = (!is_proxy).then_some(peer.ip());
-        let slot = self.slots.acquire(counted).await.ok();
+        let limited_address = (!is_proxy).then_some(peer.ip());
+        let slot = self.slots.acquire(limited_address).await.ok();
         if slot.is_none() {
             state.metrics.http.rejected_connections.inc();
             tracing::debug!(peer = %peer.ip(), "too many connections from one address");
@@ -140,6 +140,7 @@ impl Acceptor {
     }
 }
 
+/// Returns hyper's connection builder with the HTTP/1 and HTTP/2 limits of this server.
 fn builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder

@@ -37,7 +37,7 @@ pub struct Tls {
     current: Arc<ArcSwap<LoadedFiles>>,
 }
 
-/// The content of the files.
+/// The TLS configuration that was made from the files.
 struct LoadedFiles {
     config: Arc<ServerConfig>,
     /// When the certificate expires.
@@ -91,6 +91,7 @@ impl Tls {
 /// Detects changes to the files by their modification times.
 struct Changes<'a> {
     files: &'a TlsSettings,
+    /// The modification times of the files in use.
     loaded: [Option<SystemTime>; 2],
     /// The modification times of the unusable files last reported, to report each change once. The
     /// files are read again at every check, because a file may be written in several steps within
@@ -104,7 +105,8 @@ impl<'a> Changes<'a> {
     }
 
     /// Returns the new configuration if the files have changed, or an error if they became
-    /// unusable, such as a new certificate whose key has not been replaced yet.
+    /// unusable, such as a new certificate whose key has not been replaced yet. `None` if nothing
+    /// has changed, or the error was already returned.
     fn check(&mut self) -> Option<Result<LoadedFiles, TlsError>> {
         let current = modification_times(self.files);
         if current == self.loaded {
@@ -165,7 +167,7 @@ mod tests {
             key: folder.path().join("key.pem"),
         };
         let mut second = 0;
-        let mut write = |path: &Path, text: &str| {
+        let mut write_file = |path: &Path, text: &str| {
             fs::write(path, text).unwrap();
             second += 1;
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
@@ -173,20 +175,20 @@ mod tests {
         };
         let [old, new] =
             [(); 2].map(|()| rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap());
-        write(&files.certificate, &old.cert.pem());
-        write(&files.key, &old.signing_key.serialize_pem());
+        write_file(&files.certificate, &old.cert.pem());
+        write_file(&files.key, &old.signing_key.serialize_pem());
         let mut changes = Changes::new(&files);
         assert!(changes.check().is_none());
 
-        write(&files.key, &new.signing_key.serialize_pem());
+        write_file(&files.key, &new.signing_key.serialize_pem());
         assert!(changes.check().is_some_and(|result| result.is_err()));
         assert!(changes.check().is_none());
-        write(&files.key, "not a key");
+        write_file(&files.key, "not a key");
         assert!(changes.check().is_some_and(|result| result.is_err()));
         assert!(changes.check().is_none());
 
-        write(&files.certificate, &new.cert.pem());
-        write(&files.key, &new.signing_key.serialize_pem());
+        write_file(&files.certificate, &new.cert.pem());
+        write_file(&files.key, &new.signing_key.serialize_pem());
         assert!(changes.check().is_some_and(|result| result.is_ok()));
         assert!(changes.check().is_none());
     }

@@ -19,7 +19,7 @@ struct AccountImport {
 }
 
 impl AccountImport {
-    /// Creates an account whose id is not yet chosen.
+    /// Creates an import whose account id is chosen later.
     fn new(position: usize, imported: ImportedAccount, now: Timestamp) -> Self {
         let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
         let account = Account {
@@ -40,8 +40,9 @@ impl AccountImport {
 }
 
 impl Store {
-    /// Adds accounts with their rules in one transaction, and returns the outcome of each. The ids
-    /// are new, in the order of the list unless one of them is taken.
+    /// Adds accounts with their rules, and returns the outcome of each. The ids are new, in the
+    /// order of the list. All accounts are added in one transaction, except those whose new id is
+    /// already taken: these are tried again with other ids.
     pub async fn import_accounts(
         &self,
         events: &Events,
@@ -59,8 +60,9 @@ impl Store {
             for (id, import) in (first_id..).zip(&mut imports) {
                 import.account.id = id;
             }
-            let tried = self.try_import(events, &imports).await?;
-            for (import, outcome) in std::mem::take(&mut imports).into_iter().zip(tried) {
+            let attempt_outcomes = self.try_import(events, &imports).await?;
+            for (import, outcome) in std::mem::take(&mut imports).into_iter().zip(attempt_outcomes)
+            {
                 match outcome {
                     Err(AddAccountError::IdTaken) => imports.push(import),
                     outcome => outcomes[import.position] = outcome,
@@ -73,6 +75,7 @@ impl Store {
         Ok(outcomes)
     }
 
+    /// Adds accounts with the ids that they have, and their rules, in one transaction.
     async fn try_import(
         &self,
         events: &Events,
@@ -88,15 +91,15 @@ impl Store {
             change = change.and_events_of(events, added_event(&import.account));
         }
         let mut rows = self.write(change).await?.into_iter();
-        let added: Vec<Rows> = rows.by_ref().take(imports.len()).collect();
-        let checked = accounts().zip(added).zip(rows);
-        Ok(checked
+        let inserted_rows: Vec<Rows> = rows.by_ref().take(imports.len()).collect();
+        let account_rows = accounts().zip(inserted_rows).zip(rows);
+        Ok(account_rows
             .map(|((account, added), similar)| check_added(account, &added, similar))
             .collect())
     }
 }
 
-/// Inserts an account's rulesets, if it was added.
+/// Returns the statements that insert an account's rulesets if the account was added.
 fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql!(

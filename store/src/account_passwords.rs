@@ -15,7 +15,7 @@ use super::{Change, Store, StoreError, UpdateOutcome};
 pub enum ExistingAccess {
     /// Apps keep their tokens.
     Keep,
-    /// Tokens are revoked and codes deleted.
+    /// Tokens are revoked, and grants and unredeemed codes are deleted.
     RevokeAt(Timestamp),
 }
 
@@ -35,7 +35,8 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Sets a new password (its hash) and ends the account's sessions.
+    /// Sets a new password (its hash), ends the account's sessions and, if `access` says so,
+    /// revokes the access of all apps.
     pub async fn set_password(
         &self,
         events: &Events,
@@ -79,7 +80,7 @@ impl Store {
         let event =
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
         let revocations = revocations(events);
-        let ending_sessions = Change::new(events, [lock], event)
+        let session_change = Change::new(events, [lock], event)
             .and_events_of(&revocations, revocation_events(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
@@ -92,7 +93,7 @@ impl Store {
                  from accounts where id = $id and credential_version = $version)",
                 [id, kept_session, version]
             ));
-        let change = with_access_revoked(ending_sessions, id, None, Some(version), now).and(sql!(
+        let change = with_access_revoked(session_change, id, None, Some(version), now).and(sql!(
             "update accounts set password = $new, credential_version = credential_version + 1 \
              where id = $id and credential_version = $version",
             [id, new, version]
@@ -101,7 +102,7 @@ impl Store {
     }
 }
 
-/// Returns the events of the apps that lose their access by a new password.
+/// Returns the audit events for the apps that lose their access because of a password change.
 fn revocations(password_change: &Events) -> Events {
     password_change.derive(AuditKind::TokenRevoke, "password change")
 }

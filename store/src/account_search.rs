@@ -7,8 +7,8 @@ use super::accounts::{Account, select};
 use super::engine::{Statement, sql};
 use super::{Store, StoreError};
 
-/// Builds the statement that finds accounts by an indexed condition. If the index is not that of
-/// the ids, `by "+id"` prevents the planner from using the index on `id` instead.
+/// Builds the statement that finds accounts by an indexed condition. If that index is not the one
+/// on `id`, `by "+id"` prevents the planner from using the index on `id` instead.
 macro_rules! find {
     ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {
@@ -20,6 +20,7 @@ macro_rules! find {
     };
 }
 
+/// Builds the statement of `find!` for one sort direction.
 macro_rules! find_in_order {
     (
         $filter:ident, $page:ident, $id:literal, $condition:literal, $direction:literal
@@ -52,18 +53,19 @@ macro_rules! find_in_order {
 }
 
 impl Store {
-    /// Returns a page of the accounts that match a filter. The query takes time in proportion to
-    /// the accounts whose name or address has the prefix, not to all accounts.
+    /// Returns a page of the accounts that match a filter, in descending order of id. A search by
+    /// name or address takes time in proportion to the accounts that have the prefix, not to all
+    /// accounts.
     pub async fn find_accounts(
         &self,
         filter: &AccountFilter,
         page: &Page,
     ) -> Result<Vec<Account>, StoreError> {
-        let mut found = self.read_all(statement(filter, page)).await?;
+        let mut accounts = self.read_all(statement(filter, page)).await?;
         if page.start == PageStart::Lowest {
-            found.reverse();
+            accounts.reverse();
         }
-        Ok(found)
+        Ok(accounts)
     }
 }
 
@@ -133,19 +135,19 @@ mod tests {
     #[test]
     fn every_account_search_uses_an_index() {
         let all = AccountFilter::default();
-        let text = |text: &str| Some(text.to_owned());
+        let prefix = |text: &str| Some(text.to_owned());
         for (filter, index) in [
             (all.clone(), "(id>? AND id<?)"),
             (AccountFilter { role: Some(Role::User), ..all.clone() }, "(id>? AND id<?)"),
             (AccountFilter { role: Some(Role::Admin), ..all.clone() }, "accounts_admins"),
             (AccountFilter { only_disabled: true, ..all.clone() }, "accounts_disabled"),
-            (AccountFilter { name: text("a"), ..all.clone() }, "(name>? AND name<?)"),
-            (AccountFilter { email: text("a"), ..all.clone() }, "(email>? AND email<?)"),
+            (AccountFilter { name: prefix("a"), ..all.clone() }, "(name>? AND name<?)"),
+            (AccountFilter { email: prefix("a"), ..all.clone() }, "(email>? AND email<?)"),
             (
-                AccountFilter { email: text("a"), ..all.clone() },
+                AccountFilter { email: prefix("a"), ..all.clone() },
                 "(unverified_email>? AND unverified_email<?)",
             ),
-            (AccountFilter { name: text("a"), email: text("b"), ..all }, "(name>? AND name<?)"),
+            (AccountFilter { name: prefix("a"), email: prefix("b"), ..all }, "(name>? AND name<?)"),
         ] {
             for start in [PageStart::Highest, PageStart::Lowest] {
                 let plan = plan(&filter, start);

@@ -21,7 +21,7 @@ pub struct AccountToken {
     pub scopes: Scopes,
     /// When it was issued.
     pub created_at: Timestamp,
-    /// When it expires.
+    /// When it expires, if ever.
     pub expires_at: Option<Timestamp>,
     /// When it was last used, to the hour.
     pub last_used_at: Option<Timestamp>,
@@ -36,8 +36,8 @@ from_row!(
 
 impl Store {
     /// Returns the valid tokens of an account that were issued to an app, the most recently used
-    /// first: all of them, or 101 if there are more, which only an app with several grants can
-    /// have.
+    /// first. If there are more than 101, which is only possible with several grants, it returns
+    /// 101 of them.
     pub async fn tokens_of(
         &self,
         account: i64,

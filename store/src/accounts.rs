@@ -118,7 +118,7 @@ macro_rules! select {
 }
 pub(super) use {account_columns as columns, select};
 
-/// The statement that reads a page of accounts by an indexed condition.
+/// Builds the statement that reads a page of accounts by an indexed condition and the filters.
 macro_rules! page {
     ($condition:literal, $values:tt) => {
         sql!(
@@ -139,7 +139,7 @@ macro_rules! page {
 }
 
 impl Store {
-    /// Adds an account, unless its name is reserved.
+    /// Adds an account, unless its name is reserved, or its id, name or e-mail address is taken.
     pub async fn add_account(
         &self,
         events: &Events,
@@ -203,20 +203,22 @@ impl Store {
         self.read_one(sql!(select!("where name = $name"), [name])).await
     }
 
-    /// Finds the account that an application service acts for, by name.
+    /// Finds the account that an application service acts for, by name, from the cache if possible.
+    /// Disabled accounts are found too, but not cached.
     pub async fn token_account(&self, name: &str) -> Result<Option<TokenAccount>, StoreError> {
         // An application service does not get the rights of its users' roles.
         let role = Role::User;
-        let found = |id, disabled_at| TokenAccount { id, name: name.to_owned(), role, disabled_at };
+        let token_account =
+            |id, disabled_at| TokenAccount { id, name: name.to_owned(), role, disabled_at };
         if let Some(id) = self.cache.accounts.get(name) {
-            return Ok(Some(found(id, None)));
+            return Ok(Some(token_account(id, None)));
         }
         let epoch = self.cache.accounts.epoch(name);
         let Some(account) = self.account_by_name(name).await? else { return Ok(None) };
         if account.disabled_at.is_none() {
             self.cache.accounts.insert(name.into(), account.id, epoch);
         }
-        Ok(Some(found(account.id, account.disabled_at)))
+        Ok(Some(token_account(account.id, account.disabled_at)))
     }
 
     /// Finds an account by its verified e-mail address, ignoring case.
@@ -282,7 +284,8 @@ impl Store {
     }
 }
 
-/// Returns the statement that inserts an account, unless its name is reserved, or its id, name or e-mail address is taken.
+/// Returns the statement that inserts an account, unless its name is reserved, or its id, name or
+/// e-mail address is taken.
 pub(super) fn insert_account(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
@@ -308,8 +311,8 @@ pub(super) fn insert_account(account: &Account) -> Statement {
     )
 }
 
-/// Returns the statement that finds what prevents an account from being added: accounts with its name or e-mail address, and
-/// its name if it is reserved.
+/// Returns the statement that finds what prevents an account from being added: accounts with its
+/// name or e-mail address, and its name if it is reserved.
 pub(super) fn select_similar(account: &Account) -> Statement {
     sql!(
         "select name, 0 as reserved from accounts where name = $name or email = $email union all \

@@ -22,10 +22,10 @@ pub enum AccountUpdateOutcome {
 }
 
 impl AccountUpdateOutcome {
-    /// Derives the outcome from the rows of the change and those of a statement that finds the
-    /// account.
-    pub(super) fn from_rows(changed: &Rows, found: &Rows) -> Self {
-        match (changed.is_empty(), found.is_empty()) {
+    /// Derives the outcome from the rows that the change returned and those of a statement that
+    /// finds the account.
+    pub(super) fn from_rows(changed: &Rows, account: &Rows) -> Self {
+        match (changed.is_empty(), account.is_empty()) {
             (false, _) => Self::Updated,
             (true, false) => Self::LastAdmin,
             (true, true) => Self::NotFound,
@@ -43,9 +43,9 @@ macro_rules! is_not_last_admin {
 }
 pub(super) use is_not_last_admin;
 
-/// Returns the statement that serialises transactions that may remove an admin, so that the second one sees the result of the
-/// first. A single row is locked instead of the admins' rows, which could be locked in different
-/// orders and cause a deadlock.
+/// Returns the statement that serialises transactions that may remove an admin, so that the second
+/// one sees the result of the first. A single row is locked instead of the admins' rows, which
+/// could be locked in different orders and cause a deadlock.
 pub(super) fn lock_admins() -> Statement {
     sql!(
         "insert into locks (name) values ('admins') \
@@ -88,8 +88,8 @@ impl Store {
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Account(id));
-        let [_, updated, found] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
+        let [_, updated, account] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
     }
 
     /// Disables (`Some` time) or enables an account. Disabling ends its sessions. While it is
@@ -122,7 +122,7 @@ impl Store {
             ))
             .and(select_id(id))
             .invalidating(Invalidation::Account(id));
-        let [_, updated, _, found] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
+        let [_, updated, _, account] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
     }
 }

@@ -74,8 +74,8 @@ pub struct AppListFilter {
     pub state: Option<EnabledState>,
     /// Only apps whose name contains this string, ignoring case.
     pub name: Option<String>,
-    /// Only registered apps without a code or token, which a sweep deletes when they are old
-    /// enough.
+    /// Only apps that are subject to retention and have no code or token. A sweep deletes them when
+    /// they are old enough.
     pub unused: bool,
 }
 
@@ -122,21 +122,21 @@ impl Store {
     pub async fn add_app(
         &self,
         events: &Events,
-        stored: &StoredApp,
+        stored_app: &StoredApp,
     ) -> Result<AddAppOutcome, StoreError> {
         let event = events_of!(
             apps,
             "id = $id and client_id = $client_id",
-            [id = stored.app.id, client_id = stored.app.client_id.as_str()]
+            [id = stored_app.app.id, client_id = stored_app.app.client_id.as_str()]
         );
-        let [added] = self.write_rows(Change::new(events, insert_app(stored), event)).await?;
+        let [added] = self.write_rows(Change::new(events, insert_app(stored_app), event)).await?;
         Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
     }
 
-    /// Adds a first-party app, unless there is one with this id or client id. The server adds it, so
-    /// no audit event is written.
-    pub async fn add_first_party_app(&self, stored: &StoredApp) -> Result<(), StoreError> {
-        self.write(Change::unaudited(insert_app(stored))).await.map(drop)
+    /// Adds a first-party app, unless there is one with this id or client id. The server adds it,
+    /// so no audit event is written.
+    pub async fn add_first_party_app(&self, stored_app: &StoredApp) -> Result<(), StoreError> {
+        self.write(Change::unaudited(insert_app(stored_app))).await.map(drop)
     }
 
     /// Creates an app with a new id and client id. Returns it with its secret.
@@ -151,11 +151,11 @@ impl Store {
         let client_id = random::secret(now).reveal().to_owned();
         let properties = ClientProperties::new(origin);
         let app = App { id: 0, client_id, details, properties };
-        let mut stored = StoredApp::new(app, secret.hashed(), now);
+        let mut stored_app = StoredApp::new(app, secret.hashed(), now);
         for id in random::ids(now) {
-            stored.app.id = id;
-            if self.add_app(events, &stored).await? == AddAppOutcome::Added {
-                return Ok((stored.app, secret));
+            stored_app.app.id = id;
+            if self.add_app(events, &stored_app).await? == AddAppOutcome::Added {
+                return Ok((stored_app.app, secret));
             }
         }
         Err(StoreError::NoFreeId)
@@ -172,11 +172,11 @@ impl Store {
             return Ok(Some(app));
         }
         let epoch = self.cache.apps_by_id.epoch(&id);
-        let found = self.app(id).await?.map(Arc::new);
-        if let Some(app) = &found {
+        let stored_app = self.app(id).await?.map(Arc::new);
+        if let Some(app) = &stored_app {
             self.cache.apps_by_id.insert(id, Arc::clone(app), epoch);
         }
-        Ok(found)
+        Ok(stored_app)
     }
 
     /// Finds an app by client id, from the cache if possible, like [`Store::cached_app`].
@@ -189,11 +189,11 @@ impl Store {
         }
         let epoch = self.cache.apps_by_client_id.epoch(client_id);
         let select = sql!(select!("where client_id = $client_id"), [client_id]);
-        let found: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
-        if let Some(app) = &found {
+        let stored_app: Option<Arc<StoredApp>> = self.read_one(select).await?.map(Arc::new);
+        if let Some(app) = &stored_app {
             self.cache.apps_by_client_id.insert(client_id.into(), Arc::clone(app), epoch);
         }
-        Ok(found)
+        Ok(stored_app)
     }
 
     /// Returns a page of apps with ids above `after`, in order of id.
@@ -219,7 +219,7 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Returns the apps with this name, ignoring case, in order of id.
+    /// Returns the first `limit` apps with this name, ignoring case, in order of id.
     pub async fn apps_named(&self, name: &str, limit: i64) -> Result<Vec<StoredApp>, StoreError> {
         self.read_all(sql!(
             select!("where lower(name) = lower($name) order by id limit $limit"),
@@ -274,11 +274,11 @@ impl Store {
 }
 
 /// Returns the statement that inserts an app, unless its id or client id is taken.
-fn insert_app(stored: &StoredApp) -> Statement {
-    let App { id, client_id, details, properties } = &stored.app;
+fn insert_app(stored_app: &StoredApp) -> Statement {
+    let App { id, client_id, details, properties } = &stored_app.app;
     let grant_types: Vec<&str> = properties.grant_types.iter().map(|kind| kind.as_str()).collect();
     let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-    let previous = stored.secrets.previous;
+    let previous = stored_app.secrets.previous;
     sql!(
         "insert into apps (id, client_id, secret, previous_secret, previous_secret_until, \
          name, website, redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, \
@@ -289,7 +289,7 @@ fn insert_app(stored: &StoredApp) -> Statement {
         [
             id = *id,
             client_id = client_id.as_str(),
-            secret = stored.secrets.current,
+            secret = stored_app.secrets.current,
             previous_secret = previous.map(|previous| previous.secret),
             previous_until = previous.map(|previous| previous.until),
             name = details.name.as_str(),
@@ -300,10 +300,10 @@ fn insert_app(stored: &StoredApp) -> Statement {
             grant_types = grant_types.join(" "),
             origin = properties.origin,
             issuer = properties.issuer,
-            created_at = stored.created_at,
-            retained_at = stored.retained_at,
-            last_used_at = stored.last_used_at,
-            disabled_at = stored.disabled_at
+            created_at = stored_app.created_at,
+            retained_at = stored_app.retained_at,
+            last_used_at = stored_app.last_used_at,
+            disabled_at = stored_app.disabled_at
         ]
     )
 }

@@ -21,7 +21,7 @@ pub struct AuditEvent {
     pub kind: String,
     /// `success`, `failure` or `denied`.
     pub outcome: String,
-    /// The origin.
+    /// The name of the [`AuditOrigin`].
     pub origin: String,
     /// The client's address, as far as the settings allow.
     pub address: Option<String>,
@@ -31,19 +31,19 @@ pub struct AuditEvent {
     pub detail: Option<String>,
     /// The account id.
     pub account_id: Option<i64>,
-    /// The account name, unless it was deleted.
+    /// The account name, unless the account was deleted.
     pub account: Option<String>,
     /// The app id.
     pub app_id: Option<i64>,
-    /// The app name, unless it was deleted.
+    /// The app name, unless the app was deleted.
     pub app: Option<String>,
     /// The number of events, or of tokens that were revoked.
     pub count: i64,
 }
 
 from_row!(AuditEvent, audit_columns {
-    id = "e.id", at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome", origin = "e.origin",
-    address = "e.address", request_id = "e.request_id", detail = "e.detail",
+    id = "e.id", at = "e.at", last_at = "e.last_at", kind = "e.kind", outcome = "e.outcome",
+    origin = "e.origin", address = "e.address", request_id = "e.request_id", detail = "e.detail",
     account_id = "e.account_id", account = "a.name", app_id = "e.app_id", app = "p.name",
     count = "e.count"
 });
@@ -64,7 +64,7 @@ pub struct AuditFilter<'a> {
     pub outcome: Option<AuditOutcome>,
     /// Only events of this origin.
     pub origin: Option<AuditOrigin>,
-    /// Only events from this time on.
+    /// Only events from this time on. A counted event is included if its last one is.
     pub since: Option<Timestamp>,
     /// Only events before this time.
     pub before: Option<Timestamp>,
@@ -106,7 +106,7 @@ impl Store {
         self.write(change).await.map(drop)
     }
 
-    /// Returns the newest events, in order of time and id.
+    /// Returns the newest `limit` events that match a filter, in order of time and id.
     pub async fn audit_events(
         &self,
         filter: AuditFilter<'_>,

@@ -11,7 +11,7 @@ use super::grants::is_active;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
-/// An app with an active grant of an account.
+/// An enabled app with an active grant from an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthorizedApp {
     /// The app id.
@@ -36,7 +36,7 @@ from_row!(AuthorizedApp, app_columns {
 });
 
 impl Store {
-    /// Returns the apps with an active grant of this account, in order of id.
+    /// Returns the enabled apps with an active grant from this account, in order of id.
     pub async fn authorized_apps(
         &self,
         account: i64,
@@ -66,8 +66,8 @@ impl Store {
         Ok(all)
     }
 
-    /// Revokes an app's access: deletes its grants and its unredeemed codes, and revokes its
-    /// tokens. Returns the number of tokens that were valid until now.
+    /// Revokes an app's access to an account: deletes its grants and its unredeemed codes, and
+    /// revokes its tokens. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
         events: &Events,
@@ -76,21 +76,22 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let event = revocation_events(account, Some(app), None, now);
-        let locked = Change::new(events, [lock_account(account)], event);
-        let change = with_access_revoked(locked, account, Some(app), None, now);
+        let lock_change = Change::new(events, [lock_account(account)], event);
+        let change = with_access_revoked(lock_change, account, Some(app), None, now);
         let [_, _, _, revoked] = self.write_rows(change).await?;
-        let ends: Vec<Option<Timestamp>> = read_rows(revoked)?;
-        Ok(ends.into_iter().filter(|end| end.is_none_or(|end| end > now)).count())
+        let expiries: Vec<Option<Timestamp>> = read_rows(revoked)?;
+        Ok(expiries.into_iter().filter(|expiry| expiry.is_none_or(|at| at > now)).count())
     }
 }
 
-/// Returns the statement that locks an account row, by an update that changes nothing, for the rest of a transaction that
-/// grants or revokes access, so that such transactions are serialised.
+/// Returns the statement that locks an account row, by an update that changes nothing, for the rest
+/// of a transaction that grants or revokes access, so that such transactions are serialised.
 pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Returns the event source for [`with_access_revoked`]: one event for each app, with the number of its valid tokens.
+/// Returns the event source for [`with_access_revoked`]: one event for each app, with the number of
+/// its valid tokens.
 pub(super) fn revocation_events(
     account: i64,
     app: Option<i64>,
@@ -110,7 +111,7 @@ pub(super) fn revocation_events(
 
 /// Adds to a change the statements that revoke the access of one app or all apps: delete the
 /// unredeemed codes and the grants, then revoke the tokens, returning their expiry. If a credential
-/// version is given, they only have an effect if it is the account's.
+/// version is given, the statements have an effect only if it is the account's current one.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in

@@ -33,8 +33,8 @@ pub use self::manifest::{Manifest, TableSummary};
 pub use self::new_file::Overwrite;
 use super::{Database, Options, StoreError};
 
-/// A failed backup or restore, which changed nothing. `version` is that of the binary that wrote
-/// the file; `database` is a path, or a URL without its password.
+/// A failed backup or restore, which changed nothing. `version` is the version of the binary that
+/// wrote the file; `database` is a path, or a URL without its password.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum BackupError {
@@ -108,8 +108,8 @@ pub struct Progress {
 /// A callback that receives the progress from time to time.
 pub type Report<'a> = &'a mut dyn FnMut(Progress);
 
-/// Writes a snapshot of all rows to a new file, without blocking other transactions. The schema
-/// must be the one of this version. If the progress is reported, rows are counted first.
+/// Writes a snapshot of all rows to a file, without blocking other transactions. The schema must be
+/// that of this version. If the progress is reported, rows are counted first.
 pub async fn create_backup(
     database: &Database,
     options: &Options,
@@ -152,7 +152,7 @@ pub async fn restore_backup(
     }
 }
 
-/// Counts rows and reports them from time to time.
+/// Counts rows and reports the progress every 1024 rows and after the last one.
 struct RowCounter<'a> {
     progress: Progress,
     report: Report<'a>,

@@ -44,7 +44,7 @@ pub(crate) struct Cache {
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
 
-/// The label `origin` of the number of invalidations.
+/// The `origin` label of the invalidation metric.
 #[derive(Clone, Copy)]
 enum InvalidationOrigin {
     /// A write by this node.
@@ -78,7 +78,8 @@ impl Cache {
         }
     }
 
-    /// Removes the entries that a write by another node or command made stale.
+    /// Invalidates the entries that a write by another node or command made stale, or all entries
+    /// when the cache is enabled or disabled.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
         self.count(InvalidationOrigin::Remote, invalidations);
         self.advance(invalidations, Phase::Begin);
@@ -97,18 +98,19 @@ impl Cache {
         self.advance(invalidations, Phase::End);
     }
 
+    /// Begins or ends the invalidation of entries.
     fn advance(&self, invalidations: &[Invalidation], phase: Phase) {
-        let advance = |subject| self.shared.subjects.advance(subject, phase);
+        let advance_subject = |subject| self.shared.subjects.advance(subject, phase);
         for invalidation in invalidations {
             match *invalidation {
                 Invalidation::Token(lookup) => self.tokens.invalidate(&lookup, phase),
                 Invalidation::Rules(account) => self.rules.invalidate(&account, phase),
                 Invalidation::Account(account) => {
-                    advance(Subject::Account(account));
+                    advance_subject(Subject::Account(account));
                     self.rules.invalidate(&account, phase);
                 }
-                Invalidation::App(app) => advance(Subject::App(app)),
-                Invalidation::AppSecret(app) => advance(Subject::AppSecret(app)),
+                Invalidation::App(app) => advance_subject(Subject::App(app)),
+                Invalidation::AppSecret(app) => advance_subject(Subject::AppSecret(app)),
                 Invalidation::Everything => {
                     self.tokens.clear(phase);
                     self.rules.clear(phase);
@@ -169,7 +171,7 @@ pub(super) struct EpochCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
-    /// Creates a map of this many bytes, with entries of about `entry_bytes` each.
+    /// Creates a map of at most this many bytes, with entries of about `entry_bytes` each.
     fn new(bytes: usize, entry_bytes: usize, shared: &Arc<Shared>) -> Self {
         Self {
             entries: quick_cache::sync::Cache::with_weighter(
@@ -192,11 +194,12 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
         self.shared.enabled.load(Ordering::Relaxed)
     }
 
+    /// Returns the current value of a key, and counts the lookup. `None` if the cache is disabled.
     pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
-        let found = if self.is_enabled() { self.entries.get(key) } else { None }
+        let entry = if self.is_enabled() { self.entries.get(key) } else { None }
             .filter(|entry| self.shared.subjects.are_current(entry.slots, entry.number));
-        self.lookups.record(found.is_some());
-        found.map(|entry| entry.value)
+        self.lookups.record(entry.is_some());
+        entry.map(|entry| entry.value)
     }
 
     /// Returns the current epoch of a key. Call it before the read whose result will be inserted.
@@ -207,7 +210,7 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
     }
 
     /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects
-    /// was invalidated after that or is being written.
+    /// was invalidated after that or is being written, or the cache is disabled.
     pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
         let ReadEpoch { key_epoch, number, .. } = since;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));
@@ -221,16 +224,18 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
         }
     }
 
-    /// Removes an entry under the lock of its epoch. Otherwise a reader could take the advanced
-    /// epoch, get the old entry before its removal, and consider it current.
+    /// Advances the epoch of a key and removes its entry, under the same lock. Without the lock, a
+    /// reader could take the advanced epoch, get the old entry before its removal, and consider it
+    /// current.
     fn invalidate(&self, key: &K, phase: Phase) {
         let mut epoch = self.epochs.lock(key);
         *epoch = epoch.advance(phase);
         self.entries.remove(key);
     }
 
-    /// Removes all entries. The epochs advance before that, so that no value read earlier is
-    /// inserted, and after that, so that no value that was still in the cache counts as current.
+    /// Removes all entries. The epochs advance before the removal, so that no value read earlier is
+    /// inserted, and again after it, so that no value that was still in the cache counts as
+    /// current.
     fn clear(&self, phase: Phase) {
         self.epochs.advance_all(|epoch| epoch.advance(phase));
         self.entries.clear();

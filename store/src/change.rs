@@ -14,7 +14,7 @@ pub(super) struct Change<'a> {
     batch: Batch,
     /// The events, in the order of the statements that insert them.
     entries: Vec<&'a AuditEntry>,
-    /// The statements of the batch that insert the events.
+    /// The indexes of the statements in the batch that insert the events.
     events: Range<usize>,
 }
 
@@ -50,14 +50,14 @@ impl<'a> Change<'a> {
         self
     }
 
-    /// Adds cache entries to invalidate after the commit.
+    /// Adds cache entries that the change makes stale.
     pub(super) fn invalidating(mut self, invalidation: Invalidation) -> Self {
         self.batch.invalidations.push(invalidation);
         self
     }
 
-    /// Allows PostgreSQL to write the change in one transaction with others. With
-    /// `OnMissingRows::RollBack` it must have one statement.
+    /// Allows PostgreSQL to write the change in one transaction with others. A change with
+    /// `OnMissingRows::RollBack` must have one statement.
     pub(super) fn grouped(mut self, grouping: Grouping) -> Self {
         self.batch.grouping = grouping;
         self
@@ -84,10 +84,11 @@ impl Store {
         rows.try_into().map_err(|_| StoreError::Unreadable("batch"))
     }
 
-    /// Writes a change whose first statement updates one row and returns its key.
+    /// Writes a change whose first statement, apart from those that insert events, updates one row
+    /// and returns its key. `NotFound` if it returns none.
     pub(super) async fn update(&self, change: Change<'_>) -> Result<UpdateOutcome, StoreError> {
-        let updated = self.write(change).await?.into_iter().next();
-        let is_updated = updated.is_some_and(|rows| !rows.is_empty());
+        let first_rows = self.write(change).await?.into_iter().next();
+        let is_updated = first_rows.is_some_and(|rows| !rows.is_empty());
         Ok(if is_updated { UpdateOutcome::Updated } else { UpdateOutcome::NotFound })
     }
 }

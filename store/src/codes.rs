@@ -28,7 +28,7 @@ pub struct StoredCode {
 pub struct Consent {
     /// The user's session.
     pub session: LookupKey,
-    /// The current time.
+    /// The time of the consent.
     pub at: Timestamp,
     /// True if the consent is implied, because the app already has access; otherwise the user
     /// consented on the page.
@@ -40,7 +40,8 @@ pub struct Consent {
 pub enum CodeOutcome {
     /// The code was issued.
     Issued,
-    /// The session has ended, or the app no longer has the access that implied consent.
+    /// The session has ended, the app no longer has the access that implied consent, or the app or
+    /// the account was disabled or deleted.
     ConsentEnded,
 }
 
@@ -85,14 +86,15 @@ impl From<&Binding> for BindingJson {
 
 /// Parses the stored form of a binding; `None` if it is unreadable.
 pub(super) fn binding_from_json(text: &str) -> Option<Binding> {
-    let stored: BindingJson = serde_json::from_str(text).ok()?;
-    let challenge = match stored.code_challenge {
+    let json: BindingJson = serde_json::from_str(text).ok()?;
+    let challenge = match json.code_challenge {
         Some(text) => Some(Sha256Digest::from_text(&text)?),
         None => None,
     };
-    (stored.version == 1).then_some(Binding { redirect_uri: stored.redirect_uri, challenge })
+    (json.version == 1).then_some(Binding { redirect_uri: json.redirect_uri, challenge })
 }
 
+/// The statement that finds a code, redeemed or not.
 const SELECT_CODE: &str = "select digest, app_id, account_id, scopes, binding, expires_at, token \
                            from codes where lookup = $lookup";
 
@@ -122,7 +124,7 @@ impl Store {
         grant: &Grant,
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
-        let new = NewGrant {
+        let new_grant = NewGrant {
             lookup: secret.lookup,
             app_id: grant.app_id,
             scopes: &grant.scopes,
@@ -156,15 +158,15 @@ impl Store {
                 scopes = &grant.scopes,
                 binding = to_json(&BindingJson::from(&grant.binding))?,
                 expires_at = grant.expires_at,
-                granted_scopes = new.scopes(),
-                granted_uri = new.redirect_uri(),
-                device_id = new.device_id(),
+                granted_scopes = new_grant.scopes(),
+                granted_uri = new_grant.redirect_uri(),
+                device_id = new_grant.device_id(),
                 session = consent.session,
                 implied_at = consent.is_implied.then_some(consent.at)
             ]
         );
         let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
-        let [mark, begin] = new.begin_with_code();
+        let [mark, begin] = new_grant.begin_with_code();
         let statements = [lock_account(grant.account_id), insert, mark, begin];
         let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
         Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
@@ -193,7 +195,8 @@ impl Store {
              (select 1 from apps p where p.id = codes.app_id and p.disabled_at is null)",
             [code, now, lookup = token.lookup]
         );
-        // The token's lookup key is new, so the code names it only if this call redeemed it.
+        // The token's lookup key is new, so the code's row has it only if this call redeemed the
+        // code.
         let insert = sql!(
             "insert into tokens \
              (lookup, digest, app_id, account_id, scopes, created_at, expires_at, grant_id) \

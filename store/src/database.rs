@@ -92,12 +92,12 @@ impl SecretUrl {
 
     /// Parses a URL. The error contains one of the examples, the second if a password seems not to
     /// be encoded. It does not repeat the text, which may contain a password.
-    fn parse(text: &str, example: &str, encoded: &str) -> Result<Self, String> {
+    fn parse(text: &str, example: &str, encoded_example: &str) -> Result<Self, String> {
         let (first, further_hosts) = split_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
         match Url::parse(&first) {
             Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
-            // `HOST` or an address with a port.
+            // Such as `HOST`, or an IP address with a port.
             Err(url::ParseError::RelativeUrlWithoutBase) if !is_cut_off(text) => {
                 Err(format!("{NO_SCHEME}: write {example}"))
             }
@@ -106,7 +106,7 @@ impl SecretUrl {
             }
             Ok(_) | Err(_) => Err(format!(
                 "the password has a character that ends it in a URL: write %2F for /, %23 for #, \
-                 %3F for ?, %40 for @ and %25 for %, as in {encoded}"
+                 %3F for ?, %40 for @ and %25 for %, as in {encoded_example}"
             )),
         }
     }
@@ -114,7 +114,7 @@ impl SecretUrl {
     /// Checks the parameters of a PostgreSQL connection.
     ///
     /// # Errors
-    /// A description of the first invalid parameter.
+    /// Returns a description of the first invalid parameter.
     pub fn check_postgres(&self) -> Result<(), String> {
         self.to_postgres().map(drop)
     }
@@ -129,12 +129,12 @@ impl SecretUrl {
         Some(self.to_postgres().ok()?.tls?.client?.key)
     }
 
-    /// Returns whether it contains a password.
+    /// Returns whether the URL contains a password.
     pub fn has_password(&self) -> bool {
         self.url.password().is_some() || self.url.query_pairs().any(|(key, _)| key == "password")
     }
 
-    /// Returns whether the connection is unencrypted and to a host for which `is_local` is false.
+    /// Returns whether connections are unencrypted and `is_local` is false for one of the hosts.
     pub fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         match self.scheme() {
             "redis" => self.hosts().any(|host| !is_local(host)),
@@ -157,15 +157,16 @@ impl SecretUrl {
         if query.is_empty() { url } else { format!("{url}?{query}") }
     }
 
-    /// Returns the URL for messages and logs.
+    /// Returns the URL for messages and logs, with `***` in place of the password and without
+    /// parameters.
     pub fn without_password(&self) -> String {
-        let mut shown = self.url.clone();
-        if shown.password().is_some() {
-            let _only_fails_without_a_host = shown.set_password(Some("***"));
+        let mut url = self.url.clone();
+        if url.password().is_some() {
+            let _only_fails_without_a_host = url.set_password(Some("***"));
         }
         // The query can contain a password too.
-        shown.set_query(None);
-        with_hosts(&shown, &self.further_hosts)
+        url.set_query(None);
+        with_hosts(&url, &self.further_hosts)
     }
 }
 
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_url_is_printed_without_its_password() {
-        for (address, shown) in [
+        for (address, expected) in [
             ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
             ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),
             ("redis://:hunter2@cache", "redis://:***@cache"),
@@ -265,7 +266,7 @@ mod tests {
             ("redis://:hunter2@a:1,b:2", "redis://:***@a:1,b:2"),
         ] {
             let url: SecretUrl = address.parse().unwrap();
-            assert_eq!(format!("{url:?}"), shown);
+            assert_eq!(format!("{url:?}"), expected);
             assert_eq!(url.reveal(), address);
         }
         let url = "postgres://me:hunter2@db/belfry?sslmode=require&password=hunter2&port=1";

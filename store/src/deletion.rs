@@ -28,8 +28,8 @@ pub enum AccountDeletionOutcome {
     Deleted(DeletedRows),
     /// There is no such account.
     NotFound,
-    /// Nothing was deleted, because no enabled admin would remain. For a scheduled deletion, also
-    /// if it is no longer due.
+    /// Nothing was deleted, because no enabled admin would remain, or because a scheduled deletion
+    /// is no longer due.
     LastAdmin,
 }
 
@@ -59,7 +59,7 @@ macro_rules! delete_rows {
 }
 
 /// The tables with rows of accounts, and the statements that delete one account's rows. Grants are
-/// locked before codes and tokens, in the same order as by sweeps.
+/// locked before codes and tokens, in the same order as in sweeps.
 pub(super) const DELETE_ACCOUNT_ROWS: [(&str, &str); 6] = [
     ("grants", delete_rows!("grants", "account_id", "accounts", "id")),
     ("sessions", delete_rows!("sessions", "account_id", "accounts", "lookup")),
@@ -88,12 +88,12 @@ macro_rules! is_deletable {
     };
 }
 
-/// Records the id of a deleted account for the next sweeps.
+/// The statement that records the id of a deleted account for the next sweeps.
 const INSERT_DELETED_ACCOUNT: &str = "insert into deleted_owners (kind, id) \
     select 'account', cast($1 as bigint) where not exists (select 1 from accounts where id = $1) \
     on conflict do nothing";
 
-/// Records the id of a deleted app for the next sweeps.
+/// The statement that records the id of a deleted app for the next sweeps.
 pub(super) const INSERT_DELETED_APP: &str = "insert into deleted_owners (kind, id) \
     select 'app', cast($1 as bigint) where not exists (select 1 from apps where id = $1) \
     on conflict do nothing";
@@ -124,8 +124,8 @@ impl Store {
         self.delete_account_if_due(events, id, None, now).await
     }
 
-    /// Deletes an account like [`Store::delete_account`]. If `due` is given, only if the owner
-    /// requested a deletion that is due before that time, and has not cancelled it.
+    /// Deletes an account like [`Store::delete_account`]. If `due` is given, deletes it only if the
+    /// owner requested a deletion that is due before that time, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
         &self,
         events: &Events,
@@ -161,11 +161,11 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
-        let [_, _, _, found, deleted, _, _, rows @ ..]: [Rows; 12] =
+        let [_, _, _, account, deleted, _, _, rows @ ..]: [Rows; 12] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
         let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
-        Ok(match (deleted.is_empty(), found.is_empty()) {
+        Ok(match (deleted.is_empty(), account.is_empty()) {
             (false, _) => AccountDeletionOutcome::Deleted(rows),
             (true, false) => AccountDeletionOutcome::LastAdmin,
             (true, true) => AccountDeletionOutcome::NotFound,
@@ -196,8 +196,8 @@ impl Store {
         Ok((!app.is_empty()).then_some(deleted))
     }
 
-    /// Returns the accounts that were deleted since a time, in order of deletion, if
-    /// their audit events are still retained.
+    /// Returns the accounts that were deleted since a time, in order of deletion, if their audit
+    /// events are still retained.
     pub async fn deleted_accounts(
         &self,
         since: Timestamp,

@@ -42,9 +42,8 @@ impl Diagnosis {
             Database::Postgres(url) => postgres::diagnose(url, options).await,
             Database::Sqlite(path) => {
                 let (path, migrations) = (path.clone(), options.migrations);
-                let diagnosing =
-                    tokio::task::spawn_blocking(move || sqlite::diagnose(&path, migrations));
-                diagnosing.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
+                let task = tokio::task::spawn_blocking(move || sqlite::diagnose(&path, migrations));
+                task.await.map_err(|panic| StoreError::Failed(panic.to_string()))?
             }
         }
     }

@@ -1,4 +1,5 @@
-//! The interface of a database engine: read one statement, write a batch of statements atomically.
+//! Interface for database engines: run one read-only statement, or write a batch of statements
+//! atomically.
 //!
 //! The statements are in the domain modules (`accounts.rs`, `tokens.rs` …), written once in the SQL
 //! that both engines accept: named parameters, `on conflict`, `returning`, text and 64-bit
@@ -58,12 +59,13 @@ pub(crate) trait Engine: Send + Sync {
 /// Maximum age of a successful write that proves that the database can write.
 const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Wraps an engine to reject text with NUL characters, which PostgreSQL cannot store, to count
-/// failures, and to remember whether writes succeed.
+/// Wraps an engine to intercept strings with NUL characters, which PostgreSQL cannot store, to
+/// record metrics and outages, and to remember whether writes succeed.
 pub(crate) struct CheckedEngine {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) metrics: StoreMetrics,
-    /// The time of the last write; `None` before the first one and after one that failed.
+    /// The time of the last successful write; `None` before the first one, and after one that
+    /// failed because the database was unavailable.
     last_write: Mutex<Option<Instant>>,
     outage: Outage,
 }

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A step of a write. A write by another node or command becomes known after it has ended, so both steps
-/// happen at the same time.
+/// A step of a write. A write by another node or command becomes known after it has ended, so the
+/// two steps follow each other immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The write is about to be sent.
@@ -20,9 +20,9 @@ pub struct ReadEpoch {
     pub(super) key_epoch: Epoch,
     /// The number of the last invalidation of an account or app.
     pub(super) number: u64,
-    /// True if the cache was enabled. Otherwise changes cannot be detected. It is read after the
-    /// epoch, which advances when the cache is disabled: an epoch from before a network partition
-    /// is never current after it.
+    /// True if the cache was enabled. While it is disabled, changes cannot be detected. This flag
+    /// is read after the epoch, which advances when the cache is disabled: an epoch from before a
+    /// network partition is never current after it.
     pub(super) is_enabled: bool,
 }
 

@@ -164,8 +164,8 @@ fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) 
     (address, client.map(|client| client.request_id.as_str()))
 }
 
-/// Returns a suffix above the earlier ones of this process, which orders the events of one
-/// millisecond, and random bits that distinguish it from those of other processes.
+/// Returns the suffix of an event id: a sequence number, which orders this process's events of one
+/// millisecond, and random bits, which distinguish them from those of other processes.
 fn next_suffix() -> u64 {
     static SEQUENCE: AtomicU32 = AtomicU32::new(0);
     let number = SEQUENCE.fetch_add(1, Ordering::Relaxed);

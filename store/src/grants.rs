@@ -1,4 +1,4 @@
-//! Grants: records that an account allowed an app some scopes.
+//! Grants: records that an account granted some scopes to an app.
 //!
 //! A grant begins with a code or with a token that is issued without one, in the transaction that
 //! inserts the code or token and locks the account. It is identified by the account, the app, the
@@ -25,7 +25,7 @@ pub(super) struct NewGrant<'a> {
     pub(super) redirect_uri: Option<&'a str>,
     pub(super) device: Option<&'a Device>,
     pub(super) begun_at: Timestamp,
-    /// When the code expires.
+    /// When the code expires; for a token that is issued without a code, its creation time.
     pub(super) pending_until: Timestamp,
 }
 
@@ -54,7 +54,7 @@ macro_rules! is_active {
 }
 pub(super) use is_active;
 
-/// The statements that begin the grant of a new code or token, if it was inserted: its app is
+/// The statements that begin the grant of a new code or token, if that was inserted: the app is
 /// marked as authorised, so that retention never deletes it, and the grant is inserted.
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer

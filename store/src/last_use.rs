@@ -41,16 +41,16 @@ const FLUSH_BATCH: usize = 100;
 pub(super) struct LastUse(AtomicI64);
 
 impl LastUse {
-    pub(super) fn new(stored: Option<Timestamp>) -> Self {
-        Self(AtomicI64::new(stored.map_or(i64::MIN, Timestamp::as_second)))
+    pub(super) fn new(last_used_at: Option<Timestamp>) -> Self {
+        Self(AtomicI64::new(last_used_at.map_or(i64::MIN, Timestamp::as_second)))
     }
 
     pub(super) fn get(&self) -> Option<Timestamp> {
         Timestamp::from_second(self.0.load(Ordering::Relaxed)).ok()
     }
 
-    /// Returns whether a use at this time must be stored: it is an hour later, or the clock was set
-    /// back.
+    /// Returns whether a use at this time must be stored, because it is at least an hour later, or
+    /// at least an hour earlier after the clock was set back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
         now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
     }
@@ -60,7 +60,7 @@ impl LastUse {
 #[derive(Debug, Default)]
 pub(super) struct UseRecorder {
     pending: Mutex<PendingUses>,
-    /// True if there are [`MAX_TOKENS`], so that requests do not take the lock needlessly.
+    /// True if [`MAX_TOKENS`] tokens are pending, so that requests do not take the lock needlessly.
     is_full: AtomicBool,
 }
 
@@ -198,9 +198,9 @@ mod tests {
             |number, app, now| recorder.record(lookup(number), app, &LastUse::new(None), now);
         record(1, 1, at(5));
         record(2, 2, at(5));
-        let failed = recorder.take();
+        let unstored_uses = recorder.take();
         record(2, 2, at(9));
-        recorder.restore(failed);
+        recorder.restore(unstored_uses);
         let uses = recorder.take();
         assert_eq!(uses.tokens, BTreeMap::from([(lookup(1), at(5)), (lookup(2), at(9))]));
         assert_eq!(uses.apps, BTreeMap::from([(1, at(5)), (2, at(9))]));

@@ -1,8 +1,8 @@
 //! Persistence of accounts, apps, authorization requests, codes, tokens, sessions and rulesets,
 //! with two engines: SQLite and PostgreSQL.
 //!
-//! Each method is atomic, and its changes are durable when it returns. The interface has no
-//! transactions.
+//! The changes of a method are durable when it returns, and atomic unless it works in batches, such
+//! as a sweep. The interface has no transactions.
 
 mod account_import;
 mod account_passwords;
@@ -138,7 +138,7 @@ impl From<EnabledState> for Value {
 pub enum UpdateOutcome {
     /// The row was updated.
     Updated,
-    /// There is no such row.
+    /// There is no such row, or it does not meet the condition of the update.
     NotFound,
 }
 
@@ -147,7 +147,8 @@ pub enum UpdateOutcome {
 pub enum SignInOutcome {
     /// The session or token was added.
     SignedIn,
-    /// The password was changed after it was verified; nothing was added.
+    /// The password was changed after it was verified, or the account or the app was disabled or
+    /// deleted; nothing was added.
     PasswordChanged,
 }
 
@@ -170,7 +171,7 @@ pub enum StoreError {
     /// PostgreSQL cannot be reached, or does not accept connections yet.
     #[error("cannot open the database {database}: {reason}")]
     Unreachable { database: String, reason: String },
-    /// The database was created by a newer version.
+    /// The database was migrated by a newer version with which this one is not compatible.
     #[error(
         "the database {database} was written by a newer belfry with schema version {found}, and \
          this belfry {} has {known}, where {compatible_from} is needed: upgrade this binary to the \
@@ -191,7 +192,7 @@ pub enum StoreError {
     /// A string contains a NUL character, which PostgreSQL cannot store.
     #[error("text with a NUL character cannot be stored")]
     Nul,
-    /// A statement failed because of a programming error.
+    /// A statement or a connection failed, and a retry would not succeed.
     #[error("statement failed: {0}")]
     Failed(String),
     /// A column has an unexpected value.
@@ -263,8 +264,8 @@ impl Store {
                     Access::ReadWrite => sqlite::Sqlite::open(&path, &options, cache, now),
                     Access::Read => sqlite::Sqlite::open_for_reading(&path, &options),
                 };
-                let opened = tokio::task::spawn_blocking(open).await;
-                Box::new(opened.map_err(|panic| StoreError::Failed(panic.to_string()))??)
+                let outcome = tokio::task::spawn_blocking(open).await;
+                Box::new(outcome.map_err(|panic| StoreError::Failed(panic.to_string()))??)
             }
             Database::Postgres(url) => {
                 Box::new(postgres::Postgres::open(url, options, Arc::clone(&cache), now).await?)
@@ -278,7 +279,8 @@ impl Store {
         })
     }
 
-    /// Reads the certificates that the database URL names, without connecting.
+    /// Checks the URL of a PostgreSQL database and the certificates that it names, without
+    /// connecting.
     pub fn check_certificates(database: &Database) -> Result<(), StoreError> {
         match database {
             Database::Sqlite(_) => Ok(()),

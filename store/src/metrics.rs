@@ -6,8 +6,8 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::metrics::{Counter, Gauge, Histogram};
 use smart_default::SmartDefault;
 
-/// Scopes that were read from the database and are unknown to this version. Static, because rows
-/// are converted without access to the store.
+/// The number of scopes that were read from the database and are unknown to this version. Static,
+/// because rows are converted without access to the store.
 pub(crate) static UNKNOWN_SCOPES: Counter = Counter::new();
 
 /// Metrics that both engines have.
@@ -20,7 +20,7 @@ pub(crate) struct StoreMetrics {
 /// Metrics of reads or writes.
 #[derive(Debug, SmartDefault)]
 pub(crate) struct OperationMetrics {
-    /// Durations including waiting time, of failed operations too.
+    /// Durations of all operations, including failed ones and waiting time.
     #[default(Histogram::durations())]
     pub(crate) durations: Histogram,
     /// Failures that may be temporary.
@@ -96,7 +96,7 @@ impl PostgresMetrics {
 pub struct CacheCounters {
     /// Lookups that found an entry.
     pub hits: Counter,
-    /// Lookups that found no entry, or while the cache was disabled.
+    /// Lookups that found no entry, including those while the cache was disabled.
     pub misses: Counter,
 }
 

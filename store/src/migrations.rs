@@ -67,15 +67,16 @@ impl Migrations {
         self.0.split_at(self.0.partition_point(|migration| migration.number <= version))
     }
 
-    /// Returns the migrations to apply to a database at this version.
+    /// Returns the migrations to apply to a database at this version. Fails if the database was
+    /// written by a pre-release or by an incompatible newer version, or if the policy rejects it.
     pub(crate) fn pending(
         self,
         policy: SchemaPolicy,
         database: &str,
-        found: SchemaVersion,
+        version: SchemaVersion,
     ) -> Result<&'static [Migration], StoreError> {
         let known = self.newest();
-        let SchemaVersion { number, compatible_from } = found;
+        let SchemaVersion { number, compatible_from } = version;
         if number > known {
             if compatible_from > known {
                 let database = database.to_owned();
@@ -97,7 +98,7 @@ impl Migrations {
     }
 }
 
-/// The table of applied migrations.
+/// The statement that creates the table of applied migrations.
 pub(crate) const TABLE: &str = "
     create table if not exists migrations (
         number bigint not null primary key,
@@ -105,27 +106,29 @@ pub(crate) const TABLE: &str = "
         compatible_from bigint not null
     )";
 
-/// Records the number of a migration, when it was applied, and the oldest version that is
-/// compatible with it.
+/// The statement that records the number of a migration, when it was applied, and the oldest
+/// version that is compatible with it.
 pub(crate) const INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
-/// Inserts a row that is then deleted or rolled back, to check that the database can be written.
+/// The statement that inserts a row, which is then deleted or rolled back, to check that the
+/// database can be written.
 pub(crate) const TEST_INSERT: &str =
     "insert into migrations (number, applied_at, compatible_from) values (0, 0, 0)";
 
-/// Selects the newest migration. A pre-release database does not have the third column.
+/// The statement that selects the newest migration. A pre-release database does not have the third
+/// column.
 pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
 /// Returns the statements of a migration, without comments and line breaks.
 pub(crate) fn statements(sql: &str) -> Vec<String> {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let collapse = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sql = lines.collect::<Vec<_>>().join(" ");
-    sql.split(';').map(words).filter(|statement| !statement.is_empty()).collect()
+    sql.split(';').map(collapse).filter(|statement| !statement.is_empty()).collect()
 }
 
-/// Returns the name of the index that a statement creates.
+/// Returns the name of the index that a statement creates, if it creates one.
 pub(crate) fn index_name(statement: &str) -> Option<&str> {
     statement.strip_prefix("create index ")?.split(' ').next()
 }
@@ -133,7 +136,7 @@ pub(crate) fn index_name(statement: &str) -> Option<&str> {
 /// The schema version of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SchemaVersion {
-    /// The newest migration; 0 without a schema.
+    /// The number of the newest migration; 0 without a schema.
     pub(crate) number: i64,
     /// The oldest schema version whose statements work with it.
     pub(crate) compatible_from: i64,
@@ -163,7 +166,8 @@ pub enum SchemaPolicy {
 }
 
 impl SchemaPolicy {
-    /// Rejects a version that is missing or older than `known`, with the reason.
+    /// Rejects a missing version, or one older than `known`, if the policy does not allow it.
+    /// Returns the reason.
     fn check(self, found: i64, known: i64) -> Result<(), String> {
         match self {
             Self::Require if found == 0 => Err("it does not exist or is empty; create it with \
@@ -200,8 +204,8 @@ mod tests {
         }
     }
 
-    /// Migrations to the versions 12, 13 and 14, of which the last two are compatible with 13.
-    const SEVERAL: Migrations = Migrations(&[
+    /// Migrations to the versions 12, 13 and 14. The last two are compatible with 13.
+    const TEST_MIGRATIONS: Migrations = Migrations(&[
         Migration { number: 12, compatible_from: 12, sqlite: "", postgres: "" },
         Migration { number: 13, compatible_from: 13, sqlite: "", postgres: "" },
         Migration { number: 14, compatible_from: 13, sqlite: "", postgres: "" },
@@ -211,8 +215,10 @@ mod tests {
     fn missing_migrations_are_pending_and_an_incompatible_newer_database_is_rejected() {
         use SchemaPolicy::{Create, Migrate, Require};
         let pending = |policy: SchemaPolicy, number, compatible_from| {
-            let pending = SEVERAL.pending(policy, "x", SchemaVersion { number, compatible_from });
-            pending.map(|pending| pending.iter().map(|one| one.number).collect::<Vec<_>>())
+            let version = SchemaVersion { number, compatible_from };
+            let migrations = TEST_MIGRATIONS.pending(policy, "x", version)?;
+            let numbers: Vec<_> = migrations.iter().map(|migration| migration.number).collect();
+            Ok::<_, StoreError>(numbers)
         };
         assert_eq!(pending(Migrate, 0, 0), Ok(vec![12, 13, 14]));
         assert_eq!(pending(Create, 0, 0), Ok(vec![12, 13, 14]));
@@ -234,7 +240,8 @@ mod tests {
         use SchemaPolicy::{Create, Migrate, Require};
         for policy in [Migrate, Create, Require] {
             for found in [1, 11] {
-                let error = SEVERAL.pending(policy, "x", SchemaVersion::exact(found)).unwrap_err();
+                let error =
+                    TEST_MIGRATIONS.pending(policy, "x", SchemaVersion::exact(found)).unwrap_err();
                 let database = "x".to_owned();
                 assert_eq!(error, StoreError::PreRelease { database, found }, "{policy:?}");
             }
@@ -309,7 +316,7 @@ mod tests {
     #[test]
     fn a_policy_decides_about_missing_and_older_schemas() {
         use SchemaPolicy::{Create, Migrate, Require};
-        for (policy, found, accepted) in [
+        for (policy, found, is_accepted) in [
             (Migrate, 0, true),
             (Migrate, 12, true),
             (Create, 0, true),
@@ -319,7 +326,7 @@ mod tests {
             (Require, 12, false),
             (Require, 13, true),
         ] {
-            assert_eq!(policy.check(found, 13).is_ok(), accepted, "{policy:?} {found}");
+            assert_eq!(policy.check(found, 13).is_ok(), is_accepted, "{policy:?} {found}");
         }
     }
 }

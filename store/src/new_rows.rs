@@ -1,4 +1,4 @@
-//! The owners of new tokens and sessions, whose number is limited.
+//! The owners of new tokens and sessions. Each owner may have a limited number of these rows.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -24,12 +24,13 @@ impl Outage {
     /// Records the outcome of an operation. Logs the end of an outage when all operations are
     /// available again.
     pub(super) fn record(&self, operation: Operation, error: Option<&StoreError>) {
-        if self.ends_with(operation, error) {
+        if self.update_state(operation, error) {
             log_throttled!(info, "database available again");
         }
     }
 
-    fn ends_with(&self, operation: Operation, error: Option<&StoreError>) -> bool {
+    /// Updates the state, and returns whether that ended an outage.
+    fn update_state(&self, operation: Operation, error: Option<&StoreError>) -> bool {
         let bit = operation as u8;
         if let Some(StoreError::Unavailable(_)) = error {
             self.unavailable.fetch_or(bit, Ordering::Relaxed);
@@ -64,7 +65,7 @@ mod tests {
             (Read, Some(&failed), true),
             (Read, None, false),
         ] {
-            assert_eq!(outage.ends_with(operation, error), ends, "{operation:?} {error:?}");
+            assert_eq!(outage.update_state(operation, error), ends, "{operation:?} {error:?}");
         }
     }
 }

@@ -43,8 +43,8 @@ impl Store {
                 "select id from accounts where id = $id and credential_version = $version",
                 [id, version]
             ));
-        let [_, updated, found] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &found))
+        let [_, updated, account] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
     }
 
     /// Cancels an account's deletion. `NotFound` if none was requested.

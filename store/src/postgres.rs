@@ -53,7 +53,8 @@ pub(super) struct Postgres {
 }
 
 impl Postgres {
-    /// Connects, migrates, and starts listening for other nodes' writes.
+    /// Connects, migrates, and starts listening for other nodes' writes unless the database is only
+    /// read.
     pub(super) async fn open(
         url: &SecretUrl,
         options: &Options,
@@ -61,15 +62,15 @@ impl Postgres {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let database = url.without_password();
-        let failed = |reason: String| StoreError::Open { database: database.clone(), reason };
+        let open_error = |reason: String| StoreError::Open { database: database.clone(), reason };
         let hosts = Hosts::new(url, options.access == Access::ReadWrite)?;
 
-        let migrating = migrate::migrate(&hosts, options, now, &database);
-        migrating.await.map_err(|error| match error {
+        let migration = migrate::migrate(&hosts, options, now, &database);
+        migration.await.map_err(|error| match error {
             StoreError::Unavailable(reason) => {
                 StoreError::Unreachable { database: database.clone(), reason }
             }
-            StoreError::Failed(reason) => failed(reason),
+            StoreError::Failed(reason) => open_error(reason),
             other => other,
         })?;
 
@@ -77,8 +78,8 @@ impl Postgres {
             Access::ReadWrite => options.timeout,
             Access::Read => options.timeout.max(LIST_TIMEOUT),
         };
-        let connections =
-            Connections::new(hosts.clone(), &Options { timeout, ..*options }).map_err(failed)?;
+        let connections = Connections::new(hosts.clone(), &Options { timeout, ..*options })
+            .map_err(open_error)?;
         let notifier = Arc::new(listen::NodeNotifier::new());
         let writer = Writer::new(connections.clone(), Arc::clone(&cache), Arc::clone(&notifier));
         let group_commit = GroupCommit::new(writer.clone());
@@ -96,21 +97,21 @@ impl Postgres {
     }
 }
 
-/// Opens a connection that is not part of the pool, without statement timeouts.
+/// Opens a connection that is not part of the pool and does not have its statement timeout.
 pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
-    let failed =
+    let open_error =
         |error| StoreError::Open { database: url.without_password(), reason: reason(error) };
-    let connecting = Hosts::new(url, false)?.connect(options.timeout).await;
-    let (client, connection, _) = connecting.map_err(failed)?;
-    // Ends when the client is dropped.
+    let outcome = Hosts::new(url, false)?.connect(options.timeout).await;
+    let (client, connection, _) = outcome.map_err(open_error)?;
+    // The task ends when the client is dropped.
     tokio::spawn(connection.map(drop));
     Ok(client)
 }
 
 impl Engine for Postgres {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let read = async move |client: &Object| transaction::read(client, &statement).await;
-        self.connections.run(read).boxed()
+        let work = async move |client: &Object| transaction::read(client, &statement).await;
+        self.connections.run(work).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
@@ -123,8 +124,10 @@ impl Engine for Postgres {
             writer.begin(&batch);
             writer.write(&batch).await
         });
-        task.map(|joined| joined.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string()))))
-            .boxed()
+        task.map(|outcome| {
+            outcome.unwrap_or_else(|panic| Err(StoreError::Failed(panic.to_string())))
+        })
+        .boxed()
     }
 
     fn connection_error(&self) -> Option<String> {
@@ -165,14 +168,14 @@ fn is_temporary(code: &SqlState) -> bool {
 /// Returns the error with its causes, the state of a server that does not accept writes, and advice
 /// about a rejected certificate or missing rights.
 pub(super) fn describe(error: &tokio_postgres::Error) -> String {
-    let described = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
+    let description = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
     if let Some(state) = server_state::describe(error) {
-        return format!("{state}: {described}");
+        return format!("{state}: {description}");
     }
     if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
-        return format!("{described}; make the user in the URL the owner of the database");
+        return format!("{description}; make the user in the URL the owner of the database");
     }
-    described
+    description
 }
 
 impl ToSql for Value {

@@ -35,8 +35,8 @@ struct ParametersJson<P> {
 }
 
 fn parameters_from_json(text: &str) -> Option<Pairs> {
-    let stored: ParametersJson<Pairs> = serde_json::from_str(text).ok()?;
-    (stored.version == 1).then_some(stored.parameters)
+    let json: ParametersJson<Pairs> = serde_json::from_str(text).ok()?;
+    (json.version == 1).then_some(json.parameters)
 }
 
 macro_rules! columns {
@@ -117,8 +117,8 @@ impl Store {
             ),
             [lookup = handle.lookup, now]
         );
-        let stored: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
-        Ok(stored.and_then(|(request, came_from)| {
+        let row: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
+        Ok(row.and_then(|(request, came_from)| {
             (request.browser == browser || came_from == Some(browser)).then_some(request)
         }))
     }
@@ -149,7 +149,8 @@ impl Store {
     }
 
     /// Removes a request to complete it, with the browser's current cookie. Only one of several
-    /// concurrent calls gets it. Only a denial has audit events; an approval has those of the code.
+    /// concurrent calls gets it. Only a denial is audited here; an approval is audited with its
+    /// code.
     pub async fn consume_request(
         &self,
         denial: Option<&Events>,
@@ -195,8 +196,8 @@ mod tests {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
         assert_eq!(parameters_from_json(text).as_ref(), Some(&pairs));
-        let stored = ParametersJson { version: 1, parameters: &pairs };
-        assert_eq!(to_json(&stored).unwrap(), text.into());
+        let json = ParametersJson { version: 1, parameters: &pairs };
+        assert_eq!(to_json(&json).unwrap(), text.into());
         for wrong in ["", "{}", "[]", r#"{"version":2,"parameters":[]}"#, r#"{"parameters":[]}"#] {
             assert_eq!(parameters_from_json(wrong), None, "{wrong}");
         }

@@ -4,9 +4,9 @@
 //! `sweeps` runs it. Rows are deleted in small batches, so that other writes do not wait for long.
 //!
 //! Rows that are deleted because of a wrong clock cannot be restored, so the clock is trusted only
-//! while it advances regularly between sweeps. After a jump of more than [`MAX_GAP`], nothing is
-//! deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime counts
-//! as a jump, too.
+//! while it advances regularly between sweeps. After a jump ahead of more than [`MAX_GAP`], nothing
+//! is deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime
+//! counts as a jump ahead, too.
 
 mod apps;
 mod excess;
@@ -50,11 +50,11 @@ pub struct RetentionSettings {
 /// The outcome of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SweepOutcome {
-    /// The number of deleted rows by table; of `rulesets`, those from which rules were removed.
+    /// The number of deleted rows by table; for `rulesets`, of rows from which rules were removed.
     Swept(Vec<(&'static str, usize)>),
     /// The clock jumped; nothing is deleted before this time.
     ClockUntrusted(Timestamp),
-    /// The last sweep ran less than half a minute ago.
+    /// The last sweep ran less than half a minute ago, or another node has just begun this one.
     NotDue,
 }
 
@@ -65,7 +65,7 @@ const BATCH: usize = 1000;
 /// due.
 const MAX_BATCHES: usize = 500;
 
-/// Minimum time between sweeps of different nodes.
+/// Minimum time between sweeps, by whichever node.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 
 /// Maximum time between sweeps, and maximum difference between the clocks of nodes.
@@ -88,17 +88,17 @@ from_row!(SweepState, sweep_columns { swept_at, trusted_from });
 
 impl SweepState {
     /// Returns the state after a sweep at `now`; `None` if none is due.
-    fn next(stored: Option<Self>, now: Timestamp) -> Option<Self> {
+    fn next(previous: Option<Self>, now: Timestamp) -> Option<Self> {
         let settling = Self { swept_at: now, trusted_from: add(now, SETTLING) };
-        let Some(stored) = stored else { return Some(settling) };
-        let gap = now.duration_since(stored.swept_at);
+        let Some(previous) = previous else { return Some(settling) };
+        let gap = now.duration_since(previous.swept_at);
         if gap > MAX_GAP {
             Some(settling)
         } else if gap < -MAX_GAP {
             // An earlier time deletes less, so it is always safe.
             Some(Self { swept_at: now, trusted_from: now })
         } else {
-            (gap >= MIN_INTERVAL).then_some(Self { swept_at: now, ..stored })
+            (gap >= MIN_INTERVAL).then_some(Self { swept_at: now, ..previous })
         }
     }
 }
@@ -110,9 +110,11 @@ struct Cutoffs {
     audit_events: Timestamp,
 }
 
+/// A function that returns the change that deletes one batch of a table's oldest rows.
 type DeleteOldest = fn(&Cutoffs) -> Change<'static>;
 
-/// Deletes one batch of the rows with a time in this column before the given one, the oldest first.
+/// The statement that deletes one batch of the rows with a time in this column before the given
+/// one, the oldest first.
 macro_rules! delete_oldest {
     ($table:literal, $column:literal, $before:expr) => {
         sql!(
@@ -132,8 +134,8 @@ macro_rules! delete_oldest {
     };
 }
 
-/// Deletes one batch of rows like [`delete_oldest`]. Before that, their grants are deleted, except
-/// those with a pending code or with a token that meets this condition.
+/// The change that deletes one batch of rows like [`delete_oldest`]. Before that, it deletes their
+/// grants, except those with a pending code or with a token that meets this condition.
 ///
 /// If a code is issued concurrently, its grant is updated before this or inserted again, so it
 /// remains.
@@ -160,7 +162,8 @@ macro_rules! delete_with_grants {
     };
 }
 
-/// Deletes one batch of tokens with their grants, except grants with a token that remains.
+/// The change that deletes one batch of tokens with their grants, except grants with a token that
+/// remains.
 macro_rules! delete_tokens {
     ($column:literal, $cutoffs:ident) => {
         delete_with_grants!(
@@ -256,24 +259,24 @@ impl Store {
     /// Records a sweep. Returns the time from which the clock is trusted, or `None` if no sweep is
     /// due.
     async fn begin_sweep(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
-        let stored = self.sweep_state().await?;
-        let Some(next) = SweepState::next(stored, now) else { return Ok(None) };
+        let previous = self.sweep_state().await?;
+        let Some(next) = SweepState::next(previous, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
         // If several nodes begin at the same time, one of them writes the row.
-        let write = match stored {
+        let write = match previous {
             None => sql!(
                 "insert into sweeps (id, swept_at, trusted_from) \
                  values (1, $swept_at, $trusted_from) on conflict do nothing returning id",
                 [swept_at, trusted_from]
             ),
-            Some(stored) => sql!(
+            Some(previous) => sql!(
                 "update sweeps set swept_at = $swept_at, trusted_from = $trusted_from \
                  where id = 1 and swept_at = $stored_swept_at returning id",
-                [swept_at, trusted_from, stored_swept_at = stored.swept_at]
+                [swept_at, trusted_from, stored_swept_at = previous.swept_at]
             ),
         };
-        let [written] = self.write_rows(Change::unaudited(write)).await?;
-        Ok((!written.is_empty()).then_some(trusted_from))
+        let [rows] = self.write_rows(Change::unaudited(write)).await?;
+        Ok((!rows.is_empty()).then_some(trusted_from))
     }
 }
 
@@ -283,6 +286,7 @@ fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     time.checked_add(duration).unwrap_or(end)
 }
 
+/// Returns the time that is `age` before `now`, within the range of timestamps.
 fn before(now: Timestamp, age: Duration) -> Timestamp {
     add(now, -SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX))
 }
@@ -302,7 +306,7 @@ mod tests {
             swept_at: at(swept_at),
             trusted_from: at(trusted_from),
         };
-        for (name, stored, now, next) in [
+        for (name, previous, now, next) in [
             ("the first sweep", None, 0, Some(state(0, 60))),
             ("a minute later", Some(state(0, 60)), 1, Some(state(1, 60))),
             ("a second node at the same time", Some(state(0, 60)), 0, None),
@@ -312,7 +316,7 @@ mod tests {
             ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),
             ("just before trust", Some(state(58, 60)), 59, Some(state(59, 60))),
         ] {
-            assert_eq!(SweepState::next(stored, at(now)), next, "{name}");
+            assert_eq!(SweepState::next(previous, at(now)), next, "{name}");
         }
     }
 

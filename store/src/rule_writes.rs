@@ -19,7 +19,7 @@ use super::{
 };
 
 /// A change to an account's documents. It may be applied more than once.
-type Change = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
+type RuleChange = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
 
 /// The documents that a change reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ struct QueuedChange {
     extent: Extent,
     /// The time of the change.
     now: Timestamp,
-    change: Change,
+    change: RuleChange,
     reply: oneshot::Sender<RuleWriteResult>,
 }
 
@@ -76,7 +76,7 @@ impl RuleWriter {
     }
 
     /// Applies a change to one document, and returns when it is durable or rejected. If it is
-    /// rejected, it must leave the document unchanged. Rules that have ended are deleted with it.
+    /// rejected, it must leave the document unchanged. Rules that have expired are deleted with it.
     /// Dropping the future does not cancel it, because others may wait for the same save.
     pub async fn change(
         &self,
@@ -89,8 +89,8 @@ impl RuleWriter {
         self.queue(account, Extent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Like [`RuleWriter::change`], for a change to any of the account's documents, which is saved
-    /// completely or not at all.
+    /// Applies a change to any of the account's documents, like [`RuleWriter::change`]. The change
+    /// is saved completely or not at all.
     pub async fn change_all(
         &self,
         account: i64,
@@ -100,19 +100,20 @@ impl RuleWriter {
         self.queue(account, Extent::AllDocuments, now, Box::new(change)).await
     }
 
+    /// Queues a change, starts a task to save it unless there is one, and waits for the outcome.
     async fn queue(
         &self,
         account: i64,
         extent: Extent,
         now: Timestamp,
-        change: Change,
+        change: RuleChange,
     ) -> Result<(), RuleWriteError> {
         let (reply, outcome) = oneshot::channel();
         if self.enqueue(account, QueuedChange { extent, now, change, reply }) {
             tokio::spawn(Saver { writer: self.clone(), account }.run());
         }
-        let panicked = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
-        outcome.await.unwrap_or_else(panicked)
+        let to_error = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
+        outcome.await.unwrap_or_else(to_error)
     }
 
     fn queues(&self) -> MutexGuard<'_, HashMap<i64, Vec<QueuedChange>>> {
@@ -157,14 +158,15 @@ impl Drop for Saver {
 impl Saver {
     async fn run(self) {
         loop {
-            let queued = self.writer.dequeue(self.account);
-            if queued.is_empty() {
+            let group = self.writer.dequeue(self.account);
+            if group.is_empty() {
                 return;
             }
-            self.save_group(queued).await;
+            self.save_group(group).await;
         }
     }
 
+    /// Saves changes together, or one by one if they are rejected together, and sends the replies.
     async fn save_group(&self, group: Vec<QueuedChange>) {
         match self.save(&group).await {
             // The changes together exceed the size limit, but some may fit alone.
@@ -173,8 +175,8 @@ impl Saver {
                     Box::pin(self.save_group(vec![change])).await;
                 }
             }
-            saved => {
-                let outcomes = saved.unwrap_or_else(|error| vec![Err(error); group.len()]);
+            result => {
+                let outcomes = result.unwrap_or_else(|error| vec![Err(error); group.len()]);
                 for (queued, outcome) in group.into_iter().zip(outcomes) {
                     // Fails only if the caller dropped its future.
                     drop(queued.reply.send(outcome));
@@ -205,27 +207,27 @@ impl Saver {
     ) -> Result<Option<Vec<RuleWriteResult>>, RuleWriteError> {
         let RuleWriter { store, limits, .. } = &self.writer;
         let now = changes.iter().map(|queued| queued.now).max().unwrap_or_default();
-        let mut read = self.read(changes, now).await?;
-        let (mut documents, mut outcomes) = apply_all(&read.rulesets, changes, *limits);
+        let mut current = self.read_rulesets(changes, now).await?;
+        let (mut documents, mut outcomes) = apply_all(&current.rulesets, changes, *limits);
         // A conflict reveals that the cache is stale only for documents that are written.
         let is_written = |document: &Document| {
-            !document.is_empty() || read.rulesets.document(document.scope()).is_some()
+            !document.is_empty() || current.rulesets.document(document.scope()).is_some()
         };
         let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
-        if read.is_cached && !are_written {
-            read = store.reload_rulesets_for_update(self.account, now).await?;
-            (documents, outcomes) = apply_all(&read.rulesets, changes, *limits);
+        if current.is_cached && !are_written {
+            current = store.reload_rulesets_for_update(self.account, now).await?;
+            (documents, outcomes) = apply_all(&current.rulesets, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {
             return Ok(Some(outcomes));
         }
         let documents: Vec<_> = documents.into_iter().map(SerializedDocument::new).collect();
-        let before = read.rulesets.bytes();
-        let replaced: usize =
-            documents.iter().map(|document| read.rulesets.bytes_of(document.scope())).sum();
-        let new: usize = documents.iter().map(SerializedDocument::bytes).sum();
-        limits.check_bytes(before, before - replaced + new)?;
-        match store.save_rulesets(&read, documents).await? {
+        let old_bytes = current.rulesets.bytes();
+        let replaced_bytes: usize =
+            documents.iter().map(|document| current.rulesets.bytes_of(document.scope())).sum();
+        let new_bytes: usize = documents.iter().map(SerializedDocument::bytes).sum();
+        limits.check_bytes(old_bytes, old_bytes - replaced_bytes + new_bytes)?;
+        match store.save_rulesets(&current, documents).await? {
             SaveOutcome::Saved => Ok(Some(outcomes)),
             SaveOutcome::Conflict => Ok(None),
             SaveOutcome::NoAccount => Err(RuleWriteError::NoAccount),
@@ -235,7 +237,7 @@ impl Saver {
     /// Reads the rulesets to which the changes apply. For a change to all documents they are read
     /// from the database, because another node may have added a document that the cache does not
     /// have yet.
-    async fn read(
+    async fn read_rulesets(
         &self,
         changes: &[QueuedChange],
         now: Timestamp,

@@ -21,15 +21,15 @@ use super::epochs::ReadEpoch;
 use super::invalidation::Invalidation;
 use super::{Store, StoreError};
 
-/// One account's documents, without the rules that had ended when they were read, and the
-/// cached response that lists them. Accounts without documents need no allocation.
+/// One account's documents, without the rules that had expired when they were read, and the cached
+/// response that lists them. Accounts without documents need no allocation.
 #[derive(Debug, Clone, Default)]
 pub struct StoredRulesets(Option<Arc<Documents>>);
 
 #[derive(Debug)]
 struct Documents {
     all: Vec<VersionedDocument>,
-    /// The next time at which a rule ends.
+    /// The next time at which a rule expires.
     next_expiry: Option<RuleExpiry>,
     response: OnceLock<Bytes>,
 }
@@ -84,7 +84,7 @@ impl StoredRulesets {
         self.all().iter().map(|versioned| &versioned.document)
     }
 
-    /// Returns the document for a scope.
+    /// Returns the document for a scope, if there is one.
     pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
         self.versioned(scope).map(|versioned| &versioned.document)
     }
@@ -137,14 +137,14 @@ impl StoredRulesets {
     /// Returns the estimated size in memory. A parsed document takes about four times its text; the
     /// response, which may be added later, repeats the text and lists the built-in rules.
     pub(super) fn bytes_in_memory(&self) -> usize {
-        let builtin = 6 * 1024;
-        if self.is_empty() { 0 } else { size_of::<Documents>() + builtin + 5 * self.bytes() }
+        let builtin_bytes = 6 * 1024;
+        if self.is_empty() { 0 } else { size_of::<Documents>() + builtin_bytes + 5 * self.bytes() }
     }
 }
 
 impl Store {
-    /// Returns an account's rulesets, without the rules that have ended; empty if it never changed
-    /// a rule.
+    /// Returns an account's rulesets, without the rules that have expired; empty if it has no
+    /// documents.
     pub async fn rulesets(
         &self,
         account: i64,
@@ -164,8 +164,8 @@ impl Store {
         Ok(rulesets)
     }
 
-    /// Returns an account's rulesets for a change, without the rules that have ended. The next save
-    /// also deletes those rules.
+    /// Returns an account's rulesets for a change, without the rules that have expired. The next
+    /// save of a document also deletes its expired rules.
     pub async fn rulesets_for_update(
         &self,
         account: i64,
@@ -181,14 +181,15 @@ impl Store {
         Ok(RulesetsForUpdate { rulesets, account, epoch, is_cached })
     }
 
-    /// Like [`Store::rulesets_for_update`], but always reads the database.
+    /// Returns an account's rulesets for a change, like [`Store::rulesets_for_update`], but
+    /// invalidates the cached ones first, so that they are read from the database.
     pub async fn reload_rulesets_for_update(
         &self,
         account: i64,
         now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
         self.cache.invalidate(&[Invalidation::Rules(account)]);
-        let read = self.rulesets_for_update(account, now).await?;
-        Ok(RulesetsForUpdate { is_cached: false, ..read })
+        let rulesets = self.rulesets_for_update(account, now).await?;
+        Ok(RulesetsForUpdate { is_cached: false, ..rulesets })
     }
 }

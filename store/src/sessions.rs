@@ -187,7 +187,7 @@ impl Store {
         .await
     }
 
-    /// Ends one of the account's sessions.
+    /// Ends one of the account's sessions. `NotFound` if there is no such session.
     pub async fn end_session(
         &self,
         events: &Events,
@@ -226,8 +226,8 @@ impl Store {
             [account, kept]
         );
         let change = Change::new(events, [], event).and(delete);
-        let [ended] = self.write_rows(change).await?;
-        let ends: Vec<Timestamp> = read_rows(ended)?;
-        Ok(ends.into_iter().filter(|end| *end > now).count())
+        let [deleted] = self.write_rows(change).await?;
+        let expiries: Vec<Timestamp> = read_rows(deleted)?;
+        Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())
     }
 }

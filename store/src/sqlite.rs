@@ -59,8 +59,8 @@ struct Queues {
 }
 
 impl Sqlite {
-    /// Opens the file and starts the threads. The file and its directory are created if they are
-    /// missing.
+    /// Opens the file, migrates it and starts the threads. The file and its directory are created
+    /// if they are missing and the schema policy allows it.
     pub(super) fn open(
         path: &Path,
         options: &Options,
@@ -77,12 +77,12 @@ impl Sqlite {
                 .map_err(|error| access_error(path, directory, &error))?;
         }
         wal::check(path).map_err(|reason| open_error(path, &reason))?;
-        let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
-        let mut connection = open_writer(path).map_err(failed)?;
+        let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
+        let mut connection = open_writer(path).map_err(to_error)?;
         migrate(&mut connection, path, options, now)?;
         let mut wal = wal::Wal::new(path);
         if schema == SchemaPolicy::Migrate {
-            wal.begin_generation(&connection).map_err(failed)?;
+            wal.begin_generation(&connection).map_err(to_error)?;
         }
 
         let metrics = Arc::<SqliteMetrics>::default();
@@ -119,15 +119,17 @@ impl Sqlite {
 
 /// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
 async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
-    let stopped = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
-    outcome.await.unwrap_or_else(stopped)
+    let to_error = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
+    outcome.await.unwrap_or_else(to_error)
 }
 
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         let (reply, outcome) = oneshot::channel();
         self.metrics.read_queue.inc();
-        drop(self.queues.as_ref().map(|to| to.reads.send(reader::Job { statement, reply })));
+        drop(
+            self.queues.as_ref().map(|queues| queues.reads.send(reader::Job { statement, reply })),
+        );
         receive(outcome).boxed()
     }
 
@@ -173,7 +175,7 @@ impl Drop for Sqlite {
 
 /// Classifies an error as temporary or not.
 pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> StoreError {
-    let temporary = matches!(
+    let is_temporary = matches!(
         error.sqlite_error_code(),
         Some(
             ErrorCode::DiskFull
@@ -185,7 +187,7 @@ pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> S
                 | ErrorCode::DatabaseCorrupt
         )
     );
-    if temporary {
+    if is_temporary {
         let path = connection.path().unwrap_or_default();
         StoreError::Unavailable(format!("{path}: {}", describe(Path::new(path), error)))
     } else {

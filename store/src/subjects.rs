@@ -50,6 +50,7 @@ impl SubjectSlots {
         self.last_number.load(SeqCst)
     }
 
+    /// Returns the slots of a value's subjects.
     pub(super) fn slots_of(&self, subjects: [Subject; 2]) -> Slots {
         subjects.map(|subject| {
             let [low, high, ..] = self.hasher.hash_one(subject).to_le_bytes();

@@ -1,5 +1,5 @@
-//! Test support: a new database for each test, on either engine, and a PostgreSQL server with
-//! faults.
+//! Test support: a new database for each test, on either engine, and PostgreSQL with TLS, behind
+//! PgBouncer or behind a proxy with faults.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -54,7 +54,7 @@ impl TestDatabase {
         Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
     }
 
-    /// Shares the PostgreSQL database with a second node.
+    /// Returns the same PostgreSQL database, for a second node.
     pub fn share(&self) -> Self {
         assert!(self.url().is_some(), "SQLite is for one node");
         Self { database: self.database.clone(), _folder: None }
@@ -65,7 +65,7 @@ impl TestDatabase {
         self.open_with(options().cache_bytes).await
     }
 
-    /// Like `open`, with a cache of this size.
+    /// Opens a store like `open`, with a cache of this size.
     pub async fn open_with(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
         let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();

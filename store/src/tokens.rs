@@ -33,7 +33,7 @@ pub struct NewToken {
     pub scopes: Scopes,
     /// When it is issued.
     pub created_at: Timestamp,
-    /// When it expires.
+    /// When it expires, if ever.
     pub expires_at: Option<Timestamp>,
     /// The device of a Matrix client to which it is issued.
     pub device: Option<Device>,
@@ -88,8 +88,9 @@ impl Deref for StoredToken {
     }
 }
 
-/// Finds a token with its app and its account. There is at most one. PostgreSQL does not know that,
-/// so without `limit` it would read the whole accounts table until it has statistics.
+/// The statement that finds a token with its app and its account. There is at most one. PostgreSQL
+/// does not know that, so without `limit` it would read the whole accounts table until it has
+/// statistics.
 pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
                                        a.disabled_at, t.scopes, t.created_at, t.expires_at, \
                                        t.revoked_at, p.disabled_at, t.last_used_at from tokens t \
@@ -121,8 +122,8 @@ impl FromRow for StoredToken {
 }
 
 impl Store {
-    /// Issues a token for a user, and creates the grant unless it exists. `NotFound` if the app or
-    /// the account does not exist or is disabled.
+    /// Issues a token and, if it is for an account, creates the grant unless it exists. `NotFound`
+    /// if the app or the account does not exist or is disabled.
     pub async fn add_token(
         &self,
         events: &Events,
@@ -210,12 +211,12 @@ impl Store {
         }
         let epoch = self.cache.tokens.epoch(&secret.lookup);
         let select = sql!(SELECT_TOKEN, [lookup = secret.lookup]);
-        let stored: Option<Arc<StoredToken>> =
+        let stored_token: Option<Arc<StoredToken>> =
             self.read_secret(secret, select).await?.map(Arc::new);
-        if let Some(token) = &stored {
+        if let Some(token) = &stored_token {
             self.cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), epoch);
         }
-        Ok(stored)
+        Ok(stored_token)
     }
 
     /// Finds a token in the cache.
@@ -232,6 +233,7 @@ impl Store {
     }
 
     /// Revokes a token. If it is already revoked, it keeps the time of the first revocation.
+    /// `NotFound` if there is no such token.
     pub async fn revoke_token(
         &self,
         events: &Events,
@@ -254,7 +256,8 @@ impl Store {
     }
 }
 
-/// Inserts a token of this grant, if its app exists and is not disabled, and these conditions hold.
+/// The statement that inserts a token of this grant, if its app exists and is not disabled, and
+/// these conditions hold.
 macro_rules! insert_if {
     ($token:ident, $grant_id:expr, $conditions:literal $(, $name:ident $(= $value:expr)?)*) => {
         sql!(
@@ -281,8 +284,9 @@ macro_rules! insert_if {
     };
 }
 
-/// Returns the statement that inserts a token, if its app and account exist and are not disabled: otherwise it would become
-/// valid when they are enabled. If a credential version is given, it must still be the account's.
+/// Returns the statement that inserts a token, if its app and account exist and are not disabled:
+/// otherwise the token would become valid when they are enabled. If a credential version is given,
+/// it must still be the account's.
 ///
 /// Each case has a separate statement. PostgreSQL would plan a common one again for each execution,
 /// because it estimates that a plan for known values saves more than planning costs. In fact

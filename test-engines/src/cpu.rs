@@ -8,8 +8,8 @@ pub(crate) fn cpu_us(process: u32) -> f64 {
     ticks(&stat(process), 2).map_or(f64::NAN, |ticks| ticks * US_PER_TICK)
 }
 
-/// Returns the CPU time that a process and its children have used so far, with those that have
-/// ended, in microseconds; NaN where `/proc` does not exist.
+/// Returns the CPU time that a process and its children, running or exited, have used so far, in
+/// microseconds; NaN where `/proc` does not exist.
 pub(crate) fn cpu_us_with_children(process: u32) -> f64 {
     let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
     let running: f64 = children
@@ -27,7 +27,7 @@ fn stat(process: u32) -> String {
 }
 
 /// Returns the sum of the first `fields` of these: user time, system time, and both for children
-/// that have ended, in hundredths of a second. The process name before these fields is in
+/// that have exited, in hundredths of a second. The process name before these fields is in
 /// parentheses and may itself contain parentheses and spaces.
 fn ticks(stat: &str, fields: usize) -> Option<f64> {
     let all: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn children_are_included() {
+    fn cpu_time_with_children_is_at_least_that_of_the_process() {
         let this = std::process::id();
         let without_children = cpu_us(this);
         assert!(cpu_us_with_children(this) >= without_children);

@@ -1,19 +1,19 @@
-//! Errors when starting or stopping an engine.
+//! Errors when starting, controlling or querying an engine.
 
 use std::{error, fmt, io};
 
-/// The reason why an engine is not running.
+/// An error when starting, controlling or querying an engine.
 #[derive(Debug)]
 pub enum EngineError {
     /// None of these programs is installed.
     Missing(&'static [&'static str]),
-    /// The engine exited, or was not ready in time.
+    /// The engine exited or timed out, or a command to it failed.
     Failed {
         /// The program name.
         name: String,
-        /// The exit status, or a note that the start timed out.
+        /// The exit status, or a description of the failure.
         reason: String,
-        /// The engine's output.
+        /// The program's output, which may be empty.
         log: String,
     },
     /// A system call failed.

@@ -12,10 +12,11 @@ use std::time::Duration;
 /// port and connect to itself, or block the port when the engine restarts.
 const PORTS: Range<u16> = 15_000..32_000;
 
-/// Returns a port of 127.0.0.1 that has no listener and stays free while an engine is stopped.
+/// Returns a port of 127.0.0.1 that has no listener, and that no outgoing connection takes while an
+/// engine is stopped.
 ///
 /// # Errors
-/// When no free port was found in many attempts.
+/// If no free port was found in many attempts.
 pub fn free_port() -> io::Result<u16> {
     let width = u64::from(PORTS.end - PORTS.start);
     (0..1000)
@@ -28,8 +29,8 @@ pub fn free_port() -> io::Result<u16> {
         .ok_or_else(|| io::Error::other(format!("no free port in {PORTS:?}")))
 }
 
-/// Checks by connecting instead of binding: other threads may be spawning processes at this moment,
-/// and these would inherit a listening socket and block the port for the engine.
+/// Returns whether a port has no listener. Connects instead of binding, because a process that
+/// another thread is spawning at this moment would inherit the bound socket and block the port.
 fn is_free(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let connected = TcpStream::connect_timeout(&address, Duration::from_millis(200));

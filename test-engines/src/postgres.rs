@@ -126,7 +126,7 @@ impl Postgres {
     /// Runs statements as the superuser and returns their values, one row on each line.
     ///
     /// # Errors
-    /// When the server does not respond or rejects them.
+    /// If the server does not respond or rejects them.
     pub fn execute(&self, statements: &str) -> Result<String, EngineError> {
         let mut psql = Command::new(self.program.with_file_name("psql"));
         let options = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"];
@@ -150,7 +150,7 @@ impl Postgres {
     /// [`Postgres::restart`] uses the same port and data.
     ///
     /// # Errors
-    /// When the exit status cannot be read.
+    /// If the exit status cannot be read.
     pub fn stop(&mut self) -> Result<(), EngineError> {
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGINT)?;
@@ -162,10 +162,10 @@ impl Postgres {
     /// [`Postgres::restart`] recovers its data.
     ///
     /// # Errors
-    /// When it is not running.
+    /// If it is not running.
     pub fn kill(&mut self) -> Result<(), EngineError> {
         // Backends run in separate sessions. Backends that outlive the server would prevent a
-        // restart until they notice its end.
+        // restart until they notice that it has exited.
         self.signal_all(Signal::SIGKILL)?;
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGKILL)?;
@@ -176,7 +176,7 @@ impl Postgres {
     /// Suspends the server and its backends: connections stay open, and nothing responds.
     ///
     /// # Errors
-    /// When it is not running.
+    /// If it is not running.
     pub fn pause(&mut self) -> Result<(), EngineError> {
         self.signal_all(Signal::SIGSTOP)
     }
@@ -184,7 +184,7 @@ impl Postgres {
     /// Resumes a paused server.
     ///
     /// # Errors
-    /// When it is not running.
+    /// If it is not running.
     pub fn resume(&mut self) -> Result<(), EngineError> {
         self.signal_all(Signal::SIGCONT)
     }
@@ -197,7 +197,7 @@ impl Postgres {
     /// Starts a stopped server on its port with its data. Does nothing if it is running.
     ///
     /// # Errors
-    /// When it does not start, with its log.
+    /// If it does not start, with its log.
     pub fn restart(&mut self) -> Result<(), EngineError> {
         let port = self.port;
         self.launch(|| first_byte(port) == Some(b'R'))

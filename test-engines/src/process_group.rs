@@ -72,7 +72,7 @@ impl ProcessGroup {
     /// Starts the command as the leader of a new group, with an empty standard input.
     ///
     /// # Errors
-    /// When the program cannot be started.
+    /// If the program cannot be started.
     pub fn spawn(mut command: Command, options: &SpawnOptions) -> io::Result<Self> {
         let program = command.get_program().to_owned();
         command.stdin(Stdio::null()).process_group(0);
@@ -110,7 +110,7 @@ impl ProcessGroup {
     /// Returns the exit status of the leader if it has exited.
     ///
     /// # Errors
-    /// When the status cannot be read.
+    /// If the status cannot be read.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.leader.try_wait()
     }
@@ -118,7 +118,7 @@ impl ProcessGroup {
     /// Sends a signal to the leader.
     ///
     /// # Errors
-    /// When the leader has exited.
+    /// If the leader has exited.
     pub fn signal(&mut self, signal: Signal) -> io::Result<()> {
         if self.try_wait()?.is_some() {
             return Err(io::Error::other("the process has exited"));
@@ -130,7 +130,7 @@ impl ProcessGroup {
     /// Without Linux's `/proc` it is sent to the leader only.
     ///
     /// # Errors
-    /// When the leader has exited.
+    /// If the leader has exited.
     pub fn signal_with_children(&mut self, signal: Signal) -> io::Result<()> {
         let id = self.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
@@ -148,7 +148,7 @@ impl ProcessGroup {
     /// Waits until the leader exits, then stops its remaining descendants.
     ///
     /// # Errors
-    /// When the exit status cannot be read.
+    /// If the exit status cannot be read.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         self.leader.wait()
     }
@@ -156,7 +156,7 @@ impl ProcessGroup {
     /// Stops the group with this signal and keeps the directory of [`SpawnOptions::remove`].
     ///
     /// # Errors
-    /// When the exit status cannot be read.
+    /// If the exit status cannot be read.
     pub fn stop(mut self, signal: Signal) -> io::Result<ExitStatus> {
         if let Some(mut pipe) = self.pipe.take() {
             writeln!(pipe, "{}", shell_name(signal))?;

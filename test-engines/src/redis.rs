@@ -80,7 +80,7 @@ impl Redis {
     /// Returns a section of the response to `INFO`, such as `commandstats`.
     ///
     /// # Errors
-    /// When the server does not respond.
+    /// If the server does not respond.
     pub fn info(&self, section: &str) -> Result<String, EngineError> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -94,7 +94,7 @@ impl Redis {
     /// Stops the server. Its data is lost; [`Self::restart`] uses the same port.
     ///
     /// # Errors
-    /// When the exit status cannot be read.
+    /// If the exit status cannot be read.
     pub fn stop(&mut self) -> Result<(), EngineError> {
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGTERM)?;
@@ -105,7 +105,7 @@ impl Redis {
     /// Kills the server with SIGKILL. Its data is lost; [`Self::restart`] uses the same port.
     ///
     /// # Errors
-    /// When the exit status cannot be read.
+    /// If the exit status cannot be read.
     pub fn kill(&mut self) -> Result<(), EngineError> {
         if let Some(group) = self.group.take() {
             group.stop(Signal::SIGKILL)?;
@@ -116,7 +116,7 @@ impl Redis {
     /// Starts a stopped server on its port, without data. Does nothing if it is running.
     ///
     /// # Errors
-    /// When it does not start, with its log.
+    /// If it does not start, with its log.
     pub fn restart(&mut self) -> Result<(), EngineError> {
         if self.group.is_some() {
             return Ok(());
@@ -136,7 +136,7 @@ impl Redis {
     /// Suspends the server process: the kernel accepts connections, but no request is processed.
     ///
     /// # Errors
-    /// When it is not running.
+    /// If it is not running.
     pub fn pause(&mut self) -> Result<(), EngineError> {
         self.signal(Signal::SIGSTOP)?;
         self.is_paused = true;
@@ -146,7 +146,7 @@ impl Redis {
     /// Resumes a paused server.
     ///
     /// # Errors
-    /// When it is not running.
+    /// If it is not running.
     pub fn resume(&mut self) -> Result<(), EngineError> {
         self.signal(Signal::SIGCONT)?;
         self.is_paused = false;

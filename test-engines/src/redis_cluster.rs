@@ -9,11 +9,11 @@ use crate::launch::find_program;
 use crate::redis_node_line::{NodeLine, parse_lines};
 use crate::{EngineError, Redis, free_port};
 
-/// The number of primaries, each of which has a replica.
+/// The number of primaries. Each has one replica.
 pub const SHARDS: usize = 3;
 
 /// Far longer than a change of the cluster takes, even on a busy machine.
-const DEADLINE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Longer than Redis tries a planned failover, which it abandons if the nodes are too busy to vote.
 const FAILOVER_TIMEOUT: Duration = Duration::from_secs(6);
 
@@ -75,7 +75,7 @@ impl RedisCluster {
                 ("--cluster-announce-hostname", "localhost".to_owned()),
                 ("--cluster-preferred-endpoint-type", "hostname".to_owned()),
             ];
-            cluster.nodes.push(start_node(DEADLINE, options.to_vec())?);
+            cluster.nodes.push(start_node(TIMEOUT, options.to_vec())?);
             cluster.tls_ports.push(port);
         }
         for number in 0..cluster.nodes.len() {
@@ -122,7 +122,7 @@ impl RedisCluster {
     /// Runs a command on a node and returns its output.
     ///
     /// # Errors
-    /// When the node does not respond.
+    /// If the node does not respond.
     pub fn command(&self, number: usize, arguments: &[&str]) -> Result<String, EngineError> {
         let port = self.nodes[number].port().to_string();
         let mut all = vec!["-p".to_owned(), port];
@@ -130,10 +130,10 @@ impl RedisCluster {
         self.run(&all)
     }
 
-    /// Returns the numbers of the primaries that own slots and respond.
+    /// Returns the numbers of the primaries that own slots and have not failed.
     ///
     /// # Errors
-    /// When no node responds.
+    /// If no node responds.
     pub fn primaries(&self) -> Result<Vec<usize>, EngineError> {
         let lines = self.lines()?;
         let primaries = lines.iter().filter(|line| line.is_primary() && line.is_alive());
@@ -143,7 +143,7 @@ impl RedisCluster {
     /// Returns the number of the primary that owns a key's slot.
     ///
     /// # Errors
-    /// When no node responds, or no primary owns the slot.
+    /// If no node responds, or no primary owns the slot.
     pub fn primary_of(&self, key: &str) -> Result<usize, EngineError> {
         for number in self.primaries()? {
             // A primary redirects if it does not own the slot.
@@ -157,7 +157,7 @@ impl RedisCluster {
     /// Returns the number of a primary's replica.
     ///
     /// # Errors
-    /// When there is none that responds.
+    /// If there is none, or it has failed.
     pub fn replica_of(&self, primary: usize) -> Result<usize, EngineError> {
         let lines = self.lines()?;
         let id = Some(self.id(primary)?);
@@ -171,7 +171,7 @@ impl RedisCluster {
     /// Returns the number of keys on a node.
     ///
     /// # Errors
-    /// When it does not respond.
+    /// If it does not respond.
     pub fn keys(&self, number: usize) -> Result<usize, EngineError> {
         let output = self.command(number, &["DBSIZE"])?;
         output.trim().parse().map_err(|_| failed(output))
@@ -180,16 +180,16 @@ impl RedisCluster {
     /// Fails over from a primary to its replica, without losing keys. Returns the replica's number.
     ///
     /// # Errors
-    /// When the replica does not become the primary.
+    /// If the replica does not become the primary.
     pub fn fail_over(&self, primary: usize) -> Result<usize, EngineError> {
         let replica = self.replica_of(primary)?;
-        let mut requested: Option<Instant> = None;
+        let mut requested_at: Option<Instant> = None;
         self.wait_until("the failover has ended", || {
             let primaries = self.primaries()?;
             let has_ended = primaries.contains(&replica) && !primaries.contains(&primary);
-            if !has_ended && requested.is_none_or(|time| time.elapsed() > FAILOVER_TIMEOUT) {
+            if !has_ended && requested_at.is_none_or(|time| time.elapsed() > FAILOVER_TIMEOUT) {
                 self.command(replica, &["CLUSTER", "FAILOVER"])?;
-                requested = Some(Instant::now());
+                requested_at = Some(Instant::now());
             }
             Ok(has_ended)
         })?;
@@ -199,7 +199,7 @@ impl RedisCluster {
     /// Promotes the replica of a killed primary, without a vote. Returns the replica's number.
     ///
     /// # Errors
-    /// When the replica does not become the primary.
+    /// If the replica does not become the primary.
     pub fn take_over(&self, killed: usize) -> Result<usize, EngineError> {
         let replica = self.replica_of(killed)?;
         self.command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
@@ -210,7 +210,7 @@ impl RedisCluster {
     /// Moves slots with their keys from one primary to another.
     ///
     /// # Errors
-    /// When a node does not respond.
+    /// If a node does not respond.
     pub fn move_slots(&self, from: usize, to: usize, slots: usize) -> Result<(), EngineError> {
         // The nodes learn of an earlier move one after the other, and redis-cli rejects the next
         // one until then.
@@ -234,7 +234,7 @@ impl RedisCluster {
     /// Begins to move a key's slot, without moving any keys yet.
     ///
     /// # Errors
-    /// When a node does not respond.
+    /// If a node does not respond.
     pub fn begin_move(&self, key: &str, from: usize, to: usize) -> Result<SlotMove, EngineError> {
         let slot = self.command(from, &["CLUSTER", "KEYSLOT", key])?.trim().to_owned();
         self.command(to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.id(from)?])?;
@@ -245,7 +245,7 @@ impl RedisCluster {
     /// Moves one key of a slot that is being moved.
     ///
     /// # Errors
-    /// When a node does not respond.
+    /// If a node does not respond.
     pub fn move_key(&self, slot_move: &SlotMove, key: &str) -> Result<(), EngineError> {
         let port = self.nodes[slot_move.to].port().to_string();
         let arguments = ["MIGRATE", "127.0.0.1", &port, key, "0", "5000"];
@@ -255,7 +255,7 @@ impl RedisCluster {
     /// Moves the remaining keys of a slot, and then the slot.
     ///
     /// # Errors
-    /// When a node does not respond.
+    /// If a node does not respond.
     pub fn end_move(&self, slot_move: &SlotMove) -> Result<(), EngineError> {
         let SlotMove { slot, from, to } = slot_move;
         let keys = self.command(*from, &["CLUSTER", "GETKEYSINSLOT", slot, "10000"])?;
@@ -278,7 +278,7 @@ impl RedisCluster {
     /// Waits until three primaries own all slots, each has a replica, and all nodes agree.
     ///
     /// # Errors
-    /// When that does not happen in time.
+    /// If that does not happen within a minute.
     pub fn wait_until_complete(&self) -> Result<(), EngineError> {
         self.wait_until("all nodes agree", || {
             for number in 0..self.nodes.len() {
@@ -308,7 +308,7 @@ impl RedisCluster {
     ) -> Result<(), EngineError> {
         let start = Instant::now();
         while !has_happened().unwrap_or_default() {
-            if start.elapsed() > DEADLINE {
+            if start.elapsed() > TIMEOUT {
                 let nodes = self.lines();
                 return Err(failed(format!("timed out before {event}: {nodes:?}")));
             }
@@ -319,15 +319,15 @@ impl RedisCluster {
 
     /// Returns the nodes, as the first one that responds reports them.
     fn lines(&self) -> Result<Vec<NodeLine>, EngineError> {
-        let mut last = failed("no node responds".to_owned());
+        let mut last_error = failed("no node responds".to_owned());
         for node in self.nodes.iter().filter(|node| node.is_responsive()) {
             let port = node.port().to_string();
             match self.run(&["-p", &port, "CLUSTER", "NODES"].map(str::to_owned)) {
                 Ok(output) => return Ok(parse_lines(&output)),
-                Err(error) => last = error,
+                Err(error) => last_error = error,
             }
         }
-        Err(last)
+        Err(last_error)
     }
 
     fn number(&self, line: &NodeLine) -> Option<usize> {

@@ -6,16 +6,18 @@ pub(crate) struct NodeLine {
     pub(crate) id: String,
     pub(crate) port: u16,
     flags: Vec<String>,
-    /// The id of its primary; `None` for a primary.
+    /// The id of the node's primary; `None` for a primary.
     pub(crate) primary: Option<String>,
     slots: usize,
 }
 
 impl NodeLine {
+    /// Returns whether the node is a primary that owns slots.
     pub(crate) fn is_primary(&self) -> bool {
         self.primary.is_none() && self.slots > 0
     }
 
+    /// Returns whether the reporting node can reach this node.
     pub(crate) fn is_alive(&self) -> bool {
         !self.flags.iter().any(|flag| flag.starts_with("fail") || flag == "handshake")
     }

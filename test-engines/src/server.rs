@@ -31,7 +31,7 @@ impl Server {
     /// `… listening on http://…`.
     ///
     /// # Errors
-    /// When it does not start or exits first, with its log.
+    /// If it does not start or exits first, with its log.
     pub fn start(mut command: Command, dir: &Path) -> io::Result<Self> {
         let name = command.get_program().display().to_string();
         let log = dir.join("log");
@@ -59,18 +59,18 @@ impl Server {
         self.group.id()
     }
 
-    /// Kills the process with SIGKILL and waits for its end.
+    /// Kills the process with SIGKILL and waits for it to exit.
     ///
     /// # Errors
-    /// When it has already exited.
+    /// If it has already exited.
     pub fn kill(mut self) -> io::Result<()> {
         self.group.signal(Signal::SIGKILL)
     }
 
-    /// Stops the process with SIGTERM and waits for its end.
+    /// Stops the process with SIGTERM and waits for it to exit.
     ///
     /// # Errors
-    /// When it has already exited, or does not exit within a minute.
+    /// If it has already exited, or does not exit within a minute.
     pub fn terminate(mut self) -> io::Result<ExitStatus> {
         self.group.signal(Signal::SIGTERM)?;
         let start = Instant::now();
@@ -88,7 +88,7 @@ impl Server {
     /// Returns whether the process has not exited.
     ///
     /// # Errors
-    /// When the status cannot be read.
+    /// If the status cannot be read.
     pub fn is_running(&mut self) -> io::Result<bool> {
         Ok(self.group.try_wait()?.is_none())
     }

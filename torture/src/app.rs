@@ -64,10 +64,12 @@ impl App {
         self.post("/oauth/token", &[("grant_type", "client_credentials"), ("scope", scope)])
     }
 
+    /// Returns a request that revokes a token.
     pub(crate) fn revoke_token(&self, token: &str) -> Request {
         self.post("/oauth/revoke", &[("token", token)])
     }
 
+    /// Returns a request that redeems a code.
     pub(crate) fn redeem_code(&self, code: &str) -> Request {
         let fields =
             [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", CALLBACK)];
@@ -80,7 +82,8 @@ impl App {
         Request::form(path, &all)
     }
 
-    /// Requests a code and approves the request as this user. Returns the last response.
+    /// Requests a code and approves the request as this user. Returns the response to the approval,
+    /// or to the first request if that does not show the consent page.
     pub(crate) fn authorize(&self, client: &Client, user: &User) -> Result<Response> {
         let query = encode(&[
             ("response_type", "code"),

@@ -10,7 +10,8 @@ use ureq::{Agent, Body};
 
 use crate::Result;
 
-/// Longer than any timeout of the server.
+/// The timeout of a request, and the maximum time for which a request is repeated. Longer than any
+/// timeout of the server.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A client of one server.
@@ -126,7 +127,7 @@ impl Client {
         })
     }
 
-    /// Sends a request that must succeed.
+    /// Sends a request once. Its response must be a success or a redirect.
     pub(crate) fn send_successfully(&self, request: &Request) -> Result<Response> {
         let response = self.send(request)?;
         if matches!(response.status, 200..400) {
@@ -136,7 +137,7 @@ impl Client {
         Err(format!("{method} {path}: {} {}", response.status, response.body).into())
     }
 
-    /// Repeats a request while the server is unavailable.
+    /// Sends a request, and repeats it while the server is unavailable, for at most [`TIMEOUT`].
     pub(crate) fn send_until_available(&self, request: &Request) -> Result<Response> {
         let start = Instant::now();
         let mut is_repeated = false;

@@ -19,7 +19,7 @@ const END_HEADERS: u8 = 4;
 
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 
-/// The default limit of a frame's payload.
+/// The default maximum size of a frame's payload.
 const MAX_PAYLOAD: usize = 16 * 1024;
 
 /// Returns the HPACK header block of `GET /.well-known/oauth-authorization-server`, with names from
@@ -92,7 +92,7 @@ pub(crate) fn continuation_flood(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends empty continuations, which carry no header at all.
+/// Sends empty CONTINUATION frames, which carry no headers.
 pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
     stream.write_all(&frame(HEADERS, END_STREAM, 1, &request()))?;
@@ -105,7 +105,7 @@ pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> 
     Ok(stream)
 }
 
-/// Stores a long header in the dynamic table of HPACK and refers to it thousands of times.
+/// Stores a long header in HPACK's dynamic table and refers to it thousands of times.
 pub(crate) fn header_bomb(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
     let mut block = request();
@@ -162,7 +162,7 @@ pub(crate) fn zero_window(address: SocketAddr) -> io::Result<TcpStream> {
     for id in 0..200 {
         stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request()))?;
     }
-    let ping = |stream: &mut TcpStream, payload: &[u8]| {
+    let acknowledge = |stream: &mut TcpStream, payload: &[u8]| {
         stream.write_all(&frame(PING, ACK, 0, payload)).is_ok()
     };
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
@@ -179,7 +179,7 @@ pub(crate) fn zero_window(address: SocketAddr) -> io::Result<TcpStream> {
         if stream.read_exact(&mut payload).is_err() {
             break;
         }
-        if head[3] == PING && head[4] & ACK == 0 && !ping(&mut stream, &payload) {
+        if head[3] == PING && head[4] & ACK == 0 && !acknowledge(&mut stream, &payload) {
             break;
         }
     }
@@ -227,7 +227,7 @@ pub(crate) fn is_closed_within(mut stream: TcpStream, time: Duration) -> io::Res
             Err(_) => return Ok(true),
         }
     }
-    // Ends the connection from this side.
+    // Closes the connection from this side.
     let _ = stream.shutdown(Shutdown::Both);
     Ok(false)
 }

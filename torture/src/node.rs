@@ -1,4 +1,4 @@
-//! A Belfry process that is started again with the same data and address.
+//! A Belfry node that can be stopped and started again with the same data and address.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The counts of a scenario and the descriptions of its failed checks.
+//! A scenario's settings, its counts, and the descriptions of its failed checks.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 
 /// The maximum number of losses that are described. Further losses are only counted.
-const DESCRIBED: usize = 20;
+const MAX_DESCRIPTIONS: usize = 20;
 
 /// The time after an outage within which every node should write again.
 pub const MAX_RECOVERY: Duration = Duration::from_secs(10);
@@ -48,7 +48,7 @@ impl Outcome {
 
     pub(crate) fn record_loss(&mut self, description: String) {
         self.losses += 1;
-        if self.descriptions.len() < DESCRIBED {
+        if self.descriptions.len() < MAX_DESCRIPTIONS {
             self.descriptions.push(description);
         }
     }
@@ -60,7 +60,7 @@ impl Outcome {
         self.checks += other.checks;
         self.losses += other.losses;
         self.descriptions.extend(other.descriptions);
-        self.descriptions.truncate(DESCRIBED);
+        self.descriptions.truncate(MAX_DESCRIPTIONS);
         self.recoveries.extend(other.recoveries);
     }
 }
@@ -95,7 +95,8 @@ impl<'a> Run<'a> {
         Self { settings, rng, outcome: Outcome::default(), start: Instant::now(), report }
     }
 
-    /// Returns the number of the next round, or `None` if there is none.
+    /// Returns the number of the next round, or `None` after the last round or when the time is
+    /// over.
     pub(crate) fn next_round(&self) -> Option<u32> {
         let is_over = self.settings.time.is_some_and(|time| self.start.elapsed() >= time);
         (!is_over && self.outcome.rounds < self.settings.rounds).then_some(self.outcome.rounds)

@@ -24,11 +24,12 @@ pub(crate) struct Worker {
     pub(crate) codes_expire: bool,
     /// True if requests go to several nodes, which notify each other of changes.
     pub(crate) has_several_nodes: bool,
-    /// The number of the next rule or pattern.
+    /// The number in the last rule id or pattern.
     next: u64,
     rules: Vec<Rule>,
-    /// Tokens and codes since the last check.
+    /// Tokens that were issued since the last check.
     tokens: Vec<Token>,
+    /// Codes that were issued since the last check.
     codes: Vec<Code>,
     /// Tokens that were checked earlier.
     earlier: Vec<Token>,
@@ -39,7 +40,7 @@ struct Rule {
     id: String,
     /// The state after the last acknowledged write.
     acknowledged: RuleState,
-    /// The state after a later write that was not acknowledged, if it was made.
+    /// The state after a later write that was not acknowledged, if that write took effect.
     pending: Option<RuleState>,
 }
 

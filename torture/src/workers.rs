@@ -37,7 +37,7 @@ impl Workers {
         Ok(Self((0..WORKERS).map(worker).collect()))
     }
 
-    /// Expects that codes expire at any time, because the clock jumps.
+    /// Makes the clients expect that codes may expire at any time, because the clock jumps.
     pub(crate) fn with_expiring_codes(mut self) -> Self {
         for worker in &mut self.0 {
             worker.codes_expire = true;
@@ -45,7 +45,7 @@ impl Workers {
         self
     }
 
-    /// Expects that the address belongs to a proxy in front of several nodes.
+    /// Makes the clients expect that their address is that of a proxy in front of several nodes.
     pub(crate) fn with_several_nodes(mut self) -> Self {
         for worker in &mut self.0 {
             worker.has_several_nodes = true;

@@ -31,7 +31,7 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
 }
 
 /// Removes the variables that cargo set for this package, and Belfry's settings, which would
-/// influence the tests.
+/// influence the command.
 pub(crate) fn remove_inherited_variables(command: &mut Command) {
     for (name, _) in env::vars_os().filter(|(name, _)| must_be_removed(name)) {
         command.env_remove(name);

@@ -268,14 +268,17 @@ mod tests {
 
     #[test]
     fn packages_whose_probe_fails_are_missing() {
-        let without = |gone: &'static str| {
-            let missing = find_missing(FOR_TESTS, move |probe| !probe.contains(gone));
+        let missing_without = |program: &'static str| {
+            let missing = find_missing(FOR_TESTS, move |probe| !probe.contains(program));
             missing.iter().map(|package| package.apt).collect::<Vec<_>>()
         };
-        assert_eq!(without("no such program"), [""; 0]);
-        assert_eq!(without("valkey-server"), ["redis-server"]);
-        assert_eq!(without("chrom"), ["chromium", "chromium-driver"]);
-        assert_eq!(without(""), FOR_TESTS.iter().map(|package| package.apt).collect::<Vec<_>>());
+        assert_eq!(missing_without("no such program"), [""; 0]);
+        assert_eq!(missing_without("valkey-server"), ["redis-server"]);
+        assert_eq!(missing_without("chrom"), ["chromium", "chromium-driver"]);
+        assert_eq!(
+            missing_without(""),
+            FOR_TESTS.iter().map(|package| package.apt).collect::<Vec<_>>()
+        );
     }
 
     #[test]

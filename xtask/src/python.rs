@@ -10,10 +10,10 @@ use crate::cargo;
 /// of its programs.
 pub(crate) fn program(package: &str, program: &str) -> io::Result<PathBuf> {
     let environment = cargo::target_dir()?.join("xtask-tools").join(program);
-    let installed = environment.join("installed");
-    if !fs::read_to_string(&installed).is_ok_and(|version| version == package) {
+    let marker = environment.join("installed");
+    if !fs::read_to_string(&marker).is_ok_and(|version| version == package) {
         install(&environment, package)?;
-        fs::write(installed, package)?;
+        fs::write(marker, package)?;
     }
     Ok(environment.join("bin").join(program))
 }

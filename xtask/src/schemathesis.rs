@@ -128,7 +128,8 @@ fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
 }
 
 impl Part {
-    /// Returns the number of requests, and whether all responses conform. If not, prints the output.
+    /// Sends the requests, and returns their number and whether all responses conform. If not,
+    /// prints the output.
     fn run(&self, plan: &Plan, program: &Path, server: &TestServer) -> io::Result<(u32, bool)> {
         let mut command = Command::new(program);
         command.args(["--config-file", "schemathesis.toml", "run", &server.url("/openapi.json")]);
@@ -147,9 +148,9 @@ impl Part {
         let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
         let passed = group.wait()?.success();
-        let read: io::Result<Vec<String>> =
+        let result: io::Result<Vec<String>> =
             reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
-        let lines = read?;
+        let lines = result?;
         if !passed {
             println!("{}", lines.join("\n"));
         }

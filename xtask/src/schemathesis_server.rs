@@ -55,9 +55,9 @@ impl TestServer {
         let (user, log_out) = (issue("alice", SCOPES)?, issue("alice", SCOPES)?);
         let admin = issue("root", &format!("{SCOPES} admin:read admin:write"))?;
         let uri = "https://app.example/cb";
-        let added =
+        let output =
             run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
-        let app: Value = serde_json::from_str(&added)?;
+        let app: Value = serde_json::from_str(&output)?;
         let text = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
         let serve = ["serve", "--listen", "127.0.0.1:0", "--limits", "off"];
         let mut this = Self {

@@ -59,13 +59,13 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
 
     let mut report = Report::default();
     if options.name.is_none() {
-        report.run_step("format", || component("fmt", "rustfmt", &["fmt", "--all", "--check"]));
+        report.run_step("format", || run_component("fmt", "rustfmt", &["fmt", "--all", "--check"]));
         for (name, check) in checks::CHECKS {
             report.run_step(name, check);
         }
         report.run_step("lints", || {
             let arguments = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-            component("clippy", "clippy", &arguments)
+            run_component("clippy", "clippy", &arguments)
         });
         report.run_step("documentation", || {
             let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
@@ -74,13 +74,13 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
             Ok(cargo::succeeds(doc)?)
         });
     }
-    let built = report.run_step("build", || {
+    let is_built = report.run_step("build", || {
         Ok(cargo::succeeds(cargo::command(&["test", "--workspace", "--no-run"]))?)
     });
-    if built {
+    if is_built {
         run_tests(options, &mut report);
     }
-    if built && options.name.is_none() {
+    if is_built && options.name.is_none() {
         report.run_step("schemathesis", || schemathesis::test(options.long));
         if options.long {
             report.run_step("torture", || torture::run_all(300));
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
 }
 
 /// Runs a cargo subcommand that is a separate toolchain component.
-fn component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
+fn run_component(subcommand: &str, name: &str, arguments: &[&str]) -> Result<bool, Box<dyn Error>> {
     let mut probe = cargo::command(&[subcommand, "--version"]);
     if !probe.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success() {
         return Err(format!(
@@ -187,7 +187,8 @@ mod tests {
         let words = command_line.split(' ');
         let Arguments { options } = Arguments::try_parse_from(words).unwrap();
         let command = test_command(&options);
-        let arguments: Vec<_> = command.get_args().map(|it| it.to_string_lossy()).collect();
+        let arguments: Vec<_> =
+            command.get_args().map(|argument| argument.to_string_lossy()).collect();
         arguments.join(" ")
     }
 

@@ -65,12 +65,12 @@ pub(crate) fn run_all(seconds: u64) -> Result<bool, Box<dyn Error>> {
 }
 
 /// Runs the scenarios and prints the table; returns whether nothing was lost and every node
-/// recovered in time.
+/// recovered within [`MAX_RECOVERY`].
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.only.as_deref().unwrap_or("");
-    let chosen: Vec<&Scenario> =
+    let scenarios: Vec<&Scenario> =
         SCENARIOS.iter().filter(|scenario| scenario.name.contains(filter)).collect();
-    if options.list || chosen.is_empty() {
+    if options.list || scenarios.is_empty() {
         let line = |scenario: &Scenario| {
             format!("  {:<20} {} ({} rounds)", scenario.name, scenario.description, scenario.rounds)
         };
@@ -90,7 +90,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let mut rows = vec![];
     let (mut losses, mut slow_recoveries) = (0, 0);
     let mut slowest_recovery = None;
-    for scenario in chosen {
+    for scenario in scenarios {
         let settings = Settings {
             belfry: belfry.clone(),
             previous: previous.clone(),
@@ -134,10 +134,10 @@ fn build() -> Result<PathBuf, Box<dyn Error>> {
 fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration) {
     println!("{}: {}", scenario.name, scenario.description);
     let start = Instant::now();
-    let mut reported = start;
+    let mut last_report = start;
     let outcome = scenario.run(settings, &mut |outcome| {
-        if reported.elapsed() >= REPORT_INTERVAL {
-            reported = Instant::now();
+        if last_report.elapsed() >= REPORT_INTERVAL {
+            last_report = Instant::now();
             println!("    {}", summary(outcome, settings.rounds, start.elapsed()));
         }
     });

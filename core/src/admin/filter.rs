@@ -6,7 +6,7 @@ use super::role_id;
 use crate::oauth::account::Role;
 use crate::oauth::form::{Pairs, is_true, last_value};
 
-/// The accounts that a list shows: those that meet all criteria.
+/// The criteria that an account must meet to be listed.
 ///
 /// Some filters of Mastodon's API select accounts that do not exist here, such as those of other
 /// servers. For these, the parsing functions return `None`.
@@ -84,7 +84,7 @@ impl AccountFilter {
         if text("by_domain").or(text("ip")).is_some() {
             return None;
         }
-        // An account's display name is its name.
+        // An account's display name is its name, so the longer prefix implies the shorter one.
         let name = match (text("username"), text("display_name")) {
             (Some(one), Some(other)) if one.starts_with(&other) => Some(one),
             (Some(one), Some(other)) if other.starts_with(&one) => Some(other),
@@ -95,7 +95,8 @@ impl AccountFilter {
     }
 }
 
-/// Returns the roles that `permissions` or `role_ids[]` select; all of them if neither is given.
+/// Returns the roles that `permissions=staff` or `role_ids[]` select; all roles if neither is
+/// given.
 fn selected_roles(pairs: &Pairs) -> Vec<Role> {
     if last_value(pairs, "permissions") == "staff" {
         return vec![Role::Admin];
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_addresses_are_compared_by_their_beginning_in_lower_case() {
+    fn name_and_email_prefixes_are_trimmed_and_lower_cased() {
         let name = |name: &str| Some(AccountFilter { name: Some(name.to_owned()), ..all() });
         let email = AccountFilter { email: Some("al@ex".to_owned()), ..all() };
         for (query, expected) in [

@@ -11,9 +11,9 @@ const DEFAULT_LIMIT: i64 = 100;
 const MAX_LIMIT: i64 = 200;
 
 /// The parameters that a link to the next or previous page repeats.
-const REPEATED: &str = "limit local remote active pending disabled silenced suspended sensitized \
-    username display_name by_domain email ip staff origin status permissions role_ids role_ids[] \
-    invited_by";
+const REPEATED_PARAMETERS: &str = "limit local remote active pending disabled silenced suspended \
+    sensitized username display_name by_domain email ip staff origin status permissions role_ids \
+    role_ids[] invited_by";
 
 /// A page of a list, the items with the highest ids first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Page {
     pub below: Option<i64>,
     /// The ids of the items are higher than this.
     pub above: Option<i64>,
-    /// The end of the list that the page is taken from, if it has more items than the limit.
+    /// The end of the list that the page is taken from.
     pub start: PageStart,
     /// The maximum number of items.
     pub limit: i64,
@@ -40,9 +40,9 @@ pub enum PageStart {
 /// The query strings of the pages before and after a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Links {
-    /// The items with lower ids, if there may be any.
+    /// The page with lower ids, if there may be one.
     pub next: Option<String>,
-    /// The items with higher ids, unless this page is empty.
+    /// The page with higher ids, unless this page is empty.
     pub previous: Option<String>,
 }
 
@@ -52,7 +52,8 @@ pub struct Links {
 pub struct InvalidId(&'static str);
 
 impl Page {
-    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit becomes the default.
+    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit becomes the default,
+    /// and others are clamped to the allowed range. A malformed id is an error.
     pub fn parse(pairs: &Pairs) -> Result<Self, InvalidId> {
         let id = |name| match last_value(pairs, name) {
             "" => Ok(None),
@@ -64,10 +65,12 @@ impl Page {
         Ok(Self { below, above: min.or(since), start, limit: limit.clamp(1, MAX_LIMIT) })
     }
 
-    /// Returns the links of this page, given the request parameters and the ids of the page.
+    /// Returns the links of this page, given the request parameters and the ids of the page's
+    /// items.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
         let query = |name: &str, id: &i64| {
-            let is_repeated = |name: &str| REPEATED.split_ascii_whitespace().any(|it| it == name);
+            let is_repeated =
+                |name: &str| REPEATED_PARAMETERS.split_ascii_whitespace().any(|it| it == name);
             let repeated = pairs
                 .iter()
                 .filter(|(name, _)| is_repeated(name))
@@ -120,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn links_repeat_the_filters_and_nothing_else() {
+    fn links_repeat_only_the_limit_and_the_filters() {
         let query = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
         let request = pairs(query);
         let page = Page::parse(&request).unwrap();

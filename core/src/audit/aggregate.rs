@@ -7,11 +7,11 @@ use sha2::{Digest, Sha256};
 
 use super::{AuditKind, AuditOrigin, AuditOutcome};
 
-/// Maximum number of subjects per kind and hour; any more are counted together.
+/// Maximum number of subjects per kind and hour; further ones are counted together.
 const MAX_SUBJECTS: usize = 100;
 /// The maximum for application services, whose tokens only the operator can configure.
 const MAX_SERVICE_SUBJECTS: usize = 1000;
-/// The detail of the subject under which those beyond the maximum are counted.
+/// The detail of the subject that counts the events of all subjects beyond the maximum.
 const OTHERS: &str = "others";
 
 /// The common properties of events that are counted together.
@@ -70,14 +70,15 @@ impl AggregatedEvent {
     }
 }
 
-/// Counts events by hour and subject. Its size is bounded, however many subjects there are: for
-/// each kind the subjects of an hour beyond a maximum are counted as one.
+/// Counts events by hour and subject. The number of subjects per hour is bounded: for each kind,
+/// subjects beyond a maximum are counted together.
 #[derive(Debug, Default)]
 pub struct Aggregator {
     hour: i64,
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
     counts: HashMap<Subject, AggregatedEvent>,
+    /// The number of subjects of each kind in the hour.
     subjects: HashMap<AuditKind, usize>,
     /// Events of earlier hours that have not been taken yet.
     earlier: Vec<AggregatedEvent>,
@@ -124,12 +125,12 @@ impl Aggregator {
             }
         }
         match self.counts.get_mut(&event.subject) {
-            Some(counted) => {
-                if counted.count == 0 {
-                    counted.first = event.first;
+            Some(total) => {
+                if total.count == 0 {
+                    total.first = event.first;
                 }
-                counted.count += event.count;
-                counted.last = event.last;
+                total.count += event.count;
+                total.last = event.last;
             }
             None => drop(self.counts.insert(event.subject.clone(), event)),
         }
@@ -137,12 +138,12 @@ impl Aggregator {
 
     /// Takes the counts since the last call, and starts again from zero.
     pub fn take(&mut self) -> Vec<AggregatedEvent> {
-        let mut taken = std::mem::take(&mut self.earlier);
+        let mut events = std::mem::take(&mut self.earlier);
         for event in self.counts.values_mut().filter(|event| event.count > 0) {
-            taken.push(event.clone());
+            events.push(event.clone());
             event.count = 0;
         }
-        taken
+        events
     }
 }
 
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_beyond_the_maximum_are_counted_as_one() {
+    fn subjects_beyond_the_maximum_are_counted_together() {
         let mut aggregator = Aggregator::default();
         for round in 0..100 {
             for address in 0..1000 {

@@ -1,4 +1,4 @@
-//! Errors in an account file, which name the line, the field, and what to write.
+//! Errors in an account file. They name the line and the field, and what to write instead.
 
 use thiserror::Error;
 
@@ -20,7 +20,7 @@ pub struct LineError {
 /// The reason a line is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
-    /// The line is not JSON, or a field is missing or has the wrong type.
+    /// The line is not accepted as JSON, or a field is missing or has the wrong type.
     #[error("{}", describe(.0))]
     Json(#[from] JsonError),
     /// The line is JSON, but not an object.

@@ -1,4 +1,4 @@
-//! Reading an account file: line numbers and duplicates.
+//! Reads an account file, counts its lines and detects duplicates.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -49,7 +49,8 @@ impl AccountFileReader {
         account.map(Some).map_err(|error| LineError { line: self.line, error })
     }
 
-    /// Rejects accounts of application services and repeated values, and records the others.
+    /// Rejects accounts of application services and repeated values. Records the name and the
+    /// e-mail address of other accounts.
     fn check_and_record(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
         if let Some(service) = self.senders.get(&account.name) {
             return Err(ImportError::ServiceSender(service.clone()));
@@ -62,13 +63,14 @@ impl AccountFileReader {
     }
 }
 
+/// Records the line of a value, which must not have occurred before.
 fn insert_unique(
-    seen: &mut HashMap<String, u64>,
+    lines: &mut HashMap<String, u64>,
     field: &'static str,
     value: &str,
     line: u64,
 ) -> Result<(), ImportError> {
-    match seen.entry(value.to_owned()) {
+    match lines.entry(value.to_owned()) {
         Entry::Occupied(first) => Err(ImportError::Duplicate { field, first: *first.get() }),
         Entry::Vacant(vacant) => {
             vacant.insert(line);

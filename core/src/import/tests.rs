@@ -23,10 +23,10 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
 fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;
-    let stored = |document: &Document| {
+    let scope_and_text = |document: &Document| {
         (document.scope().to_string(), serde_json::from_str(&document.to_text()).unwrap())
     };
-    Ok(account.rulesets.iter().map(stored).collect())
+    Ok(account.rulesets.iter().map(scope_and_text).collect())
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn every_field_is_read() {
 
 #[test]
 fn an_error_names_the_field_and_what_to_write() {
-    let with = |member: &str| format!(r#"{{"name":"alice",{member}}}"#);
+    let alice_with = |member: &str| format!(r#"{{"name":"alice",{member}}}"#);
     for (line, message) in [
         ("{", "not JSON: EOF while parsing an object at column 1"),
         ("{}x", "not JSON: trailing characters at column 3"),
@@ -91,34 +91,34 @@ fn an_error_names_the_field_and_what_to_write() {
             r#"{"name":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
             "name is too long (maximum is 30 characters)",
         ),
-        (&with(r#""email":true"#), "email must be a string"),
-        (&with(r#""email":"alice""#), "email is not a valid e-mail address"),
-        (&with(r#""email":"a\u0000@x.org""#), "email is not a valid e-mail address"),
-        (&with(r#""password_hash":1"#), "password_hash must be a string"),
+        (&alice_with(r#""email":true"#), "email must be a string"),
+        (&alice_with(r#""email":"alice""#), "email is not a valid e-mail address"),
+        (&alice_with(r#""email":"a\u0000@x.org""#), "email is not a valid e-mail address"),
+        (&alice_with(r#""password_hash":1"#), "password_hash must be a string"),
         (
-            &with(
+            &alice_with(
                 r#""password_hash":"$2b$15$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e""#,
             ),
             "password_hash is too expensive to verify at each sign-in: its bcrypt cost is above 14",
         ),
-        (&with(r#""role":"owner""#), r#"role must be "user" or "admin""#),
-        (&with(r#""role":1"#), "role must be a string"),
-        (&with(r#""disabled":"no""#), "disabled must be a boolean"),
+        (&alice_with(r#""role":"owner""#), r#"role must be "user" or "admin""#),
+        (&alice_with(r#""role":1"#), "role must be a string"),
+        (&alice_with(r#""disabled":"no""#), "disabled must be a boolean"),
         (
-            &with(r#""created_at":"yesterday""#),
+            &alice_with(r#""created_at":"yesterday""#),
             r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
         (
-            &with(r#""created_at":"2030-01-01T00:00:01Z""#),
+            &alice_with(r#""created_at":"2030-01-01T00:00:01Z""#),
             r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
         (
-            &with(r#""created_at":"1969-12-31T23:59:59Z""#),
+            &alice_with(r#""created_at":"1969-12-31T23:59:59Z""#),
             r#"created_at must be a time between 1970 and now, like "2024-01-31T12:00:00Z""#,
         ),
-        (&with(r#""created_at":1700000000"#), "created_at must be a string"),
+        (&alice_with(r#""created_at":1700000000"#), "created_at must be a string"),
         (
-            &with(r#""passwd":"x""#),
+            &alice_with(r#""passwd":"x""#),
             "unknown field \"passwd\"; the fields are name, email, password_hash, role, disabled, \
              created_at and push_rules",
         ),
@@ -170,14 +170,14 @@ fn only_changes_to_built_in_rules_are_stored() {
         RuleKind::ALL.map(|kind| stored[0].1["rules"][kind.as_str()].clone()),
         [(); 5].map(|()| json!([]))
     );
-    // An incomplete built-in rule leaves the rest as defined.
+    // Fields that an imported built-in rule does not have keep their defaults.
     let only_actions = json!({"override": [{"rule_id": ".m.rule.master", "actions": ["notify"]}]});
     let changes = json!({".m.rule.master": {"actions": ["notify"]}});
     assert_eq!(rulesets(&only_actions).unwrap()[0].1["changes"], changes);
 }
 
 #[test]
-fn timed_rules_are_imported_with_their_end() {
+fn timed_rules_are_imported_with_their_expiry() {
     let stored = rulesets(&json!({
         "override": [{"rule_id": ".m.rule.master", "enabled": true, "until": 5}],
         "room": [{"rule_id": "!r:x", "actions": [], "until": 6}],
@@ -201,10 +201,10 @@ fn an_invalid_rule_is_rejected_with_its_path() {
     let room = |rule: Value| json!({"room": [{"rule_id": "!a:x", "actions": []}, rule]});
     let override_rule = |conditions: Value| json!({"global": {"override": [{"rule_id": "a", "actions": [], "conditions": conditions}]}});
     let condition = || json!({"kind": "contains_display_name"});
-    let many = |count: u32| -> Vec<Value> {
+    let numbered_rules = |count: u32| -> Vec<Value> {
         (0..count).map(|n| json!({"rule_id": format!("r{n}"), "actions": []})).collect()
     };
-    let wide = |bytes| json!({"rule_id": "!w:x", "actions": [], "x": "w".repeat(bytes)});
+    let wide_rule = |bytes| json!({"rule_id": "!w:x", "actions": [], "x": "w".repeat(bytes)});
     for (rules, message) in [
         (json!([]), "push_rules must be a JSON object"),
         (json!({"room": {}}), "push_rules.room must be an array"),
@@ -247,7 +247,7 @@ fn an_invalid_rule_is_rejected_with_its_path() {
             room(json!({"rule_id": "!a:x", "actions": []})),
             "push_rules.room[1]: another rule of this kind has the same rule_id; delete one of them",
         ),
-        (room(wide(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
+        (room(wide_rule(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
         (
             json!({"content": [{"rule_id": "cake", "actions": []}]}),
             "push_rules.content[0]: pattern is missing",
@@ -260,17 +260,23 @@ fn an_invalid_rule_is_rejected_with_its_path() {
             override_rule(json!([condition(), condition(), condition()])),
             "push_rules.global.override[0]: a rule may have at most 2 conditions",
         ),
-        (json!({"room": many(5)}), "push_rules: an account may have at most 4 rules; delete some"),
         (
-            json!({"global": {"room": many(3)}, "device": {"phone": {"room": many(2)}}}),
+            json!({"room": numbered_rules(5)}),
+            "push_rules: an account may have at most 4 rules; delete some",
+        ),
+        (
+            json!({
+                "global": {"room": numbered_rules(3)},
+                "device": {"phone": {"room": numbered_rules(2)}},
+            }),
             "push_rules: an account may have at most 4 rules; delete some",
         ),
     ] {
         assert_eq!(rulesets(&rules), Err(message.to_owned()), "{rules}");
     }
     assert_eq!(rulesets(&override_rule(json!([condition(), condition()]))).unwrap().len(), 1);
-    assert_eq!(rulesets(&json!({"room": many(4)})).unwrap().len(), 1);
-    let mut wide_rules = many(4);
+    assert_eq!(rulesets(&json!({"room": numbered_rules(4)})).unwrap().len(), 1);
+    let mut wide_rules = numbered_rules(4);
     for rule in &mut wide_rules {
         rule["x"] = json!("w".repeat(440));
     }
@@ -294,18 +300,18 @@ fn lines_are_numbered_and_blank_ones_skipped() {
 #[test]
 fn a_name_or_address_occurs_once_in_a_file() {
     let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now());
-    let mut read = |line: &str| {
+    let mut parse_name = |line: &str| {
         file.parse_line(line.as_bytes())
             .map(|account| account.unwrap().name)
             .map_err(|error| error.to_string())
     };
-    assert_eq!(read(r#"{"name":"alice","email":"a@x.org"}"#), Ok("alice".to_owned()));
-    assert_eq!(read(r#"{"name":"bob"}"#), Ok("bob".to_owned()));
-    assert_eq!(read(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "without an address");
+    assert_eq!(parse_name(r#"{"name":"alice","email":"a@x.org"}"#), Ok("alice".to_owned()));
+    assert_eq!(parse_name(r#"{"name":"bob"}"#), Ok("bob".to_owned()));
+    assert_eq!(parse_name(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "without an address");
     let same_name = "line 4: name is the same as on line 1; delete or change one of them";
-    assert_eq!(read(r#"{"name":"alice"}"#), Err(same_name.to_owned()));
+    assert_eq!(parse_name(r#"{"name":"alice"}"#), Err(same_name.to_owned()));
     let same_address = "line 5: email is the same as on line 1; delete or change one of them";
-    assert_eq!(read(r#"{"name":"dave","email":"A@X.org"}"#), Err(same_address.to_owned()));
+    assert_eq!(parse_name(r#"{"name":"dave","email":"A@X.org"}"#), Err(same_address.to_owned()));
 }
 
 #[test]

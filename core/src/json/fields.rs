@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{JsonError, parse, spelling};
 
-/// Position of a value in a body. It is formatted only for an error.
+/// Position of a value in a body, formatted only for errors.
 #[derive(Clone, Copy)]
 pub(crate) enum Location {
     /// The body itself.
@@ -66,12 +66,12 @@ impl Fields {
         Ok(())
     }
 
-    /// Removes an optional field.
+    /// Removes and returns an optional field.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         self.object.remove(name)
     }
 
-    /// Removes an optional field, if `read` accepts its value.
+    /// Removes and returns an optional field, if `read` accepts its value. Others remain.
     pub(crate) fn take_if<T>(
         &mut self,
         name: &str,
@@ -82,12 +82,12 @@ impl Fields {
         Some(value)
     }
 
-    /// Removes a required field.
+    /// Removes and returns a required field.
     pub(crate) fn require(&mut self, name: &str) -> Result<Value, JsonError> {
         self.take(name).ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
-    /// Removes an optional field of a type that is described as `expected` in the error.
+    /// Removes and returns an optional field of type `T`, which the error describes as `expected`.
     pub(crate) fn take_as<T: DeserializeOwned>(
         &mut self,
         name: &str,
@@ -97,22 +97,22 @@ impl Fields {
         serde_json::from_value(value).map(Some).map_err(|_| self.wrong_type(name, expected))
     }
 
-    /// Removes an optional string.
+    /// Removes and returns an optional string.
     pub(crate) fn take_string(&mut self, name: &str) -> Result<Option<String>, JsonError> {
         self.take_as(name, "a string")
     }
 
-    /// Removes a required string.
+    /// Removes and returns a required string.
     pub(crate) fn require_string(&mut self, name: &str) -> Result<String, JsonError> {
         self.take_string(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }
 
-    /// Removes an optional boolean.
+    /// Removes and returns an optional boolean.
     pub(crate) fn take_bool(&mut self, name: &str) -> Result<Option<bool>, JsonError> {
         self.take_as(name, "a boolean")
     }
 
-    /// Removes a required boolean.
+    /// Removes and returns a required boolean.
     pub(crate) fn require_bool(&mut self, name: &str) -> Result<bool, JsonError> {
         self.take_bool(name)?.ok_or_else(|| JsonError::MissingField(self.path(name)))
     }

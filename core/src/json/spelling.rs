@@ -4,9 +4,10 @@
 /// event or a response into a request.
 const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 
-/// Returns the known key that was probably meant by an unknown one: one character was added,
-/// removed or replaced, or two adjacent ones were swapped, ignoring case, `_` and `-`. A key with a
-/// dot is namespaced, such as `org.example.until`, and never counts as misspelt.
+/// Returns the known key that was probably meant by an unknown one: they are equal except that one
+/// character was added, removed or replaced, or two adjacent ones were swapped. Case, `_` and `-`
+/// are ignored, but the lengths may differ by at most two bytes. A key with a dot is namespaced,
+/// such as `org.example.until`, and never counts as misspelt.
 pub(crate) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
     if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
@@ -60,12 +61,13 @@ mod tests {
             // Known keys.
             ("until", None),
             ("room", None),
-            // Two edits.
+            // Two or more edits.
             ("util_l", None),
             ("unlit", None),
             ("rm", None),
             ("x", None),
             ("", None),
+            // Too different in length.
             ("____until____", None),
             // Matrix keys and namespaced keys.
             ("events", None),

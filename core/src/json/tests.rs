@@ -100,7 +100,7 @@ fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
 }
 
 #[test]
-fn a_broken_escape_is_not_json() {
+fn invalid_syntax_with_an_escape_is_not_json() {
     for text in [r#""\ud8""#, r#""\ud800"#, r#""\x""#, r#""\ud800" x"#] {
         assert!(parse(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
     }

@@ -14,8 +14,8 @@ use super::{Bucket, Buckets, Limit};
 /// Limits on guessing secrets and on filling the database. Each can be changed, or removed
 /// with `false`.
 ///
-/// Sign-ins and client secrets are counted by name and network together, so that failed attempts
-/// from one network do not lock out an account or an app in another.
+/// Account names and client ids are counted together with the network, so that failed attempts from
+/// one network do not lock out an account or an app in another.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct AbuseLimits(Vec<Arc<Limit>>);
@@ -28,8 +28,8 @@ const AUTHORIZATION_REQUEST: &str = "authorization_request";
 
 const MINUTES: u64 = 60;
 
-/// Name, requests and window in seconds of each default. Rows of the limit table may not have these
-/// names, because counts are stored by name.
+/// Name, requests and window in seconds of each default limit. Rows of the limit table may not have
+/// these names, because counts are stored by name.
 pub(super) const DEFAULTS: [(&str, u32, u64); 5] = [
     (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
     (SIGN_IN_NAME, 25, 60 * MINUTES),
@@ -75,17 +75,17 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
 /// The settings of all limits, with `false` for removed ones.
 impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
     fn from(limits: AbuseLimits) -> Self {
-        let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
+        let all_off = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
         let limits = limits.0.iter().map(|limit| {
             (limit.name().to_owned(), LimitSetting::Override(LimitOverride::from_limit(limit)))
         });
-        removed.into_iter().chain(limits).collect()
+        all_off.into_iter().chain(limits).collect()
     }
 }
 
 impl AbuseLimits {
     /// Returns a copy that also limits the IPv6 /48 around an address, to this multiple of each
-    /// limit.
+    /// limit; without these limits if `multiple` is 0.
     pub fn with_site_multiple(self, multiple: u32) -> Self {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
@@ -95,7 +95,7 @@ impl AbuseLimits {
         self.0.iter()
     }
 
-    /// Returns the buckets of a sign-in attempt: check them before the password is verified.
+    /// Returns the buckets of a sign-in attempt, to be checked before the password is verified.
     pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
         let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
         self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
@@ -110,7 +110,7 @@ impl AbuseLimits {
         buckets
     }
 
-    /// Returns the bucket of wrong client secrets. Use it with
+    /// Returns the bucket of wrong client secrets, if the limit is not removed. Use it with
     /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
     /// [`CountMode::Charge`](super::CountMode::Charge) if it was wrong, so that requests with the
     /// right secret are not counted.
@@ -118,12 +118,12 @@ impl AbuseLimits {
         self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
     }
 
-    /// Returns the bucket of app registrations.
+    /// Returns the bucket of app registrations, if the limit is not removed.
     pub fn app_registration(&self, from: Network) -> Buckets<'_> {
         self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
     }
 
-    /// Returns the bucket of new authorization requests.
+    /// Returns the bucket of new authorization requests, if the limit is not removed.
     pub fn authorization_request(&self, from: Network) -> Buckets<'_> {
         self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(from))])
     }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_limit_also_counts_for_the_site_of_an_ipv6_address() {
+    fn limits_also_count_for_the_site_of_an_ipv6_address() {
         let limits = AbuseLimits::default().with_site_multiple(8);
         let [one, other] = ["2001:db8:1:2::1", "2001:db8:1:3::1"]
             .map(|address| Network::from_address(address.parse().unwrap()));

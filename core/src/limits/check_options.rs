@@ -41,8 +41,8 @@ impl CheckOptions {
     /// contain one. Such a `scope` is still required, because a client could otherwise remove a
     /// required scope by sending it as well. It is ignored only if it is not a valid scope.
     ///
-    /// Any other parameter is an error, unless the original request has it as well: a check that is
-    /// configured with a misspelt `scope` would otherwise require none.
+    /// Any other parameter is an error, unless the original query has it with the same value: a
+    /// check that is configured with a misspelt `scope` would otherwise require none.
     pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
         let original = percent::parse_query(original).ok();
         let may_be_original = |name: &str| {

@@ -48,7 +48,7 @@ impl TryFrom<String> for Cidr {
     }
 }
 
-/// The range, or the address alone if it is a single one.
+/// Formats the range, or only the address if the range is a single one.
 impl fmt::Display for Cidr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.prefix_len() == self.0.max_prefix_len() {
@@ -71,8 +71,8 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// Returns the range written with its first address, if it is written with a different one:
-    /// `10.0.0.0/8` for `10.0.0.5/8`.
+    /// Returns the range written with its first address: `10.0.0.0/8` for `10.0.0.5/8`. `None` if
+    /// it is written that way already.
     pub fn normalize(&self) -> Option<Self> {
         let normalised = Self(self.0.trunc());
         (normalised != *self).then_some(normalised)
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_range_contains_the_addresses_with_its_prefix() {
-        for (range, address, inside) in [
+        for (range, address, is_inside) in [
             ("10.0.0.0/8", "10.255.0.1", true),
             ("10.0.0.0/8", "11.0.0.1", false),
             ("10.0.0.0/8", "::ffff:10.0.0.1", true),
@@ -115,12 +115,16 @@ mod tests {
             ("::ffff:10.0.0.1", "10.0.0.1", true),
         ] {
             let range: Cidr = range.parse().unwrap();
-            assert_eq!(range.contains(address.parse().unwrap()), inside, "{range} and {address}");
+            assert_eq!(
+                range.contains(address.parse().unwrap()),
+                is_inside,
+                "{range} and {address}"
+            );
         }
     }
 
     #[test]
-    fn a_range_is_shown_as_it_is_written() {
+    fn a_range_is_displayed_as_written_and_a_single_address_without_a_prefix() {
         for range in ["10.0.0.0/8", "192.0.2.1", "::1", "2001:db8::/32", "0.0.0.0/0"] {
             assert_eq!(range.parse::<Cidr>().unwrap().to_string(), range);
         }
@@ -136,8 +140,8 @@ mod tests {
             ("10.0.0.5", None),
             ("::1", None),
         ] {
-            let found = range.parse::<Cidr>().unwrap().normalize();
-            assert_eq!(found.map(|range| range.to_string()).as_deref(), normalised);
+            let actual = range.parse::<Cidr>().unwrap().normalize();
+            assert_eq!(actual.map(|range| range.to_string()).as_deref(), normalised);
         }
     }
 

@@ -2,10 +2,11 @@
 //!
 //! `X-Forwarded-For` and `Forwarded` are read from the right, where the nearest proxy appended. The
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
-//! client and may be forged. An entry that is not an address (`unknown`, an obfuscated identifier)
-//! ends the search at the proxy that wrote it. When the two headers name different clients, one of
-//! them is forged and was passed on by a proxy that sets only the other: both are ignored, and the
-//! request is counted by the proxy's address.
+//! client and may be forged. If all are trusted proxies, the leftmost one is the client. An entry
+//! that is not an address (`unknown`, an obfuscated identifier) ends the search at the proxy that
+//! wrote it. When the two headers name different clients, one of them is forged and was passed on
+//! by a proxy that sets only the other: both are ignored, and the request is counted by the proxy's
+//! address.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -67,7 +68,7 @@ impl TrustedProxies {
     }
 }
 
-/// The ranges, or `none`.
+/// Formats the ranges, or `none`.
 impl fmt::Display for TrustedProxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
@@ -95,6 +96,7 @@ fn parse_address(text: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
+/// Parses an IPv6 address and ignores its zone.
 fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
     text.split('%').next()?.parse().ok()
 }
@@ -109,12 +111,12 @@ fn parse_element(element: &str) -> Option<IpAddr> {
     if element.contains('\\') || element.matches('"').count() % 2 == 1 {
         return None;
     }
-    let mut named = element.split(';').filter_map(|pair| {
+    let mut for_values = element.split(';').filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         name.trim().eq_ignore_ascii_case("for").then_some(value)
     });
-    let value = named.next()?;
-    if named.next().is_some() { None } else { parse_address(value) }
+    let value = for_values.next()?;
+    if for_values.next().is_some() { None } else { parse_address(value) }
 }
 
 #[cfg(test)]

@@ -10,11 +10,12 @@ use jiff::fmt::temporal::DateTimePrinter;
 
 use super::{QuotaStatus, RateLimitDecision, UnixMicros};
 
-/// Prints a time with milliseconds.
-const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
+/// Prints times with milliseconds.
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 impl RateLimitDecision {
-    /// `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Limit names need no escaping.
+    /// Returns the value of `RateLimit`: `"account";r=299;t=300, "ip";r=12;t=41`. Limit names need
+    /// no escaping.
     pub fn rate_limit(&self) -> String {
         let parameters = |status: &QuotaStatus| {
             let seconds = whole_seconds(self.at.until(status.reset));
@@ -23,7 +24,7 @@ impl RateLimitDecision {
         self.list(parameters)
     }
 
-    /// `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`
+    /// Returns the value of `RateLimit-Policy`: `"account";q=300;w=300, "ip";q=300;w=300`.
     pub fn rate_limit_policy(&self) -> String {
         self.list(|QuotaStatus { limit, .. }| {
             [(";q=", limit.requests().into()), (";w=", limit.window().as_secs())]
@@ -49,13 +50,13 @@ impl RateLimitDecision {
 }
 
 impl QuotaStatus {
-    /// `X-RateLimit-Reset`: ISO 8601 in UTC with milliseconds, rounded up.
+    /// Returns the value of `X-RateLimit-Reset`: ISO 8601 in UTC with milliseconds, rounded up.
     pub fn reset_time(&self) -> String {
         let milliseconds = self.reset.0.saturating_add(999).div_euclid(1000);
         let reset = Timestamp::from(UnixMicros(milliseconds.saturating_mul(1000)));
         let mut text = String::with_capacity("2026-08-01T13:50:41.000Z".len());
         // Printing to a string does not fail.
-        let _ = MILLISECONDS.print_timestamp(&reset, &mut text);
+        let _ = PRINTER.print_timestamp(&reset, &mut text);
         text
     }
 }
@@ -87,7 +88,7 @@ mod tests {
         QuotaStatus { limit, remaining, reset: at(reset), admitted }
     }
 
-    fn admitted() -> [QuotaStatus; 2] {
+    fn admitted_statuses() -> [QuotaStatus; 2] {
         let account = status("account", 299, "2026-08-01T13:55:00.25Z", true);
         [account, status("ip", 12, "2026-08-01T13:50:41Z", true)]
     }
@@ -96,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_admitted_request_reports_the_closest_limit_and_all_limits() {
-        let decision = decision(admitted());
+        let decision = decision(admitted_statuses());
         let closest = decision.closest().unwrap();
         assert_eq!((closest.limit.requests(), closest.remaining), (300, 12));
         assert_eq!(closest.reset_time(), "2026-08-01T13:50:41.000Z");
@@ -107,7 +108,7 @@ mod tests {
 
     #[test]
     fn merged_decisions_are_reported_together() {
-        let [account, ip] = admitted();
+        let [account, ip] = admitted_statuses();
         let single = |status: &QuotaStatus| RateLimitDecision {
             at: at(NOW),
             statuses: [status.clone()].into_iter().collect(),
@@ -139,13 +140,13 @@ mod tests {
 
     #[test]
     fn a_reset_is_iso_8601_in_utc_and_rounded_up() {
-        for (reset, written) in [
+        for (reset, expected) in [
             ("2026-08-01T13:55:00Z", "2026-08-01T13:55:00.000Z"),
             ("2026-08-01T13:55:00.459Z", "2026-08-01T13:55:00.459Z"),
             ("2026-08-01T13:55:00.459402Z", "2026-08-01T13:55:00.460Z"),
             ("2026-12-31T23:59:59.9999Z", "2027-01-01T00:00:00.000Z"),
         ] {
-            assert_eq!(status("ip", 0, reset, true).reset_time(), written);
+            assert_eq!(status("ip", 0, reset, true).reset_time(), expected);
         }
     }
 
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_without_limits_reports_nothing() {
+    fn a_decision_without_limits_has_no_closest_limit() {
         assert_eq!(RateLimitDecision::default().closest(), None);
     }
 }

@@ -42,8 +42,8 @@ pub enum LimitKey {
     Network(Network),
     /// The digest of an account name or a client id, and the network that uses it. The network is
     /// part of the key, so that failures from one network do not lock out users in another.
-    /// The name is hashed, because users sometimes enter their password in its field, and because
-    /// its length is unbounded.
+    /// The name is hashed, because users sometimes enter their password in the name field, and
+    /// because its length is unbounded.
     NameFrom(Network, Sha256Digest),
 }
 
@@ -69,7 +69,7 @@ impl LimitKey {
         }
     }
 
-    /// Returns the key for the /48 around an IPv6 network.
+    /// Returns the key for the /48 around an IPv6 network; `None` if there is none.
     pub(super) fn site(self) -> Option<Self> {
         match self {
             Self::Account(_) | Self::App(_) => None,
@@ -104,7 +104,7 @@ impl Network {
         Self(IpNet::new_assert(address, if address.is_ipv4() { 32 } else { 64 }).trunc())
     }
 
-    /// Returns the /48 around an IPv6 network.
+    /// Returns the /48 around an IPv6 network; `None` for an IPv4 address and for a /48.
     pub fn site(self) -> Option<Self> {
         match self.0 {
             IpNet::V6(v6) if v6.prefix_len() > 48 => {

@@ -1,9 +1,9 @@
 //! The original request of a gateway check: the request that the proxy received from its client.
 //!
-//! A proxy names it in the path of the check, in `X-Original-*` or in `X-Forwarded-*` headers. A
-//! client can forge the headers that its proxy does not set, and most proxies pass them on. A check
-//! that names two different requests is therefore rejected. So is a method without a URI, or a URI
-//! without a method, because a client could supply the missing half.
+//! A proxy names this request in the path of the check, in `X-Original-*` or in `X-Forwarded-*`
+//! headers. A client can forge the headers that its proxy does not set, and most proxies pass them
+//! on. A check that names two different requests is therefore rejected. So is a method without a
+//! URI, or a URI without a method, because a client could supply the missing half.
 
 use std::borrow::Cow;
 
@@ -47,8 +47,8 @@ pub fn resolve<'a>(
     forwarded: HeaderPair<'a>,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
     let mut resolved = None;
-    let named = [path, from_headers(original)?, from_headers(forwarded)?];
-    for request in named.into_iter().flatten() {
+    let candidates = [path, from_headers(original)?, from_headers(forwarded)?];
+    for request in candidates.into_iter().flatten() {
         match &resolved {
             None => resolved = Some(request),
             Some(first) if first.is_same(&request) => {}

@@ -44,6 +44,7 @@ impl Route {
     }
 }
 
+/// Returns the path of a target, without the scheme, host, query and fragment.
 fn path(target: &str) -> &str {
     let target = target.split(['?', '#']).next().unwrap_or_default();
     match target.split_once("://") {
@@ -75,7 +76,9 @@ impl Serialize for RoutePattern {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Literal(String),
+    /// Exactly one segment: `:id`.
     Any,
+    /// Any number of segments: `*`.
     Rest,
 }
 
@@ -97,8 +100,10 @@ impl FromStr for RoutePattern {
             return Ok(Self { text: text.into(), method: None, path: vec![Segment::Rest] });
         }
         let (method, path) = text.split_once(' ').ok_or_else(invalid)?;
-        let any = method == "*";
-        if !path.starts_with('/') || !(any || method.bytes().all(|b| b.is_ascii_uppercase())) {
+        let is_any_method = method == "*";
+        if !path.starts_with('/')
+            || !(is_any_method || method.bytes().all(|b| b.is_ascii_uppercase()))
+        {
             return Err(invalid());
         }
         let segment = |text: &str| match text {
@@ -107,11 +112,11 @@ impl FromStr for RoutePattern {
             literal => Segment::Literal(literal.into()),
         };
         let path: Vec<Segment> = Route::normalize(path).segments().map(segment).collect();
-        let early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
-        if method.is_empty() || early_rest || path.is_empty() {
+        let has_early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
+        if method.is_empty() || has_early_rest || path.is_empty() {
             return Err(invalid());
         }
-        Ok(Self { text: text.into(), method: (!any).then(|| method.into()), path })
+        Ok(Self { text: text.into(), method: (!is_any_method).then(|| method.into()), path })
     }
 }
 
@@ -268,10 +273,10 @@ mod tests {
         #[test]
         fn escaped_letters_do_not_change_the_route(mask in any::<u16>()) {
             let path = "/api/v1/media";
-            let spelled: String = path.char_indices().map(|(i, c)| {
+            let spelling: String = path.char_indices().map(|(i, c)| {
                 if i > 0 && mask >> i & 1 == 1 { format!("%{:02x}", u32::from(c)) } else { c.into() }
             }).collect();
-            prop_assert_eq!(Route::normalize(&spelled), Route::normalize(path));
+            prop_assert_eq!(Route::normalize(&spelling), Route::normalize(path));
         }
     }
 }

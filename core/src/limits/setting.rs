@@ -77,7 +77,7 @@ impl LimitOverride {
     }
 }
 
-/// Creates a limit, with an error that names its setting.
+/// Creates a limit. An error names the limit.
 pub(super) fn new_limit(
     name: &str,
     requests: u32,
@@ -165,11 +165,11 @@ mod tests {
     use super::super::table::LimitTable;
     use super::*;
 
-    fn table(settings: Value) -> Result<LimitTable, String> {
+    fn parse_table(settings: Value) -> Result<LimitTable, String> {
         serde_json::from_value(settings).map_err(|error| error.to_string())
     }
 
-    fn abuse(settings: Value) -> Result<AbuseLimits, String> {
+    fn parse_abuse_limits(settings: Value) -> Result<AbuseLimits, String> {
         serde_json::from_value(settings).map_err(|error| error.to_string())
     }
 
@@ -179,19 +179,19 @@ mod tests {
 
     #[test]
     fn without_settings_the_defaults_apply() {
-        assert_eq!(table(json!({})), Ok(LimitTable::default()));
-        assert_eq!(abuse(json!({})), Ok(AbuseLimits::default()));
+        assert_eq!(parse_table(json!({})), Ok(LimitTable::default()));
+        assert_eq!(parse_abuse_limits(json!({})), Ok(AbuseLimits::default()));
     }
 
     #[test]
     fn an_override_changes_only_the_keys_it_sets() {
         let changed =
-            table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
+            parse_table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
         let defaults = LimitTable::default();
         assert_eq!(names(&changed), names(&defaults));
-        let (media, was) = (&changed.rows[1], &defaults.rows[1]);
+        let (media, default) = (&changed.rows[1], &defaults.rows[1]);
         assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
-        assert_eq!((media.per, &media.matches), (was.per, &was.matches));
+        assert_eq!((media.per, &media.matches), (default.per, &default.matches));
         assert_eq!(changed.rows[3].limit.window().as_secs(), 5400);
     }
 
@@ -201,7 +201,7 @@ mod tests {
             "per": "ip", "match": ["GET /api/v2/search", "GET /api/v1/search"],
             "requests": 10, "window": "1m",
         });
-        let changed = table(json!({"media": false, "search": search})).unwrap();
+        let changed = parse_table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
         let row = &changed.rows[4];
         assert_eq!((row.per, row.matches.len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
@@ -214,28 +214,29 @@ mod tests {
             "requests": 10, "window": "1h 30m",
         });
         let settings = json!({"media": false, "ip": {"requests": 7}, "search": search});
-        let changed = table(settings).unwrap();
-        let shown = serde_json::to_value(&changed).unwrap();
-        assert_eq!(shown["media"], json!(false));
-        assert_eq!(shown["search"], search);
+        let changed = parse_table(settings).unwrap();
+        let serialised = serde_json::to_value(&changed).unwrap();
+        assert_eq!(serialised["media"], json!(false));
+        assert_eq!(serialised["search"], search);
         assert_eq!(
-            shown["ip"],
+            serialised["ip"],
             json!({"per": "ip", "match": ["*"], "requests": 7, "window": "5m"})
         );
-        assert_eq!(table(shown), Ok(changed));
+        assert_eq!(parse_table(serialised), Ok(changed));
 
         let changed =
-            abuse(json!({"client_secret": false, "sign_in_name": {"requests": 3}})).unwrap();
-        let shown = serde_json::to_value(&changed).unwrap();
-        assert_eq!(shown["client_secret"], json!(false));
-        assert_eq!(shown["sign_in_name"], json!({"requests": 3, "window": "1h"}));
-        assert_eq!(abuse(shown), Ok(changed));
+            parse_abuse_limits(json!({"client_secret": false, "sign_in_name": {"requests": 3}}))
+                .unwrap();
+        let serialised = serde_json::to_value(&changed).unwrap();
+        assert_eq!(serialised["client_secret"], json!(false));
+        assert_eq!(serialised["sign_in_name"], json!({"requests": 3, "window": "1h"}));
+        assert_eq!(parse_abuse_limits(serialised), Ok(changed));
     }
 
     #[test]
-    fn errors_name_the_limit_and_the_reason() {
+    fn invalid_settings_are_rejected_with_the_reason() {
         let minute = json!({"per": "ip", "match": ["*"], "requests": 1, "window": "1m"});
-        let with = |key: &str, value: Value| {
+        let row_with = |key: &str, value: Value| {
             let mut row = minute.clone();
             row[key] = value;
             json!({ "new": row })
@@ -252,20 +253,20 @@ mod tests {
             (json!({"media": {"match": []}}), "media: `match` is empty"),
             (json!({"A": minute}), "\"A\" is not a valid limit name"),
             (json!({"client_secret": minute}), "client_secret: reserved name"),
-            (with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
-            (with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
-            (with("requests", json!(-1)), "invalid value"),
-            (with("requests", json!(u64::MAX)), "expected u32"),
-            (with("window", json!("0s")), "new: a window must be whole seconds"),
-            (with("window", json!("1500ms")), "new: a window must be whole seconds"),
-            (with("window", json!("-5m")), "\"-5m\" is not a duration"),
-            (with("window", json!("5")), "\"5\" is not a duration"),
-            (with("window", json!(5)), "5 is not a duration: write \"5s\" for seconds"),
-            (with("window", json!(true)), "a duration such as \"30m\""),
-            (with("window", json!("99999999999999999999h")), "is not a duration"),
-            (with("window", json!("1y")), "\"1y\" is not a duration"),
+            (row_with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
+            (row_with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
+            (row_with("requests", json!(-1)), "invalid value"),
+            (row_with("requests", json!(u64::MAX)), "expected u32"),
+            (row_with("window", json!("0s")), "new: a window must be whole seconds"),
+            (row_with("window", json!("1500ms")), "new: a window must be whole seconds"),
+            (row_with("window", json!("-5m")), "\"-5m\" is not a duration"),
+            (row_with("window", json!("5")), "\"5\" is not a duration"),
+            (row_with("window", json!(5)), "5 is not a duration: write \"5s\" for seconds"),
+            (row_with("window", json!(true)), "a duration such as \"30m\""),
+            (row_with("window", json!("99999999999999999999h")), "is not a duration"),
+            (row_with("window", json!("1y")), "\"1y\" is not a duration"),
         ] {
-            let error = table(settings.clone()).unwrap_err();
+            let error = parse_table(settings.clone()).unwrap_err();
             assert!(error.contains(expected), "{settings}: {error}");
         }
     }
@@ -273,7 +274,7 @@ mod tests {
     #[test]
     fn only_requests_and_window_of_an_abuse_limit_can_be_set() {
         let settings = json!({"sign_in_name": {"requests": 3}, "client_secret": false});
-        let changed = abuse(settings).unwrap();
+        let changed = parse_abuse_limits(settings).unwrap();
         let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();
         let expected = [
             ("sign_in_address", 25),
@@ -287,7 +288,7 @@ mod tests {
             (json!({"sign_in_name": {"per": "ip"}}), "sign_in_name: only `requests` and"),
             (json!({"sign_in_name": {"match": ["*"]}}), "sign_in_name: only `requests` and"),
         ] {
-            let error = abuse(settings).unwrap_err();
+            let error = parse_abuse_limits(settings).unwrap_err();
             assert!(error.contains(expected), "{error}");
         }
     }

@@ -25,7 +25,7 @@ pub struct LimitRow {
     pub matches: Vec<RoutePattern>,
 }
 
-/// `300 in 5m per account: *`
+/// Formats the row as `300 in 5m per account: *`.
 impl fmt::Display for LimitRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let per = format!("{:?}", self.per).to_lowercase();
@@ -37,7 +37,7 @@ impl fmt::Display for LimitRow {
 /// The rows of the limit table.
 ///
 /// Deserialised from settings that change the defaults: `media = false` removes a row,
-/// `media = { requests = 60 }` changes it, and an unknown name adds a row.
+/// `media = { requests = 60 }` changes it, and a table with a new name adds a row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "BTreeMap<String, LimitSetting>", into = "BTreeMap<String, LimitSetting>")]
 pub struct LimitTable {
@@ -127,7 +127,7 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
 /// The settings of all rows, with `false` for removed default rows.
 impl From<LimitTable> for BTreeMap<String, LimitSetting> {
     fn from(table: LimitTable) -> Self {
-        let removed = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
+        let all_off = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
         let rows = table.rows.into_iter().map(|row| {
             let change = LimitOverride {
                 per: Some(row.per),
@@ -136,13 +136,13 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
             };
             (row.limit.name().to_owned(), LimitSetting::Override(change))
         });
-        removed.into_iter().chain(rows).collect()
+        all_off.into_iter().chain(rows).collect()
     }
 }
 
 impl LimitTable {
-    /// Returns a copy in which each limit per address also limits the IPv6 /48 around it, to this
-    /// multiple.
+    /// Returns a copy in which each limit per address also limits the IPv6 /48 around the address,
+    /// to this multiple of its requests; without these limits if `multiple` is 0.
     pub fn with_site_multiple(mut self, multiple: u32) -> Self {
         for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
             row.limit = row.limit.with_site_multiple(multiple).into();
@@ -155,12 +155,13 @@ impl LimitTable {
     /// have already counted the actual request.
     pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
-        let counted = self.buckets("POST", "/", None, from);
-        buckets.retain(|bucket| counted.iter().all(|other| other.limit != bucket.limit));
+        let counted_buckets = self.buckets("POST", "/", None, from);
+        buckets.retain(|bucket| counted_buckets.iter().all(|other| other.limit != bucket.limit));
         buckets
     }
 
-    /// Returns the buckets of a request: one for each row that counts it.
+    /// Returns the buckets of a request: one for each row that counts it, and one for the IPv6 /48
+    /// if the row also limits that.
     ///
     /// `target` is the request path in any spelling. `owner` is the owner of a valid access token;
     /// a request with an invalid token is counted by its address only.
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn a_request_has_a_bucket_for_every_row_that_counts_it() {
         let table = LimitTable::default();
-        for (request, with_account, without) in [
+        for (request, with_account, without_account) in [
             ("GET /", "account ip", "ip"),
             ("POST /api/v1/media", "account media ip", "ip"),
             ("GET /api/v1/media", "account ip", "ip"),
@@ -233,7 +234,7 @@ mod tests {
             ("OPTIONS *", "account ip", "ip"),
         ] {
             assert_eq!(names(&table, request, Some(1)).join(" "), with_account, "{request}");
-            assert_eq!(names(&table, request, None).join(" "), without, "{request}");
+            assert_eq!(names(&table, request, None).join(" "), without_account, "{request}");
         }
     }
 
@@ -313,8 +314,8 @@ mod tests {
         let ipv4 = ["ip 300 in 5m ip:192.0.2.1", "sign_up 5 in 30m ip:192.0.2.1"];
         assert_eq!(buckets("192.0.2.1", None), ipv4);
         let from = Network::from_address("2001:db8::1".parse().unwrap());
-        let without = table.with_site_multiple(0);
-        assert_eq!(without.buckets("GET", "/", None, from).len(), 1);
+        let without_sites = table.with_site_multiple(0);
+        assert_eq!(without_sites.buckets("GET", "/", None, from).len(), 1);
     }
 
     #[test]

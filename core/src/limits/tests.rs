@@ -1,4 +1,5 @@
-//! The arithmetic of limits: examples, and properties that hold for every sequence of requests.
+//! Tests of rate-limit decisions: examples, and properties that hold for every sequence of
+//! requests.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -131,7 +132,7 @@ fn a_peek_or_a_rejected_request_starts_no_window() {
 }
 
 #[test]
-fn the_closest_has_the_smallest_remaining_then_the_latest_reset() {
+fn the_closest_has_rejected_or_has_the_fewest_left_then_the_latest_reset() {
     let names = ["a", "b", "c"];
     for (statuses, closest) in [
         ([(5, 10, true), (3, 10, true), (4, 99, true)], "b"),
@@ -189,12 +190,12 @@ fn a_clock_set_back_gives_no_new_window_and_rejects_for_one_window_at_most() {
     let mut engine = Engine::new([&limit]);
     engine.check(at(0));
     engine.check(at(0));
-    let hour = -3600;
-    let decision = engine.check(at(hour));
+    let hour_ago = -3600;
+    let decision = engine.check(at(hour_ago));
     assert!(!decision.is_admitted());
-    assert_eq!(decision.closest().unwrap().reset, at(hour + 300));
-    assert!(!engine.check(at(hour + 299)).is_admitted());
-    assert!(engine.check(at(hour + 300)).is_admitted());
+    assert_eq!(decision.closest().unwrap().reset, at(hour_ago + 300));
+    assert!(!engine.check(at(hour_ago + 299)).is_admitted());
+    assert!(engine.check(at(hour_ago + 300)).is_admitted());
 }
 
 #[test]
@@ -235,7 +236,7 @@ fn a_changed_limit_keeps_its_counts() {
     let before = limit("media", 30, 1800);
     let mut engine = Engine::new([&before]);
     (0..20).for_each(|_| drop(engine.check(at(0))));
-    let counted = engine.0[0].1;
+    let stored = engine.0[0].1;
     for (requests, seconds, admitted, left, reset) in [
         (30, 1800, true, 9, 1800),
         (40, 1800, true, 19, 1800),
@@ -245,7 +246,7 @@ fn a_changed_limit_keeps_its_counts() {
         (30, 7200, true, 9, 1800),
     ] {
         let after = limit("media", requests, seconds);
-        let decision = decide(CountMode::Check, &mut [(&after, counted)], at(10));
+        let decision = decide(CountMode::Check, &mut [(&after, stored)], at(10));
         let [status] = decision.statuses() else { panic!("expected one limit") };
         let actual = (status.admitted, status.remaining, status.reset);
         assert_eq!(actual, (admitted, left, at(reset)), "{requests} in {seconds} s");
@@ -290,8 +291,8 @@ fn steps(clock_jumps: bool) -> impl Strategy<Value = Vec<Step>> {
 
 fn limits() -> impl Strategy<Value = Vec<Arc<Limit>>> {
     prop::collection::vec((0..12_u32, 1..120_u64), 1..4).prop_map(|shapes| {
-        let named = |(i, (requests, seconds))| limit(&format!("l{i}"), requests, seconds);
-        shapes.into_iter().enumerate().map(named).collect()
+        let numbered_limit = |(i, (requests, seconds))| limit(&format!("l{i}"), requests, seconds);
+        shapes.into_iter().enumerate().map(numbered_limit).collect()
     })
 }
 
@@ -300,30 +301,30 @@ proptest! {
     fn a_window_never_admits_more_than_the_limit(limits in limits(), steps in steps(false)) {
         let mut engine = Engine::new(&limits);
         let mut now = 0;
-        let mut counted = vec![Vec::<i64>::new(); limits.len()];
+        let mut counted_times = vec![Vec::<i64>::new(); limits.len()];
         for Step { mode, elapsed } in steps {
             now += elapsed;
             let decision = engine.decide(mode, at(now));
             for (i, status) in decision.statuses().iter().enumerate() {
-                let passed = match mode {
+                let is_counted = match mode {
                     CountMode::Check => decision.is_admitted(),
                     CountMode::Peek | CountMode::Refund => false,
                     CountMode::Charge => status.admitted,
                 };
-                if passed {
-                    counted[i].push(now);
+                if is_counted {
+                    counted_times[i].push(now);
                 }
             }
         }
         // Recomputed from the times alone: a window starts with the first request after the end of
         // the previous one.
-        for (limit, times) in limits.iter().zip(counted) {
+        for (limit, times) in limits.iter().zip(counted_times) {
             let mut rest = times.as_slice();
             while let [first, ..] = rest {
                 let end = first + limit.window().as_secs().cast_signed();
-                let inside = rest.iter().take_while(|&&time| time < end).count();
-                prop_assert!(inside <= limit.requests() as usize, "{} in {:?}", inside, limit);
-                rest = &rest[inside..];
+                let count = rest.iter().take_while(|&&time| time < end).count();
+                prop_assert!(count <= limit.requests() as usize, "{} in {:?}", count, limit);
+                rest = &rest[count..];
             }
         }
     }
@@ -367,20 +368,20 @@ proptest! {
                 prop_assert!(all_remain, "a clock set back gave a new window");
             }
             if mode == CountMode::Charge {
-                continue; // It may have exhausted a limit that did not reject.
+                continue; // A charge may exhaust a limit that did not reject it.
             }
             let Some(wait) = decision.retry_after() else { continue };
             let then = at(now).plus(wait);
-            let again = engine.clone().decide(CountMode::Peek, then);
-            let closed = again.statuses().iter().any(|s| s.limit.requests() == 0);
-            prop_assert!(closed || again.is_admitted());
+            let retry = engine.clone().decide(CountMode::Peek, then);
+            let is_closed = retry.statuses().iter().any(|s| s.limit.requests() == 0);
+            prop_assert!(is_closed || retry.is_admitted());
         }
     }
 }
 
 #[test]
 fn a_quota_is_nearly_exhausted_from_80_percent_on() {
-    for (requests, remaining, near) in [
+    for (requests, remaining, expected) in [
         (300, 61, false),
         (300, 60, true),
         (300, 0, true),
@@ -395,6 +396,6 @@ fn a_quota_is_nearly_exhausted_from_80_percent_on() {
         let reset = UnixMicros(0);
         let status =
             QuotaStatus { limit: limit("l", requests, 60), remaining, reset, admitted: true };
-        assert_eq!(status.is_nearly_exhausted(), near, "{remaining} of {requests}");
+        assert_eq!(status.is_nearly_exhausted(), expected, "{remaining} of {requests}");
     }
 }

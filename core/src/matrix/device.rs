@@ -25,8 +25,9 @@ pub struct RequestedDevice {
 }
 
 impl RequestedDevice {
-    /// Reads `device_id` and `initial_device_display_name`. The name is only shown to people, so
-    /// control characters are removed and a value of a different type is ignored.
+    /// Reads `device_id` and `initial_device_display_name`. The name is only displayed, so it is
+    /// never an error: control characters become spaces, a long name is truncated, and a value that
+    /// is not a string is ignored.
     pub(super) fn read(fields: &mut Fields) -> Result<Self, JsonError> {
         let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
         if id
@@ -73,7 +74,7 @@ impl Device {
 mod tests {
     use super::*;
 
-    fn read(body: &str) -> Result<Device, JsonError> {
+    fn read_device(body: &str) -> Result<Device, JsonError> {
         let device = RequestedDevice::read(&mut Fields::read(body.as_bytes())?)?;
         Ok(device.with_random_id([0, 1, 25, 26, 27, 255, 2, 3, 4, 5]))
     }
@@ -81,17 +82,17 @@ mod tests {
     #[test]
     fn a_device_without_an_id_gets_one_of_ten_capital_letters() {
         for body in ["{}", r#"{"device_id":""}"#, r#"{"initial_device_display_name":null}"#] {
-            assert_eq!(read(body).unwrap().id(), "ABZABVCDEF", "{body}");
+            assert_eq!(read_device(body).unwrap().id(), "ABZABVCDEF", "{body}");
         }
-        assert_eq!(read(r#"{"device_id":"PHONE"}"#).unwrap().id(), "PHONE");
+        assert_eq!(read_device(r#"{"device_id":"PHONE"}"#).unwrap().id(), "PHONE");
     }
 
     #[test]
     fn a_device_id_has_a_maximum_length_and_no_control_characters() {
         let body = |id: &str| serde_json::json!({ "device_id": id }).to_string();
-        assert_eq!(read(&body(&"é".repeat(255))).unwrap().id().chars().count(), 255);
+        assert_eq!(read_device(&body(&"é".repeat(255))).unwrap().id().chars().count(), 255);
         for id in [&*"A".repeat(256), "a\0", "a\nb"] {
-            let error = read(&body(id)).unwrap_err();
+            let error = read_device(&body(id)).unwrap_err();
             assert!(matches!(error, JsonError::WrongType { .. }), "{error}");
         }
     }
@@ -105,9 +106,9 @@ mod tests {
             ("", None),
         ] {
             let body = serde_json::json!({ "initial_device_display_name": name }).to_string();
-            assert_eq!(read(&body).unwrap().name(), expected, "{name:?}");
+            assert_eq!(read_device(&body).unwrap().name(), expected, "{name:?}");
         }
         let long = serde_json::json!({ "initial_device_display_name": "é".repeat(101) });
-        assert_eq!(read(&long.to_string()).unwrap().name(), Some(&*"é".repeat(100)));
+        assert_eq!(read_device(&long.to_string()).unwrap().name(), Some(&*"é".repeat(100)));
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bodies_are_rejected_with_the_field_name() {
+    fn invalid_bodies_are_rejected_with_the_reason() {
         for (body, text) in [
             ("{}", "type is missing"),
             ("[]", "the body must be a JSON object"),

@@ -38,7 +38,7 @@ pub enum RegistrationStage {
     NotStarted,
     /// The client has completed [`STAGE_DUMMY`].
     Completed,
-    /// The client has completed a stage that the server does not offer.
+    /// The client claims to have completed a stage that the server does not offer.
     Unknown,
 }
 

@@ -34,8 +34,8 @@ pub const DELETION_DELAY: Duration = Duration::from_hours(24);
 
 /// Names that could be mistaken for the service or its operators.
 const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \
-    belfry help helpdesk hostmaster instance mod moderator moderators mods no-reply noreply oauth owner \
-    postmaster root security staff support system webmaster";
+    belfry help helpdesk hostmaster instance mod moderator moderators mods no-reply noreply oauth \
+    owner postmaster root security staff support system webmaster";
 
 /// Common passwords in lower case, one per line.
 const COMMON: &str = include_str!("account/common.txt");
@@ -58,7 +58,7 @@ pub enum FieldError {
     TooLong(usize),
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
-    /// The password is common, or an identifier of its account.
+    /// The password is common, or equal to the account's name or one of its e-mail addresses.
     #[error("is too easy to guess; choose a different one")]
     PasswordCommon,
     #[error("is reserved")]
@@ -142,7 +142,7 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
-/// Checks a new password: its length, and that it is neither common nor an identifier.
+/// Checks a new password: its length, and that it is neither common nor one of `identifiers`.
 /// `identifiers` are the name and the account's e-mail addresses.
 pub fn check_password<'a>(
     password: &Secret,
@@ -161,7 +161,7 @@ pub fn check_password<'a>(
     }
 }
 
-/// Returns whether a password is one repeated character or a listed common password.
+/// Returns whether a password is one repeated character or a listed common password, ignoring case.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
     let first = password.chars().next();

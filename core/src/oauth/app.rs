@@ -40,9 +40,9 @@ impl App {
     /// the app did not declare are invalid. Whether a user may grant them depends on the user's
     /// role.
     pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let sent = requested.unwrap_or_default().parse::<Scopes>()?;
-        let is_default = sent.is_empty();
-        let requested = sent.or_read();
+        let explicit_scopes = requested.unwrap_or_default().parse::<Scopes>()?;
+        let is_default = explicit_scopes.is_empty();
+        let requested = explicit_scopes.or_read();
         match self.details.scopes.first_not_covered(&requested) {
             Some(_) if is_default => Err(OAuthError::UnregisteredDefaultScope),
             Some(name) => Err(OAuthError::UnregisteredScope((&*name).into())),
@@ -78,8 +78,8 @@ pub struct AppDetails {
 }
 
 impl AppDetails {
-    /// Returns the website's host, if the authorization response is sent there as well. The website
-    /// is not verified, so an app could otherwise show a different app's website.
+    /// Returns the website's host, if the authorization response is sent to this host as well. The
+    /// website is not verified, so an app could otherwise show a different app's website.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
@@ -97,7 +97,7 @@ pub struct Registration {
     pub scopes: Vec<String>,
     /// The URL of the app's website, or empty.
     pub website: String,
-    /// The method by which the app will authenticate, or empty.
+    /// The app's authentication method, or empty.
     pub token_endpoint_auth_method: String,
 }
 
@@ -136,7 +136,8 @@ pub enum AppRegistrationError {
 }
 
 impl Registration {
-    /// Collects the fields of a registration. Lists are repeated fields such as `redirect_uris[]`.
+    /// Collects the fields of a registration and ignores unknown ones. Lists are repeated fields
+    /// such as `redirect_uris[]`.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut registration = Self::default();
         for (name, value) in pairs {
@@ -152,21 +153,22 @@ impl Registration {
         registration
     }
 
-    /// Validates the registration and reports all errors, in Mastodon's order. `schemes` are the
-    /// configured private-use schemes for redirect URIs.
+    /// Validates the registration and reports each error once, in Mastodon's order. Redirect URIs
+    /// that are too long together are not validated one by one. `schemes` are the configured
+    /// private-use schemes for redirect URIs.
     pub fn validate(
         self,
         schemes: &[PrivateUseScheme],
     ) -> Result<AppDetails, ValidationErrors<AppRegistrationError>> {
         let mut errors = Vec::new();
-        let is_blank = is_blank(&self.client_name);
-        if is_blank {
+        let has_blank_name = is_blank(&self.client_name);
+        if has_blank_name {
             errors.push(AppRegistrationError::NameBlank);
         }
         let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
-        let too_long = length > MAX_URIS_LENGTH + 1;
+        let is_too_long = length > MAX_URIS_LENGTH + 1;
         let mut redirect_uris = Vec::new();
-        if !too_long {
+        if !is_too_long {
             for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
                 let uri =
                     RedirectUri::new(text).and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
@@ -192,7 +194,7 @@ impl Registration {
             Ok(_) => {}
         }
         let is_forbidden = |c: char| c.is_control() || changes_direction(c);
-        if !is_blank && self.client_name.contains(is_forbidden) {
+        if !has_blank_name && self.client_name.contains(is_forbidden) {
             errors.push(AppRegistrationError::NameInvalid);
         }
         if self.client_name.chars().count() > MAX_NAME_LENGTH {
@@ -205,7 +207,7 @@ impl Registration {
         if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {
             errors.push(AppRegistrationError::WebsiteTooLong);
         }
-        if too_long {
+        if is_too_long {
             errors.push(AppRegistrationError::RedirectUriTooLong);
         }
         let auth_method = self.token_endpoint_auth_method.as_str();

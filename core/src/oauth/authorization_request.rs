@@ -92,8 +92,12 @@ impl AuthorizationRequest {
         if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant) }
     }
 
-    /// Parses a request, given the app with its client id. An error is shown on a page and never
-    /// redirected, because the redirect URI is not verified.
+    /// Parses a request, given the app with its client id.
+    ///
+    /// # Errors
+    /// If the app is unknown, or the redirect URI is missing, repeated or not registered. Such an
+    /// error is shown on a page and never redirected. Other errors are stored in
+    /// [`requested`](AuthorizationRequest::requested).
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app
             .filter(|app| app.properties.issuer == Issuer::OAuth)
@@ -118,7 +122,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Rejects the request if it has no PKCE challenge.
+    /// Replaces the requested grant with an error if it has no PKCE challenge.
     pub fn require_pkce(mut self) -> Self {
         if self.requested.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
             self.requested = Err(OAuthError::Missing(Parameter::CodeChallenge));
@@ -127,8 +131,8 @@ impl AuthorizationRequest {
     }
 
     /// Returns the requested grant, if a user with this role may grant it. A request for an admin
-    /// scope is invalid for everyone else, even if it has other scopes, because the app does not
-    /// expect to get less than it requested.
+    /// scope is invalid for users who are not admins, even if it has other scopes, because the app
+    /// does not expect to get less than it requested.
     pub fn requested_grant(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
         let requested = self.requested.as_ref().map_err(OAuthError::clone)?;
         requested.scopes.check_role(Some(role))?;
@@ -149,11 +153,11 @@ impl AuthorizationRequest {
     }
 
     /// Returns whether an earlier consent implies this one: for exactly the same scopes, none of
-    /// them an admin scope, and only if no other program can get a token for the code. Any program
-    /// can listen on a loopback port or claim a private-use scheme, so these require PKCE and the
-    /// same URI (RFC 8252, section 8.6). Any website can request a response mode, and in modes
-    /// other than `query` the code bypasses the app's server, or reaches it in a form that it may
-    /// not expect.
+    /// them an admin scope, without a forced login, and only if no other program can get a token
+    /// for the code. Any program can listen on a loopback port or claim a private-use scheme, so
+    /// these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
+    /// response mode, and in modes other than `query` the code bypasses the app's server, or
+    /// reaches it in a form that it may not expect.
     fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {

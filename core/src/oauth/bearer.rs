@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::secret::Secret;
 
-/// The request contains more than one access token.
+/// The request contains more than one access token or `Authorization` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("send the access token once: in the Authorization header or as access_token")]
 pub struct MultipleTokens;
@@ -29,7 +29,7 @@ pub fn extract_token<'a>(
     Ok(token.filter(|token| !token.reveal().is_empty()))
 }
 
-/// Returns the text after `Bearer` and one space.
+/// Returns the text after `Bearer` and one space; `None` for any other header.
 fn parse_bearer(header: &[u8]) -> Option<&str> {
     let header = str::from_utf8(header).ok()?;
     let (scheme, token) = header.split_once(' ')?;

@@ -9,7 +9,7 @@ use crate::wire_enum::wire_enum;
 pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 wire_enum! {
-    /// The method by which a client authenticates.
+    /// The way in which a client authenticates.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum AuthMethod {
         /// With its secret, in the header or in the body.
@@ -126,8 +126,8 @@ mod tests {
     fn only_a_confidential_client_of_this_issuer_authenticates_with_a_secret() {
         for &auth_method in AuthMethod::ALL {
             for &issuer in Issuer::ALL {
-                let new = ClientProperties::new(Origin::Api);
-                let properties = ClientProperties { auth_method, issuer, ..new };
+                let default_properties = ClientProperties::new(Origin::Api);
+                let properties = ClientProperties { auth_method, issuer, ..default_properties };
                 let expected = (auth_method, issuer) == (AuthMethod::ClientSecret, Issuer::OAuth);
                 assert_eq!(properties.has_secret(), expected, "{auth_method} {issuer}");
             }

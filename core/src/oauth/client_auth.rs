@@ -20,8 +20,12 @@ pub struct Credentials {
 
 impl Credentials {
     /// Parses the credentials of a request from its `Authorization` header and its body. A header
-    /// with a scheme other than Basic is ignored. Missing or malformed credentials are an
-    /// [`OAuthError::MissingCredentials`].
+    /// with a scheme other than Basic is ignored.
+    ///
+    /// # Errors
+    /// If credentials are missing or malformed ([`OAuthError::MissingCredentials`]), are in both
+    /// places or name two client ids ([`OAuthError::TwoAuthentications`]), or if a parameter is
+    /// repeated or a list.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -70,9 +74,9 @@ fn decode(encoded: &[u8]) -> Option<Credentials> {
         BASE64_STANDARD.decode(encoded).or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded)).ok()?;
     let (client_id, client_secret) = std::str::from_utf8(&bytes).ok()?.split_once(':')?;
     // PostgreSQL cannot look up a string with a NUL.
-    let usable = |text: &String| !text.is_empty() && !text.contains('\0');
-    let client_id = decode_lenient(client_id).filter(usable)?;
-    let client_secret = decode_lenient(client_secret).filter(usable)?;
+    let is_usable = |text: &String| !text.is_empty() && !text.contains('\0');
+    let client_id = decode_lenient(client_id).filter(is_usable)?;
+    let client_secret = decode_lenient(client_secret).filter(is_usable)?;
     Some(Credentials { client_id, client_secret: Secret::new(client_secret) })
 }
 
@@ -84,12 +88,12 @@ mod tests {
     use crate::oauth::form::tests::to_pairs;
     use crate::percent::encode;
 
-    fn read(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
+    fn parse(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
         Credentials::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(body)))
             .map(|parsed| (parsed.client_id, parsed.client_secret.reveal().to_owned()))
     }
 
-    fn encoded(credentials: &str) -> String {
+    fn basic_header(credentials: &str) -> String {
         format!("Basic {}", BASE64_STANDARD.encode(credentials))
     }
 
@@ -100,18 +104,18 @@ mod tests {
     #[test]
     fn the_body_may_contain_id_and_secret() {
         let body = [("client_id", "a"), ("client_secret", "s:+%20")];
-        assert_eq!(read(None, &body), Ok(pair("a", "s:+%20")));
+        assert_eq!(parse(None, &body), Ok(pair("a", "s:+%20")));
     }
 
     #[test]
     fn a_second_authorization_header_is_rejected() {
-        let single_header = |headers: &[&'static str]| {
+        let find_header = |headers: &[&'static str]| {
             single_header(headers.iter().map(|header| header.as_bytes()))
         };
-        assert_eq!(single_header(&[]), Ok(None));
-        assert_eq!(single_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
+        assert_eq!(find_header(&[]), Ok(None));
+        assert_eq!(find_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
         for second in ["Basic YTpz", "Basic Yjpz", "Bearer x", ""] {
-            let result = single_header(&["Basic YTpz", second]);
+            let result = find_header(&["Basic YTpz", second]);
             assert_eq!(result, Err(OAuthError::TwoAuthentications), "{second}");
         }
     }
@@ -119,21 +123,21 @@ mod tests {
     #[test]
     fn the_example_of_rfc_6749_section_2_3_1_is_parsed() {
         let header = "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW";
-        assert_eq!(read(Some(header), &[]), Ok(pair("s6BhdRkqt3", "gX1fBat3bV")));
+        assert_eq!(parse(Some(header), &[]), Ok(pair("s6BhdRkqt3", "gX1fBat3bV")));
     }
 
     #[test]
     fn basic_credentials_are_parsed_in_every_spelling() {
         for (header, id, secret) in [
-            (encoded("a:s"), "a", "s"),
-            (encoded("a:s").replace("Basic", "basic"), "a", "s"),
-            (encoded("a:s").replace("Basic ", "BASIC   "), "a", "s"),
-            (encoded("a:st").replace('=', ""), "a", "st"),
-            (encoded("a:b:c"), "a", "b:c"),
-            (encoded("x%2Dy%5fz:%3A+%C3%A9"), "x-y_z", ": é"),
-            (encoded("a:100%"), "a", "100%"),
+            (basic_header("a:s"), "a", "s"),
+            (basic_header("a:s").replace("Basic", "basic"), "a", "s"),
+            (basic_header("a:s").replace("Basic ", "BASIC   "), "a", "s"),
+            (basic_header("a:st").replace('=', ""), "a", "st"),
+            (basic_header("a:b:c"), "a", "b:c"),
+            (basic_header("x%2Dy%5fz:%3A+%C3%A9"), "x-y_z", ": é"),
+            (basic_header("a:100%"), "a", "100%"),
         ] {
-            assert_eq!(read(Some(&header), &[]), Ok(pair(id, secret)), "{header}");
+            assert_eq!(parse(Some(&header), &[]), Ok(pair(id, secret)), "{header}");
         }
     }
 
@@ -146,14 +150,14 @@ mod tests {
             "Basic YQ==".to_owned(),      // no colon
             "Basic YTpz YTpz".to_owned(), // two values
             "Basic /zp6".to_owned(),      // not UTF-8
-            encoded("a:%ff"),
-            encoded(":s"),
-            encoded("a:"),
-            encoded(":"),
-            encoded("a\0:s"),
-            encoded("a:%00"),
+            basic_header("a:%ff"),
+            basic_header(":s"),
+            basic_header("a:"),
+            basic_header(":"),
+            basic_header("a\0:s"),
+            basic_header("a:%00"),
         ] {
-            assert_eq!(read(Some(&header), &[]), Err(OAuthError::MissingCredentials), "{header}");
+            assert_eq!(parse(Some(&header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
         let not_text = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
         assert_eq!(not_text.map(|_| ()), Err(OAuthError::MissingCredentials));
@@ -167,7 +171,7 @@ mod tests {
             &[("client_secret", "s")],
             &[("client_id", "a"), ("client_secret", "")],
         ] {
-            assert_eq!(read(None, body), Err(OAuthError::MissingCredentials), "{body:?}");
+            assert_eq!(parse(None, body), Err(OAuthError::MissingCredentials), "{body:?}");
         }
     }
 
@@ -175,20 +179,27 @@ mod tests {
     #[test]
     fn basic_and_body_together_are_rejected_even_when_equal() {
         let body = [("client_id", "a"), ("client_secret", "s")];
-        for header in [encoded("a:s"), encoded("b:t"), "Basic ?".to_owned()] {
-            assert_eq!(read(Some(&header), &body), Err(OAuthError::TwoAuthentications), "{header}");
+        for header in [basic_header("a:s"), basic_header("b:t"), "Basic ?".to_owned()] {
+            assert_eq!(
+                parse(Some(&header), &body),
+                Err(OAuthError::TwoAuthentications),
+                "{header}"
+            );
         }
         let only_secret = [("client_secret", "s")];
-        assert_eq!(read(Some(&encoded("a:s")), &only_secret), Err(OAuthError::TwoAuthentications));
+        assert_eq!(
+            parse(Some(&basic_header("a:s")), &only_secret),
+            Err(OAuthError::TwoAuthentications)
+        );
     }
 
     #[test]
     fn with_basic_the_body_may_contain_only_the_same_client_id() {
-        let header = encoded("a%2Db:s");
-        assert_eq!(read(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
-        assert_eq!(read(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
+        let header = basic_header("a%2Db:s");
+        assert_eq!(parse(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
+        assert_eq!(parse(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
         for other in ["b", "a%2Db", "A-B"] {
-            let result = read(Some(&header), &[("client_id", other)]);
+            let result = parse(Some(&header), &[("client_id", other)]);
             assert_eq!(result, Err(OAuthError::TwoAuthentications), "{other}");
         }
     }
@@ -197,15 +208,15 @@ mod tests {
     fn other_authorization_schemes_are_ignored() {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
-            assert_eq!(read(Some(header), &body), Ok(pair("a", "s")), "{header}");
-            assert_eq!(read(Some(header), &[]), Err(OAuthError::MissingCredentials), "{header}");
+            assert_eq!(parse(Some(header), &body), Ok(pair("a", "s")), "{header}");
+            assert_eq!(parse(Some(header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
     }
 
     #[test]
     fn a_repeated_credential_is_rejected() {
         let twice = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(read(None, &twice), Err(OAuthError::Repeated(Parameter::ClientId)));
+        assert_eq!(parse(None, &twice), Err(OAuthError::Repeated(Parameter::ClientId)));
     }
 
     proptest! {
@@ -220,8 +231,8 @@ mod tests {
 
         #[test]
         fn encoded_credentials_are_parsed_to_themselves(id in "[^\0]+", secret in "[^\0]+") {
-            let header = encoded(&format!("{}:{}", encode(&id), encode(&secret)));
-            prop_assert_eq!(read(Some(&header), &[]), Ok((id, secret)));
+            let header = basic_header(&format!("{}:{}", encode(&id), encode(&secret)));
+            prop_assert_eq!(parse(Some(&header), &[]), Ok((id, secret)));
         }
     }
 }

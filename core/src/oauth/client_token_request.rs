@@ -12,7 +12,7 @@ use crate::secret::Secret;
 pub struct ClientTokenRequest {
     /// The client's credentials, not yet verified.
     pub credentials: Credentials,
-    /// The token in question.
+    /// The token to introspect or revoke.
     pub token: Secret,
 }
 

@@ -26,7 +26,7 @@ pub struct ConsentItem {
 }
 
 impl ConsentItem {
-    /// Returns whether the app may act on the user's behalf, which `push` does not allow.
+    /// Returns whether this item allows the app to act on the user's behalf. `push` does not.
     pub fn allows_changes(&self) -> bool {
         self.access != AccessLevel::Read && self.resource != "push"
     }
@@ -50,7 +50,8 @@ impl ConsentItem {
 pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
-        // To users, the profile is part of the account, and their follows are part of everything.
+        // To users, the profile is part of the account, and reading and writing everything includes
+        // follows.
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
         _ => {
@@ -59,13 +60,14 @@ pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
         }
     };
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope) && !is_covered(scope)) {
-        let new = ConsentItem::from_scope(scope);
-        let is_same =
-            |item: &&mut ConsentItem| (item.admin, item.resource) == (new.admin, new.resource);
+        let new_item = ConsentItem::from_scope(scope);
+        let is_same = |item: &&mut ConsentItem| {
+            (item.admin, item.resource) == (new_item.admin, new_item.resource)
+        };
         match items.iter_mut().find(is_same) {
-            Some(item) if item.access != new.access => item.access = AccessLevel::ReadWrite,
+            Some(item) if item.access != new_item.access => item.access = AccessLevel::ReadWrite,
             Some(_) => {}
-            None => items.push(new),
+            None => items.push(new_item),
         }
     }
     items
@@ -82,8 +84,8 @@ mod tests {
         format!("{admin}{} {:?}", item.resource, item.access)
     }
 
-    /// Returns every item that any set of scopes can produce.
-    fn all() -> Vec<ConsentItem> {
+    /// Returns every item that any set of scopes can produce: pairs of scopes produce all of them.
+    fn all_items() -> Vec<ConsentItem> {
         let pairs =
             Scope::ALL.iter().flat_map(|&one| Scope::ALL.iter().map(move |&two| [one, two]));
         pairs.flat_map(|pair| items(&pair.into_iter().collect())).collect()
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_read_only_resource_has_no_item_for_writing() {
-        let all: Vec<String> = all().iter().map(describe).collect();
+        let all: Vec<String> = all_items().iter().map(describe).collect();
         assert!(all.contains(&"search Read".to_owned()));
         assert!(!all.contains(&"search ReadWrite".to_owned()));
         assert!(!all.contains(&"profile ReadWrite".to_owned()));
@@ -159,7 +161,7 @@ mod tests {
         fn each_resource_has_at_most_one_item(
             chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..45),
         ) {
-            let all = all();
+            let all = all_items();
             let items = items(&chosen.iter().copied().collect());
             prop_assert_eq!(items.is_empty(), chosen.is_empty());
             for (index, item) in items.iter().enumerate() {

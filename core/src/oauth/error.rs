@@ -23,7 +23,7 @@ pub enum OAuthError {
     StateTooLong,
     #[error("The parameters are too long.")]
     TooLong,
-    /// The response does not say which of the two, so that it does not reveal which clients exist.
+    /// The response does not distinguish the two cases, so it does not reveal which clients exist.
     /// A disabled client counts as unknown.
     #[error("The client is unknown or its secret is wrong.")]
     InvalidClient,
@@ -65,7 +65,8 @@ pub enum OAuthError {
     /// The client may not use this grant type.
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
-    /// The code cannot be redeemed. The reason is logged, not sent.
+    /// The code cannot be redeemed. The reason is recorded, and sent only as far as
+    /// [`GrantError::description`](super::grant::GrantError::description) allows.
     #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     /// Returns every error, with its protocol code.
-    fn all() -> [(OAuthError, &'static str); 24] {
+    fn all_errors() -> [(OAuthError, &'static str); 24] {
         let scope = || ScopeName::from("a");
         [
             (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
@@ -153,16 +154,16 @@ mod tests {
     // RFC 6749, sections 4.1.2.1 and 5.2: printable ASCII without quote and backslash.
     #[test]
     fn a_description_contains_only_characters_that_the_protocol_allows() {
-        for (error, _) in all() {
+        for (error, _) in all_errors() {
             let text = error.to_string();
-            let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-            assert!(!text.is_empty() && text.bytes().all(allowed), "{text}");
+            let is_allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
+            assert!(!text.is_empty() && text.bytes().all(is_allowed), "{text}");
         }
     }
 
     #[test]
     fn every_error_has_its_protocol_code() {
-        for (error, code) in all() {
+        for (error, code) in all_errors() {
             assert_eq!(error.code(), code, "{error}");
         }
     }

@@ -35,8 +35,8 @@ pub fn parse(form: &[u8]) -> Result<Pairs, FormError> {
 }
 
 /// Converts a JSON body to pairs. As in a form, each item of a list is a pair whose name ends in
-/// `[]`, and an empty list is such a pair without a value, so that it is not treated as an absent
-/// field. `null` is omitted, and in a list it has no value.
+/// `[]`, and an empty list is one such pair with an empty value, so it is not treated as an absent
+/// field. A `null` field is omitted, and a `null` item of a list becomes an empty value.
 pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     let Value::Object(members) = json else { return Err(FormError::NotAnObject) };
     let mut pairs = Vec::with_capacity(members.len());
@@ -47,10 +47,10 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
                 pairs.push((name.clone(), String::new()));
             }
             for item in items {
-                pairs.push((name.clone(), scalar(item)?.unwrap_or_default()));
+                pairs.push((name.clone(), scalar_text(item)?.unwrap_or_default()));
             }
         } else {
-            pairs.extend(scalar(value)?.map(|value| (name, value)));
+            pairs.extend(scalar_text(value)?.map(|value| (name, value)));
         }
     }
     reject_nul(pairs)
@@ -74,7 +74,8 @@ pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
     if has_nul { Err(FormError::Nul) } else { Ok(pairs) }
 }
 
-fn scalar(value: Value) -> Result<Option<String>, FormError> {
+/// Returns the text of a scalar; `None` for `null`.
+fn scalar_text(value: Value) -> Result<Option<String>, FormError> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),

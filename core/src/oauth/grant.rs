@@ -125,7 +125,7 @@ impl GrantError {
 }
 
 impl Grant {
-    /// Checks whether the code may be redeemed. `redeemed` is true if it has been redeemed before.
+    /// Checks whether the code may be redeemed. `is_redeemed` is true if it was redeemed before.
     ///
     /// [`GrantError::Replayed`] is returned only if everything else matches, so that an attacker
     /// without the verifier or the client secret cannot have the user's token revoked. The age of a
@@ -133,7 +133,7 @@ impl Grant {
     pub fn check_redemption(
         &self,
         redemption: &Redemption<'_>,
-        redeemed: bool,
+        is_redeemed: bool,
         now: Timestamp,
     ) -> Result<(), GrantError> {
         if redemption.app_id != self.app_id {
@@ -153,7 +153,7 @@ impl Grant {
             }
             (None, None) | (Some(_), Some(_)) => {}
         }
-        if redeemed {
+        if is_redeemed {
             return Err(GrantError::Replayed);
         }
         if now >= self.expires_at {
@@ -195,14 +195,14 @@ mod tests {
         Redemption { app_id: 1, redirect_uri: CALLBACK, verifier }
     }
 
-    /// Redeems the code of a grant without a challenge for the first time.
-    fn redeem(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
+    /// Checks the first redemption of a code without a challenge.
+    fn check_first(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
         grant(None).check_redemption(redemption, false, at(second))
     }
 
     #[test]
     fn the_app_that_requested_the_code_may_redeem_it() {
-        assert_eq!(redeem(&redemption(None), 1000), Ok(()));
+        assert_eq!(check_first(&redemption(None), 1000), Ok(()));
         let verifier = Secret::new(VERIFIER);
         let redemption = redemption(Some(&verifier));
         assert_eq!(grant(Some(CHALLENGE)).check_redemption(&redemption, false, at(1000)), Ok(()));
@@ -216,7 +216,7 @@ mod tests {
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
-            assert_eq!(redeem(&redemption(None), now), expected, "{now}");
+            assert_eq!(check_first(&redemption(None), now), expected, "{now}");
         }
     }
 
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_code_issued_to_a_different_app_is_rejected() {
         let other = Redemption { app_id: 3, ..redemption(None) };
-        assert_eq!(redeem(&other, 1000), Err(GrantError::OtherApp));
+        assert_eq!(check_first(&other, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
@@ -232,7 +232,11 @@ mod tests {
     fn a_different_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
             let other = Redemption { redirect_uri, ..redemption(None) };
-            assert_eq!(redeem(&other, 1000), Err(GrantError::OtherRedirectUri), "{redirect_uri}");
+            assert_eq!(
+                check_first(&other, 1000),
+                Err(GrantError::OtherRedirectUri),
+                "{redirect_uri}"
+            );
         }
     }
 
@@ -294,8 +298,8 @@ mod tests {
         ] {
             let text = mistake.description();
             assert!(text.contains(parameter), "{text}");
-            let allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-            assert!(text.bytes().all(allowed), "{text}");
+            let is_allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
+            assert!(text.bytes().all(is_allowed), "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The syntax of language tags (RFC 5646).
 
-/// The maximum length, which RFC 5646, section 4.4.1, recommends.
+/// The maximum length of a tag, as recommended by RFC 5646, section 4.4.1.
 const MAX_LENGTH: usize = 35;
 
 /// Normalises a tag such as `de` or `pt_BR` to hyphens; `None` if it is malformed.

@@ -9,24 +9,24 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use subtle::ConstantTimeEq;
 use thiserror::Error;
 
-/// The maximum cost of bcrypt: 2 to the power of 14 rounds, about a second.
+/// Maximum bcrypt cost: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
 /// Maximum number of PBKDF2 iterations, about a second.
 pub const MAX_ITERATIONS: u32 = 2_000_000;
-/// The maximum memory of Argon2, in KiB.
+/// Maximum Argon2 memory, in KiB.
 pub const MAX_MEMORY: u32 = 128 * 1024;
 /// Maximum product of Argon2's memory in KiB and its passes, about a second.
 pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
 /// Maximum number of Argon2 lanes.
 pub const MAX_LANES: u32 = 16;
 
-/// The maximum length of a hash with its parameters.
+/// Maximum length of a hash with its parameters, in bytes.
 const MAX_BYTES: usize = 512;
 /// Number of password bytes that bcrypt uses.
 const BCRYPT_BYTES: usize = 72;
 
-/// The base64 variant of bcrypt. The last character of a salt has unused bits, which some
-/// implementations set.
+/// The base64 variant of bcrypt. It accepts trailing bits, because the last character of a salt has
+/// unused bits that some implementations set.
 const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(
     &BCRYPT,
     GeneralPurposeConfig::new()
@@ -37,7 +37,7 @@ const BCRYPT_BASE64: GeneralPurpose = GeneralPurpose::new(
 /// A password hash that can be verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordHash {
-    /// Argon2 in the PHC string format, which is verified from its text.
+    /// Argon2 in the PHC string format. It is verified from the stored text.
     Argon2,
     /// bcrypt: `$2a$`, `$2b$` or `$2y$`, which name the same algorithm.
     Bcrypt(Bcrypt),
@@ -129,9 +129,9 @@ impl PasswordHash {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
     }
 
-    /// Returns whether the password can be the one that was hashed. HMAC and bcrypt do not
-    /// distinguish some passwords with NUL characters from others without, and no other system
-    /// accepts them.
+    /// Returns whether the password can be the one that was hashed. PBKDF2 and bcrypt hash some
+    /// passwords with NUL characters like others without, and the systems that accounts are
+    /// imported from do not accept NUL characters.
     pub fn allows(&self, password: &str) -> bool {
         *self == Self::Argon2 || !password.contains('\0')
     }
@@ -220,6 +220,7 @@ fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
     let [version, parameters, salt, digest] = split(text).ok_or(MALFORMED_ARGON2)?;
     let parameters: Option<Vec<u32>> = parameters
         .split(',')
+        // The empty fourth name makes a fourth parameter an error.
         .zip(["m=", "t=", "p=", ""])
         .map(|(parameter, name)| parse_number(parameter.strip_prefix(name)?))
         .collect();
@@ -247,7 +248,7 @@ fn split<const N: usize>(text: &str) -> Option<[&str; N]> {
     text.split('$').collect::<Vec<_>>().try_into().ok()
 }
 
-/// Parses a decimal number without leading zeros.
+/// Parses a decimal number without leading zeros. Numbers that fit only a `u64` become `u32::MAX`.
 fn parse_number(text: &str) -> Option<u32> {
     let is_number = text == "0" || text.starts_with(|c: char| ('1'..='9').contains(&c));
     // A number above the range of the type is above every maximum.

@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(Sha256Digest::from_text("short"), None);
     }
 
-    // Including 64 characters, the length of a split token.
+    // The lengths include 64, which is also the length of a split token.
     #[test]
     fn a_verifier_of_any_length_is_hashed_with_sha_256() {
         for length in 43..=128 {

@@ -123,7 +123,7 @@ impl RedirectUri {
         &self.0
     }
 
-    /// Returns whether the response is encrypted on its way to the app.
+    /// Returns whether the scheme is `https`, which encrypts the response on its way to the app.
     pub fn is_https(&self) -> bool {
         self.0.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"))
     }
@@ -154,8 +154,8 @@ impl RedirectUri {
         (self.0 == requested || is_same_loopback).then(|| Self(requested.to_owned()))
     }
 
-    /// Returns the host that the response is sent to, or `None` if it stays on the user's device: a
-    /// private-use scheme, a loopback address or `localhost`.
+    /// Returns the host that the response is sent to, or `None` if it stays on the user's device:
+    /// out of band, a private-use scheme, a loopback address or `localhost`.
     pub fn remote_host(&self) -> Option<String> {
         let host = web_host(&self.0)?;
         let is_local = host == "[::1]"

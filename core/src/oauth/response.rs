@@ -49,7 +49,7 @@ pub enum Delivery {
 }
 
 /// Every parameter that a response can have.
-const NAMES: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
+const RESPONSE_PARAMETERS: [&str; 5] = ["code", "error", "error_description", "state", "iss"];
 
 impl ResponseTarget {
     /// Determines how a code, or the error of the request, is delivered. `issuer` is sent as `iss`
@@ -74,34 +74,35 @@ impl ResponseTarget {
                     Some((_, "")) => "",
                     Some(_) => "&",
                 };
-                Delivery::Redirect(target + separator + &join(&fields))
+                Delivery::Redirect(target + separator + &encode_fields(&fields))
             }
-            ResponseMode::Fragment => Delivery::Redirect(target + "#" + &join(&fields)),
+            ResponseMode::Fragment => Delivery::Redirect(target + "#" + &encode_fields(&fields)),
             ResponseMode::FormPost => Delivery::Post { action: target, fields },
         }
     }
 }
 
-fn join(fields: &[(&str, String)]) -> String {
+/// Returns the fields as an encoded query string.
+fn encode_fields(fields: &[(&str, String)]) -> String {
     let pairs: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
     pairs.join("&")
 }
 
-/// Removes query parameters of the redirect URI that have the name of a response parameter.
+/// Removes query parameters that have the name of a response parameter from a redirect URI.
 fn strip_response_parameters(uri: &str) -> String {
     let Some((before, query)) = uri.split_once('?') else { return uri.to_owned() };
     let is_response_parameter = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default();
-        decode_lenient(name).is_some_and(|name| NAMES.contains(&name.as_str()))
+        decode_lenient(name).is_some_and(|name| RESPONSE_PARAMETERS.contains(&name.as_str()))
     };
-    let (stripped, other): (Vec<&str>, Vec<&str>) =
+    let (response_pairs, other_pairs): (Vec<&str>, Vec<&str>) =
         query.split('&').partition(is_response_parameter);
-    if stripped.is_empty() {
+    if response_pairs.is_empty() {
         return uri.to_owned();
     }
-    let separator = if other.is_empty() { "" } else { "?" };
-    [before, separator, &other.join("&")].concat()
+    let separator = if other_pairs.is_empty() { "" } else { "?" };
+    [before, separator, &other_pairs.join("&")].concat()
 }
 
 #[cfg(test)]

@@ -108,16 +108,16 @@ impl FromStr for Scope {
 
     fn from_str(text: &str) -> Result<Self, ScopeError> {
         // Printable ASCII without quote and backslash.
-        let well_formed = |b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
-        if text.is_empty() || !text.bytes().all(well_formed) {
+        let is_well_formed = |b| matches!(b, b'!' | b'#'..=b'[' | b']'..=b'~');
+        if text.is_empty() || !text.bytes().all(is_well_formed) {
             return Err(ScopeError::Malformed);
         }
         Self::from_name(text).ok_or_else(|| ScopeError::Unknown(text.to_owned()))
     }
 }
 
-/// The text before the parameter of [`OtherScope::MatrixDevice`].
-const MATRIX_DEVICE: &str = "urn:matrix:client:device:";
+/// The text before the device id in an [`OtherScope::MatrixDevice`].
+const MATRIX_DEVICE_PREFIX: &str = "urn:matrix:client:device:";
 
 /// A stored scope that is not in the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +130,7 @@ enum OtherScope {
 
 impl OtherScope {
     fn from_stored(text: &str) -> Self {
-        match text.strip_prefix(MATRIX_DEVICE).filter(|id| !id.is_empty()) {
+        match text.strip_prefix(MATRIX_DEVICE_PREFIX).filter(|id| !id.is_empty()) {
             Some(id) => Self::MatrixDevice(id.to_owned()),
             None => Self::Unknown(text.to_owned()),
         }
@@ -138,7 +138,7 @@ impl OtherScope {
 
     fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::MatrixDevice(id) => format!("{MATRIX_DEVICE}{id}").into(),
+            Self::MatrixDevice(id) => format!("{MATRIX_DEVICE_PREFIX}{id}").into(),
             Self::Unknown(text) => text.into(),
         }
     }
@@ -235,7 +235,7 @@ impl Scopes {
         self.listed.is_empty() && self.others.is_empty()
     }
 
-    /// Returns whether the set contains exactly this scope.
+    /// Returns whether the set contains this scope itself. A scope that includes it does not count.
     pub fn contains(&self, scope: Scope) -> bool {
         self.listed.contains(&scope)
     }
@@ -249,14 +249,14 @@ impl Scopes {
         listed.map(|scope| scope.as_str().into()).or_else(|| other.map(OtherScope::name))
     }
 
-    /// Returns whether all scopes may be granted by an account with this role; `None` for an app
-    /// token.
+    /// Returns whether all scopes may be granted by an account with this role. The role is `None`
+    /// for an app token.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
         self.check_role(role).is_ok()
     }
 
-    /// Rejects the first scope that an account with this role may not grant; `None` for an app
-    /// token.
+    /// Rejects the first scope that an account with this role may not grant. The role is `None` for
+    /// an app token.
     pub fn check_role(&self, role: Option<Role>) -> Result<(), OAuthError> {
         match self.iter().find(|scope| scope.is_admin()) {
             Some(scope) if role != Some(Role::Admin) => {
@@ -267,7 +267,7 @@ impl Scopes {
     }
 
     /// Returns the scopes that have an effect in a token while its account has this role: `admin:*`
-    /// scopes have none for anyone but an admin. `None` for an app token.
+    /// scopes have none for anyone but an admin. The role is `None` for an app token.
     pub fn effective(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
             self.listed.retain(|scope| !scope.is_admin());

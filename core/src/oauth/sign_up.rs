@@ -1,4 +1,4 @@
-//! The sign-up of a new account.
+//! Sign-up fields and their validation.
 
 use std::iter;
 
@@ -77,7 +77,7 @@ impl SignUp {
     }
 
     /// Validates the fields and reports the first error of each. `is_exclusive` returns whether an
-    /// application service has reserved a name.
+    /// application service has reserved a name; it is called only if there are no other errors.
     pub fn validate(
         self,
         is_exclusive: impl FnOnce(&str) -> bool,
@@ -88,8 +88,8 @@ impl SignUp {
     }
 }
 
-/// A valid new account, not an application service's. The store checks whether its name and e-mail address are
-/// already taken.
+/// A valid new account, whose name no application service has reserved. The store checks whether
+/// its name and e-mail address are already taken.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
     name: String,
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_agreement_must_be_accepted() {
-        for (agreement, accepted) in [
+        for (agreement, is_accepted) in [
             ("true", true),
             ("1", true),
             ("", false),
@@ -218,7 +218,7 @@ mod tests {
         ] {
             let result =
                 SignUp { agreement: agreement.into(), ..valid_sign_up() }.validate(not_exclusive);
-            assert_eq!(result.is_ok(), accepted, "{agreement}");
+            assert_eq!(result.is_ok(), is_accepted, "{agreement}");
         }
     }
 

@@ -46,16 +46,18 @@ impl GrantRequest {
 }
 
 impl TokenRequest {
-    /// Parses a request from its `Authorization` header and its body. Request errors take
-    /// precedence over client authentication errors.
+    /// Parses a request from its `Authorization` header and its body. Missing and repeated
+    /// parameters are reported before missing credentials, but two authentications are reported
+    /// before a missing redirect URI.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
         use Parameter::{ClientId, ClientSecret, Code, CodeVerifier, RedirectUri, Scope};
         let all = [Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope];
-        for known in [Parameter::GrantType].into_iter().chain(all) {
-            parameters.optional(known)?;
+        // Repeated parameters are errors even if the grant type does not use them.
+        for parameter in [Parameter::GrantType].into_iter().chain(all) {
+            parameters.optional(parameter)?;
         }
         let grant_type = GrantType::from_name(parameters.required(Parameter::GrantType)?);
         match grant_type.ok_or(OAuthError::UnsupportedGrantType)? {
@@ -93,10 +95,10 @@ mod tests {
     const APP: (&str, &str) = ("grant_type", "client_credentials");
 
     fn parse(pairs: &[(&str, &str)]) -> Result<TokenRequest, OAuthError> {
-        parse_with(None, pairs)
+        parse_with_header(None, pairs)
     }
 
-    fn parse_with(
+    fn parse_with_header(
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<TokenRequest, OAuthError> {
@@ -171,15 +173,21 @@ mod tests {
             (None, vec![APP, ("scope", "nope")], OAuthError::MissingCredentials),
             (Some("Basic YTpz"), vec![APP, CLIENT[1]], OAuthError::TwoAuthentications),
         ] {
-            let result = parse_with(header, &pairs).map(|_| ());
+            let result = parse_with_header(header, &pairs).map(|_| ());
             assert_eq!(result, Err(error), "{pairs:?}");
         }
     }
 
     #[test]
     fn basic_authentication_is_accepted() {
-        assert_eq!(parse_with(Some("Basic YTpz"), &CODE).unwrap().credentials.client_id, "a");
-        assert_eq!(parse_with(Some("Basic YTpz"), &[APP]).unwrap().credentials.client_id, "a");
+        assert_eq!(
+            parse_with_header(Some("Basic YTpz"), &CODE).unwrap().credentials.client_id,
+            "a"
+        );
+        assert_eq!(
+            parse_with_header(Some("Basic YTpz"), &[APP]).unwrap().credentials.client_id,
+            "a"
+        );
     }
 
     #[test]
@@ -231,7 +239,7 @@ mod tests {
             header in prop::option::of(any::<String>()),
         ) {
             let pairs: Vec<(&str, &str)> = pairs.iter().map(|(n, v)| (*n, v.as_str())).collect();
-            let _ = parse_with(header.as_deref(), &pairs);
+            let _ = parse_with_header(header.as_deref(), &pairs);
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn is_web_address(text: &str) -> bool {
 }
 
 /// Returns the host of a web address as a browser shows it, in lower case; `None` for any other
-/// scheme.
+/// text.
 pub fn web_host(text: &str) -> Option<String> {
     let uri = Uri::parse(text).ok().filter(|uri| is_web(uri.scheme()))?;
     let authority = uri.authority()?;
@@ -29,7 +29,8 @@ pub(super) fn is_web(scheme: &Scheme) -> bool {
 }
 
 /// Returns whether browsers parse the host of this authority as RFC 3986 does: an IP address in its
-/// usual form, or labels of letters, digits, hyphens and underscores. The port must fit 16 bits.
+/// usual form, or labels of letters, digits, hyphens and underscores. A port, if any, must be a
+/// number of at most 16 bits.
 pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))

@@ -45,7 +45,7 @@ pub enum TweakValue {
     Boolean(bool),
 }
 
-/// The approximate size of a map with one entry, which allocates space for eleven.
+/// Approximate size of a map with one entry, in bytes: the map allocates space for eleven.
 const MAP_BYTES: usize = 640;
 
 impl Action {
@@ -53,7 +53,7 @@ impl Action {
     pub(super) fn heap_bytes(&self) -> usize {
         let Self::SetTweak { name, value, extra } = self else { return 0 };
         let value = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };
-        // Values of unknown members take a multiple of their JSON.
+        // In memory, unknown members take several times the size of their JSON.
         let extra = if extra.is_empty() { 0 } else { MAP_BYTES + 8 * json::to_bytes(extra).len() };
         name.len() + value + extra
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::matrix::MatrixErrorCode;
 
-    fn read(value: Value) -> Result<Action, RuleError> {
+    fn parse_action(value: Value) -> Result<Action, RuleError> {
         Action::from_json(value, Location::Item("actions", 1))
     }
 
@@ -116,12 +116,12 @@ mod tests {
             json!({"set_tweak": "", "value": ""}),
             json!({"set_tweak": "org.x.light", "value": "red", "blink": [1, 2]}),
         ] {
-            assert_eq!(json!(read(wire.clone()).unwrap()), wire);
+            assert_eq!(json!(parse_action(wire.clone()).unwrap()), wire);
         }
     }
 
     #[test]
-    fn other_values_are_rejected_with_their_path() {
+    fn an_invalid_action_is_rejected_with_its_path() {
         for (wire, code, text) in [
             (
                 json!("ring"),
@@ -161,7 +161,7 @@ mod tests {
                 "actions[1].value must be a string or a boolean",
             ),
         ] {
-            let error = read(wire.clone()).unwrap_err();
+            let error = parse_action(wire.clone()).unwrap_err();
             assert_eq!(error.code(), code, "{wire}");
             assert!(error.to_string().starts_with(text), "{wire}: {error}");
         }

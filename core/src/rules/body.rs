@@ -17,7 +17,7 @@ pub struct NewRule(Rule);
 pub struct EnabledChange {
     /// True if the rule is evaluated.
     pub(super) enabled: bool,
-    /// The time at which the change of a built-in rule ends.
+    /// The time at which a change to a built-in rule expires.
     pub(super) until: Option<RuleExpiry>,
 }
 
@@ -25,7 +25,7 @@ impl NewRule {
     /// Parses the body of a `PUT` request for a rule.
     ///
     /// `rule_id`, `default` and `enabled` are accepted and ignored, so that a client can send back
-    /// a rule as it received it. A rule that ends before `now` is rejected.
+    /// a rule as it received it. A rule whose `until` is not after `now` is rejected.
     ///
     /// ```
     /// use belfry_core::rules::{NewRule, NewRuleLimits, RuleKind};
@@ -55,14 +55,16 @@ impl NewRule {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let fields = Fields::new(body, Location::Body)?;
-        // A rule without its conditions would match every event.
+        // A misspelt field would be ignored: a rule without `conditions` would match every event,
+        // and a rule without `until` would be permanent.
         fields.check_spelling(&["actions", "conditions", "pattern", "until"])?;
         let new = Self::from_existing(kind, fields, limits)?;
         new.0.until.map_or(Ok(()), |until| until.check(now))?;
         Ok(new)
     }
 
-    /// Reads an existing rule, stored or imported, which may have expired.
+    /// Reads a rule without checking the spelling of its fields or whether it has expired. Imported
+    /// rules are read in this way.
     pub(super) fn from_existing(
         kind: RuleKind,
         mut fields: Fields,
@@ -86,7 +88,7 @@ impl NewRule {
         Self::from_rule(rule, limits)
     }
 
-    /// Checks a rule without its id against the limits.
+    /// Creates a new rule from a rule without an id, after checking it against the limits.
     pub(super) fn from_rule(rule: Rule, limits: NewRuleLimits) -> Result<Self, RuleError> {
         limits.check(&rule)?;
         Ok(Self(rule))
@@ -98,8 +100,8 @@ impl NewRule {
 }
 
 impl EnabledChange {
-    /// Parses the body of a `PUT` request for `enabled`: a boolean, or `{"enabled":true}`, for a
-    /// built-in rule also with `until`.
+    /// Parses the body of a `PUT` request for `enabled`: a boolean, or an object with `enabled` and
+    /// optionally `until`. An `until` that is not after `now` is rejected.
     pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
@@ -112,7 +114,7 @@ impl EnabledChange {
         }
     }
 
-    /// Reads the fields `enabled` and `until`.
+    /// Reads the fields `enabled` and `until`. An `until` that is not after `now` is rejected.
     pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
         let change = Self { enabled: fields.require_bool("enabled")?, until: read_until(fields)? };
         change.until.map_or(Ok(()), |until| until.check(now))?;
@@ -120,7 +122,7 @@ impl EnabledChange {
     }
 }
 
-/// A change without an end.
+/// Creates a change that does not expire.
 impl From<bool> for EnabledChange {
     fn from(enabled: bool) -> Self {
         Self { enabled, until: None }
@@ -143,9 +145,9 @@ pub(super) fn require_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleEr
     read_array("actions", fields.require("actions")?, Action::from_json)
 }
 
-/// Parses the body of `POST /pushrules/reset`: `{"scope":"global"}`; without a scope, or without a
-/// body, all scopes are reset. Unknown fields are rejected, because a misspelt `scope` would delete
-/// all rules.
+/// Parses the body of `POST /pushrules/reset`, such as `{"scope":"global"}`. Returns `None`, for
+/// all scopes, if there is no scope or no body. Unknown fields are rejected, because a misspelt
+/// `scope` would delete all rules.
 pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     if body.is_empty() {
         return Ok(None);
@@ -157,7 +159,7 @@ pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     Ok(scope.map(|scope| scope.parse()).transpose()?)
 }
 
-/// Rejects the fields that were not read.
+/// Returns an error if there are fields that were not read. `expected` lists the known fields.
 pub(super) fn reject_unknown(fields: Fields, expected: &'static str) -> Result<(), RuleError> {
     match fields.into_remaining().into_iter().next() {
         Some((name, _)) => Err(RuleError::unknown_field(&name, expected)),

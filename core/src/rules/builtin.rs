@@ -39,7 +39,7 @@ impl<'a> User<'a> {
     }
 
     /// Returns the value of a placeholder, or `None` if the text is not one.
-    fn replace(self, text: &str) -> Option<&'a str> {
+    fn placeholder_value(self, text: &str) -> Option<&'a str> {
         match text {
             USER_ID => Some(self.id),
             LOCALPART => Some(self.localpart),
@@ -121,16 +121,19 @@ pub fn all() -> &'static Ruleset {
 /// Replaces the placeholders of a built-in rule. A rule without placeholders is borrowed.
 pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
     let mut personal = Cow::Borrowed(rule);
-    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.replace(text)) {
+    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.placeholder_value(text)) {
         personal.to_mut().pattern = Some(text.to_owned());
     }
     for (index, condition) in rule.conditions.iter().flatten().enumerate() {
         let kind = match &condition.kind {
-            ConditionKind::EventMatch { key, pattern } => user.replace(pattern).map(|text| {
-                ConditionKind::EventMatch { key: key.clone(), pattern: text.to_owned() }
-            }),
+            ConditionKind::EventMatch { key, pattern } => {
+                user.placeholder_value(pattern).map(|text| ConditionKind::EventMatch {
+                    key: key.clone(),
+                    pattern: text.to_owned(),
+                })
+            }
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) } => {
-                user.replace(value).map(|text| ConditionKind::EventPropertyContains {
+                user.placeholder_value(value).map(|text| ConditionKind::EventPropertyContains {
                     key: key.clone(),
                     value: Scalar::String(text.to_owned()),
                 })

@@ -1,4 +1,4 @@
-//! Body of `POST /pushrules/bulk`: a list of changes, of which either all are made or none.
+//! Body of `POST /pushrules/bulk`: a list of changes. Either all of them are applied, or none is.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,13 @@ use crate::json::{self, Fields, Location};
 /// Maximum number of changes in a request.
 pub const MAX_CHANGES: usize = 1000;
 
-/// Rule changes in any scopes, made in order.
+/// Changes to rules of any scope, applied in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChanges(Vec<RuleChange>);
 
 impl RuleChanges {
     /// Parses a body `{"changes":[…]}`. Each rule has the same limits as in a separate request. An
-    /// error names the index of the change.
+    /// error in a change contains the index of the change.
     pub fn read(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
         let max_depth = json::MAX_DEPTH_WITH_RULES;
@@ -23,8 +23,8 @@ impl RuleChanges {
             if index == MAX_CHANGES {
                 return Err(RuleError::TooManyChanges(MAX_CHANGES));
             }
-            let read = RuleChange::from_json(change, limits, now);
-            changes.push(read.map_err(|error| error.in_change(index))?);
+            let result = RuleChange::from_json(change, limits, now);
+            changes.push(result.map_err(|error| error.in_change(index))?);
             Ok(())
         })?;
         let mut fields = Fields::new(body, Location::Body)?;
@@ -36,12 +36,12 @@ impl RuleChanges {
         Ok(Self(changes))
     }
 
-    /// Makes the changes. After an error the documents are in an intermediate state, and the caller
-    /// has to discard them.
+    /// Applies the changes in order. After an error the documents are in an intermediate state, and
+    /// the caller has to discard them.
     pub fn apply(&self, documents: &mut Documents<'_>) -> Result<(), RuleError> {
         for (index, change) in self.0.iter().enumerate() {
-            let applied = change.apply(documents.get_mut(change.scope()));
-            applied.map_err(|error| error.in_change(index))?;
+            let result = change.apply(documents.get_mut(change.scope()));
+            result.map_err(|error| error.in_change(index))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A change of one rule: a separate request, or one of several changes in a bulk request.
+//! A change to one rule, from a separate request or from a bulk request.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::json::{Fields, Location};
 
-/// The fields of a change in a bulk request, for any operation.
+/// The fields of a change in a bulk request, for all operations together.
 const FIELDS: [&str; 10] =
     ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
 
-/// A valid change. Whether it can be made depends on the user's rules.
+/// A valid change. Whether it can be applied depends on the user's rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleChange {
     rule: RuleRef,
@@ -23,14 +23,14 @@ pub struct RuleChange {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Operation {
-    /// Creates or replaces a rule. Boxed, because it is much larger than the others.
+    /// Creates or replaces a rule. Boxed, because it is much larger than the other variants.
     Put(Box<(PutTarget, NewRule)>),
     Delete,
     SetEnabled(EnabledChange),
     SetActions(Vec<Action>, NewRuleLimits),
 }
 
-/// The rule that is created or replaced, and its position.
+/// The rule that a `PUT` request creates or replaces, and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PutTarget {
     rule: RuleRef,
@@ -40,7 +40,7 @@ pub struct PutTarget {
 }
 
 impl PutTarget {
-    /// Checks the path and the query string of a `PUT` request for a rule.
+    /// Creates the target from the path and the query string of a `PUT` request for a rule.
     pub fn new(rule: RuleRef, query: Vec<(String, String)>) -> Result<Self, RuleError> {
         let mut target = Self::without_position(rule)?;
         for (name, id) in query {
@@ -107,22 +107,22 @@ impl RuleChange {
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
         fields.check_spelling(&FIELDS)?;
-        let operation = fields.require_string("op")?;
+        let op = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
             None => RuleScope::Global,
         };
         let kind = fields.require_string("kind")?.parse()?;
         let rule = RuleRef::new(scope, kind, fields.require_string("rule_id")?)?;
-        let (operation, names) = match operation.as_str() {
+        let (operation, names) = match op.as_str() {
             "put" => {
                 let mut target = PutTarget::without_position(rule)?;
-                let new = fields.require("rule")?;
-                if !new.is_object() {
+                let body = fields.require("rule")?;
+                if !body.is_object() {
                     return Err(fields.wrong_type("rule", "a JSON object").into());
                 }
-                let new =
-                    NewRule::from_json(kind, new, limits, now).map_err(|error| error.at("rule"))?;
+                let new = NewRule::from_json(kind, body, limits, now)
+                    .map_err(|error| error.at("rule"))?;
                 target.before = fields.take_string("before")?;
                 target.after = fields.take_string("after")?;
                 reject_unknown(fields, "op, scope, kind, rule_id, rule, before and after")?;
@@ -157,7 +157,7 @@ impl RuleChange {
         &self.rule.scope
     }
 
-    /// Makes the change in the document of its scope. After an error the document is unchanged.
+    /// Applies the change to the document of its scope. After an error the document is unchanged.
     pub fn apply(&self, document: &mut Document) -> Result<(), RuleError> {
         let RuleRef { kind, id, .. } = &self.rule;
         match &self.operation {

@@ -36,7 +36,7 @@ pub enum ConditionKind {
         /// The comparison, such as `2` or `<10`.
         is: String,
     },
-    /// The sender has the power level to notify the whole room.
+    /// The sender has the power level required for a notification, such as `@room`.
     SenderNotificationPermission {
         /// Key of the required power level in `notifications`.
         key: String,
@@ -48,7 +48,7 @@ pub enum ConditionKind {
         /// The value that the property must have.
         value: Scalar,
     },
-    /// An array of the event contains a value.
+    /// An array property of the event contains a value.
     EventPropertyContains {
         /// Dotted path of the array.
         key: String,
@@ -78,8 +78,8 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the integer if a double represents it exactly, so that every JSON parser reads the
-    /// same value.
+    /// Returns the integer if it is in the range that doubles represent exactly, so that every JSON
+    /// parser reads the same value.
     pub(super) fn from_integer(integer: i64) -> Option<Self> {
         const MAX: i64 = (1 << 53) - 1;
         (-MAX..=MAX).contains(&integer).then_some(Self::Integer(integer))
@@ -152,9 +152,9 @@ impl Condition {
         Ok(Self { kind, extra: fields.into_remaining() })
     }
 
-    /// Parses a stored condition. One that this version rejects was stored by an earlier version,
-    /// which did not support its kind and therefore did not validate it. It is read as unknown, so
-    /// that a new kind does not make old documents unreadable.
+    /// Parses a stored condition. A condition that this version rejects was stored by an earlier
+    /// version, which did not support its kind and therefore did not validate it. It is read as
+    /// unknown, so that support for a new kind does not make old documents unreadable.
     pub(super) fn from_stored(value: Value, location: Location) -> Result<Self, RuleError> {
         Self::from_json(value.clone(), location).or_else(|_| {
             let mut fields = Fields::new(value, location)?;
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::matrix::MatrixErrorCode;
 
-    fn read(value: Value) -> Result<Condition, RuleError> {
+    fn parse_condition(value: Value) -> Result<Condition, RuleError> {
         Condition::from_json(value, Location::Item("conditions", 0))
     }
 
@@ -192,14 +192,14 @@ mod tests {
             json!({"kind": "org.x.moon", "phase": "full", "is": 7}),
             json!({"kind": ""}),
         ] {
-            let condition = read(wire.clone()).unwrap();
+            let condition = parse_condition(wire.clone()).unwrap();
             assert_eq!(json!(condition), wire);
         }
     }
 
     #[test]
     fn an_unknown_kind_preserves_all_its_members() {
-        let condition = read(json!({"kind": "device", "profile_tag": "x"})).unwrap();
+        let condition = parse_condition(json!({"kind": "device", "profile_tag": "x"})).unwrap();
         assert_eq!(condition.kind, ConditionKind::Unknown { kind: "device".into() });
         assert_eq!(condition.extra["profile_tag"], "x");
     }
@@ -279,7 +279,7 @@ mod tests {
                 scalar,
             ),
         ] {
-            let error = read(wire.clone()).unwrap_err();
+            let error = parse_condition(wire.clone()).unwrap_err();
             assert_eq!(error.code(), code, "{wire}");
             assert!(error.to_string().starts_with(text), "{wire}: {error}");
         }

@@ -59,7 +59,7 @@ pub struct RulePatch {
     /// True if the rule is evaluated; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Actions of the rule.
+    /// Actions of the rule; `None` for the default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
     /// The time at which `enabled` returns to its default.
@@ -83,7 +83,7 @@ impl Document {
         Self { scope, stored: Stored::default() }
     }
 
-    /// Creates a document of these rules, whose ids must be unique within each kind.
+    /// Creates a document with these rules, whose ids must be unique within each kind.
     pub(super) fn from_rules(scope: RuleScope, rules: Ruleset) -> Self {
         Self { scope, stored: Stored { rules, ..Stored::default() } }
     }
@@ -120,7 +120,7 @@ impl Document {
         self.stored.patches.get(id)
     }
 
-    /// Returns the user's changes to built-in rules, by id.
+    /// Returns the user's changes to built-in rules, each with the rule id.
     pub fn patches(&self) -> impl Iterator<Item = (&str, &RulePatch)> {
         self.stored.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
@@ -148,15 +148,15 @@ impl Document {
     ) -> Result<(), RuleError> {
         let before = self.find_neighbour(kind, &id, position.before)?;
         let after = self.find_neighbour(kind, &id, position.after)?.map(|index| index + 1);
-        let old = self.index_of(kind, id.as_str());
+        let old_index = self.index_of(kind, id.as_str());
         let rules = &mut self.stored.rules[kind];
-        let rule = new.into_rule(id, old.is_none_or(|index| rules[index].enabled));
-        match (old, before.or(after)) {
+        let rule = new.into_rule(id, old_index.is_none_or(|index| rules[index].enabled));
+        match (old_index, before.or(after)) {
             (None, target) => rules.insert(target.unwrap_or(0), rule),
-            (Some(old), None) => rules[old] = rule,
-            (Some(old), Some(target)) => {
-                rules.remove(old);
-                rules.insert(if old < target { target - 1 } else { target }, rule);
+            (Some(old_index), None) => rules[old_index] = rule,
+            (Some(old_index), Some(target)) => {
+                rules.remove(old_index);
+                rules.insert(if old_index < target { target - 1 } else { target }, rule);
             }
         }
         Ok(())
@@ -169,8 +169,9 @@ impl Document {
         Ok(())
     }
 
-    /// Enables or disables a user rule or a built-in rule. The change of a built-in rule may have
-    /// an end, at which `enabled` returns to its default. A timed user rule keeps its end.
+    /// Enables or disables a user rule or a built-in rule. A change to a built-in rule may expire,
+    /// and `enabled` then returns to its default. A timed user rule keeps its `until`, and a change
+    /// with `until` is rejected for user rules.
     pub fn set_enabled(
         &mut self,
         kind: RuleKind,
@@ -190,7 +191,8 @@ impl Document {
         Ok(())
     }
 
-    /// Replaces the actions of a user rule or a built-in rule.
+    /// Replaces the actions of a user rule or a built-in rule. A user rule must not grow above the
+    /// maximum size.
     pub fn set_actions(
         &mut self,
         kind: RuleKind,
@@ -200,16 +202,17 @@ impl Document {
     ) -> Result<(), RuleError> {
         match self.rule_mut(kind, id)? {
             RuleMut::User(rule) => {
-                let changed = Rule { actions, ..rule.clone() };
-                limits.check_growth(rule, &changed)?;
-                *rule = changed;
+                let new_rule = Rule { actions, ..rule.clone() };
+                limits.check_growth(rule, &new_rule)?;
+                *rule = new_rule;
             }
             RuleMut::Builtin(patch) => patch.actions = Some(actions),
         }
         Ok(())
     }
 
-    /// Adds a change to a built-in rule, which may not exist in this version.
+    /// Merges a change to a built-in rule into the stored changes. The rule need not exist in this
+    /// version. `until` is ignored without `enabled`.
     pub(super) fn merge_patch(&mut self, id: String, change: RulePatch) {
         if change.enabled.is_none() && change.actions.is_none() {
             return;
@@ -224,8 +227,8 @@ impl Document {
     }
 
     /// Removes expired rules, and resets `enabled` of built-in rules whose change has expired.
-    /// Returns whether there were any. All other operations ignore `until`, so this must be called
-    /// before a document is changed or evaluated.
+    /// Returns whether anything had expired. All other operations treat expired rules as present,
+    /// so this must be called before a document is changed or evaluated.
     pub fn remove_expired(&mut self, now: Timestamp) -> bool {
         let has_expired =
             |until: Option<RuleExpiry>| until.is_some_and(|until| until.is_reached(now));
@@ -245,7 +248,7 @@ impl Document {
         true
     }
 
-    /// Returns the next time at which a rule, or the change of a built-in rule, ends.
+    /// Returns the earliest time at which a rule, or a change to a built-in rule, expires.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         let rules = self.user_rules().iter().filter_map(|(_, rule)| rule.until);
         rules.chain(self.stored.patches.values().filter_map(|patch| patch.until)).min()
@@ -255,7 +258,8 @@ impl Document {
         self.user_rules()[kind].iter().position(|rule| rule.rule_id == id)
     }
 
-    /// Returns the index of the rule named by `before` or `after`.
+    /// Returns the index of the rule named by `before` or `after`, or `None` if the parameter is
+    /// absent. The rule must be a different user rule of the same kind.
     fn find_neighbour(
         &self,
         kind: RuleKind,
@@ -286,7 +290,7 @@ impl Document {
     }
 }
 
-/// A rule to be changed: a user rule, or the changes to a built-in rule.
+/// A rule to be changed: a user rule, or the stored changes to a built-in rule.
 enum RuleMut<'d> {
     User(&'d mut Rule),
     Builtin(&'d mut RulePatch),

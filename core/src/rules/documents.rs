@@ -14,7 +14,7 @@ impl<'a> Documents<'a> {
         Self(stored.into_iter().map(Cow::Borrowed).collect())
     }
 
-    /// Returns the document of a scope, to be changed. It is empty if the user has no rules there.
+    /// Returns the document of a scope, to be changed. It is created if the user has none there.
     pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
         let index =
             self.0.iter().position(|document| document.scope() == scope).unwrap_or_else(|| {
@@ -24,9 +24,10 @@ impl<'a> Documents<'a> {
         self.0[index].to_mut()
     }
 
-    /// Makes a change, unless it is rejected or would exceed the maximum number of rules. After an
-    /// error the documents are unchanged. With `is_atomic`, the change itself has no effect if it
-    /// fails, which avoids a copy.
+    /// Applies a change, unless it is rejected or would exceed the maximum number of rules. After
+    /// an error the documents are unchanged. If `is_atomic` is true, the change must have no effect
+    /// when it fails and must add at most one rule. The documents are then copied only if the
+    /// number of rules has reached the maximum.
     pub fn apply(
         &mut self,
         change: impl FnOnce(&mut Self) -> Result<(), RuleError>,
@@ -36,11 +37,11 @@ impl<'a> Documents<'a> {
         let before = self.len();
         let may_be_undone = !is_atomic || before >= limits.rules;
         let copy = may_be_undone.then(|| self.clone());
-        let applied = change(self).and_then(|()| limits.check_rules(before, self.len()));
-        if let (Err(_), Some(copy)) = (&applied, copy) {
+        let result = change(self).and_then(|()| limits.check_rules(before, self.len()));
+        if let (Err(_), Some(copy)) = (&result, copy) {
             *self = copy;
         }
-        applied
+        result
     }
 
     /// Returns the number of user rules in all scopes.
@@ -65,7 +66,7 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Replaces the documents of all scopes.
+    /// Replaces all documents. Scopes without a new document are reset.
     pub fn replace_all(&mut self, new: &[Document]) {
         self.reset_all();
         for document in new {
@@ -73,8 +74,8 @@ impl<'a> Documents<'a> {
         }
     }
 
-    /// Returns the documents that may differ from the stored ones. If one is empty, the stored
-    /// document of its scope is to be deleted.
+    /// Returns the documents that may differ from the stored documents. If a document is empty, the
+    /// stored document of its scope is to be deleted.
     pub fn into_changed(self) -> impl Iterator<Item = Document> {
         self.0.into_iter().filter_map(|document| match document {
             Cow::Borrowed(_) => None,
@@ -93,7 +94,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn add(document: &mut Document, id: &str) {
+    fn add_rule(document: &mut Document, id: &str) {
         let new = NewRule::read(
             RuleKind::Room,
             br#"{"actions":[]}"#,
@@ -106,12 +107,12 @@ mod tests {
 
     fn with_rule(scope_text: &str, id: &str) -> Document {
         let mut document = Document::new(scope(scope_text));
-        add(&mut document, id);
+        add_rule(&mut document, id);
         document
     }
 
-    /// Returns the scopes that are saved, and the number of their rules.
-    fn changed(documents: Documents<'_>) -> Vec<(String, usize)> {
+    /// Returns the scopes of the changed documents, each with its number of rules.
+    fn changed_scopes(documents: Documents<'_>) -> Vec<(String, usize)> {
         documents.into_changed().map(|it| (it.scope().to_string(), it.len())).collect()
     }
 
@@ -120,12 +121,12 @@ mod tests {
         let stored = [with_rule("global", "a"), with_rule("device/phone", "b")];
         let mut documents = Documents::new(&stored);
         assert_eq!((documents.len(), documents.is_empty()), (2, false));
-        assert_eq!(changed(documents.clone()), []);
-        add(documents.get_mut(&scope("device/phone")), "c");
-        add(documents.get_mut(&scope("device/tablet")), "d");
+        assert_eq!(changed_scopes(documents.clone()), []);
+        add_rule(documents.get_mut(&scope("device/phone")), "c");
+        add_rule(documents.get_mut(&scope("device/tablet")), "d");
         assert_eq!(documents.len(), 4);
         let expected = [("device/phone".to_owned(), 2), ("device/tablet".to_owned(), 1)];
-        assert_eq!(changed(documents), expected);
+        assert_eq!(changed_scopes(documents), expected);
         assert_eq!(stored[1].len(), 1, "the stored document is unchanged");
     }
 
@@ -140,7 +141,7 @@ mod tests {
         one.reset(&scope("device/unknown"));
         assert!(!one.is_empty());
         let expected = [("device/phone".to_owned(), 0), ("device/unknown".to_owned(), 0)];
-        assert_eq!(changed(one), expected);
+        assert_eq!(changed_scopes(one), expected);
 
         let mut all = Documents::new(&stored);
         all.reset_all();
@@ -156,8 +157,8 @@ mod tests {
         let new = [with_rule("device/tablet", "c"), with_rule("global", "d")];
         let mut documents = Documents::new(&stored);
         documents.replace_all(&new);
-        let changed: Vec<Document> = documents.into_changed().collect();
+        let changed_documents: Vec<Document> = documents.into_changed().collect();
         let [tablet, global] = new;
-        assert_eq!(changed, [global, Document::new(scope("device/phone")), tablet]);
+        assert_eq!(changed_documents, [global, Document::new(scope("device/phone")), tablet]);
     }
 }

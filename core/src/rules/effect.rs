@@ -10,15 +10,15 @@ pub enum Effect {
     Silent,
     /// The user gets a notification.
     Notify {
-        /// True if it plays a sound.
+        /// True if the notification plays a sound.
         sound: bool,
-        /// True if it is highlighted.
+        /// True if the notification is highlighted.
         highlight: bool,
     },
 }
 
 impl Effect {
-    /// Returns the effect of these actions. Tweaks without `notify` have none.
+    /// Returns the effect of these actions. Without `notify`, tweaks have no effect.
     pub fn from_actions(actions: &[Action]) -> Self {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;
@@ -33,29 +33,30 @@ impl Effect {
     }
 }
 
-/// Returns a copy of these actions with a different effect. It is empty for silence; otherwise
-/// other tweaks and the sound name are preserved.
+/// Returns a copy of these actions, changed to have this effect. The copy is empty for
+/// [`Effect::Silent`]. Otherwise other tweaks are preserved, and so is the sound name if the sound
+/// stays on.
 pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let Effect::Notify { sound, highlight } = effect else { return Vec::new() };
     let (has_sound, has_highlight) = match Effect::from_actions(actions) {
         Effect::Notify { sound, highlight } => (sound, highlight),
         Effect::Silent => (false, false),
     };
-    let is_changed = |action: &Action| match action {
+    let is_replaced = |action: &Action| match action {
         Action::Notify | Action::DontNotify => true,
         Action::SetTweak { name, .. } if name == "sound" => has_sound != sound,
         Action::SetTweak { name, .. } if name == "highlight" => has_highlight != highlight,
         Action::SetTweak { .. } | Action::Coalesce | Action::BareSetTweak => false,
     };
-    let mut changed = vec![Action::Notify];
-    changed.extend(actions.iter().filter(|action| !is_changed(action)).cloned());
+    let mut new_actions = vec![Action::Notify];
+    new_actions.extend(actions.iter().filter(|action| !is_replaced(action)).cloned());
     if sound && !has_sound {
-        changed.push(tweak("sound", Some(TweakValue::String("default".to_owned()))));
+        new_actions.push(tweak("sound", Some(TweakValue::String("default".to_owned()))));
     }
     if highlight && !has_highlight {
-        changed.push(tweak("highlight", None));
+        new_actions.push(tweak("highlight", None));
     }
-    changed
+    new_actions
 }
 
 fn tweak(name: &str, value: Option<TweakValue>) -> Action {
@@ -128,12 +129,12 @@ mod tests {
             // Tweaks without `notify` have no effect, so they do not count as set.
             (json!([highlight]), (false, true), json!(["notify", highlight])),
         ] {
-            let read: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
+            let parsed_actions: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
             let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
-            let changed = with_effect(&read, effect);
-            assert_eq!(json!(changed), expected, "{actions}");
-            assert_eq!(Effect::from_actions(&changed), effect, "{actions}");
-            assert_eq!(with_effect(&read, Effect::Silent), [], "{actions}");
+            let new_actions = with_effect(&parsed_actions, effect);
+            assert_eq!(json!(new_actions), expected, "{actions}");
+            assert_eq!(Effect::from_actions(&new_actions), effect, "{actions}");
+            assert_eq!(with_effect(&parsed_actions, Effect::Silent), [], "{actions}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Errors in requests that change push rules.
+//! Errors in requests that change, import or evaluate push rules.
 
 use thiserror::Error;
 
@@ -6,18 +6,20 @@ use super::{IdError, MAX_ID_BYTES, RuleKind, UnknownKind, UnknownScope};
 use crate::json::{JsonError, find_suggestion};
 use crate::matrix::MatrixErrorCode;
 
-/// The reason a rule, a body or a change is rejected.
+/// The reason a rule, a request body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// Contains the field path, like the next two variants.
+    /// Contains the field path.
     #[error("{0} must be notify, dont_notify, coalesce, set_tweak, or an object with set_tweak")]
     UnknownAction(String),
+    /// Contains the field path.
     #[error("{0} must be a number, optionally preceded by ==, <, >, <= or >=")]
     MemberCount(String),
-    /// The value is not an integer that all JSON parsers represent exactly.
+    /// The value is not an integer that all JSON parsers represent exactly. Contains the field
+    /// path.
     #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
     Number(String),
     #[error("until must be from 0 to 9007199254740991, in milliseconds since 1970")]
@@ -42,8 +44,8 @@ pub enum RuleError {
     OwnNeighbour,
     #[error("before and after may be given once each")]
     RepeatedNeighbour,
-    /// Rejected although unknown parameters are ignored, because the request would have a different
-    /// effect without the parameter.
+    /// Rejected although other unknown parameters are ignored, because the request would have a
+    /// different effect without the parameter.
     #[error("unknown parameter `{name}`; did you mean `{suggestion}`?")]
     MisspeltParameter { name: String, suggestion: &'static str },
     #[error("an account may have at most {0} rules; delete some")]
@@ -54,7 +56,7 @@ pub enum RuleError {
     TooManyBytes(usize),
     #[error("the {kind} rule {id:?} has been changed in the meantime")]
     ChangedMeanwhile { kind: RuleKind, id: String },
-    /// The rule is larger than the body of a request with one rule may be.
+    /// The rule is larger than the body of a request that creates one rule may be.
     #[error("a rule may have at most {0} bytes")]
     RuleTooLarge(usize),
     #[error("another rule of this kind has the same rule_id; delete one of them")]
@@ -67,7 +69,7 @@ pub enum RuleError {
     Kind(#[from] UnknownKind),
     #[error("{field} must be {expected}")]
     Value { field: &'static str, expected: &'static str },
-    /// Rejected, because the rest may have a different meaning without the field.
+    /// Rejected, because the rest of the body may have a different meaning without the field.
     #[error("unknown field {path}; known fields: {expected}")]
     UnknownField { path: String, expected: &'static str },
     #[error("{path}: {error}")]
@@ -78,7 +80,7 @@ pub enum RuleError {
     NoSuchRule { kind: RuleKind, id: String },
 }
 
-/// Truncates a name that a client has chosen, for an error.
+/// Truncates a name sent by a client, for use in an error message.
 pub(super) fn shorten(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_ID_BYTES)]
 }
@@ -99,7 +101,8 @@ impl RuleError {
         Self::UnknownField { path: shorten(path).to_owned(), expected }
     }
 
-    /// Adds the path of the part of the body that caused the error; empty for the whole body.
+    /// Adds the path of the part of the body that caused the error. An empty path, for the whole
+    /// body, leaves the error unchanged.
     pub(crate) fn at(self, path: &str) -> Self {
         if path.is_empty() {
             return self;

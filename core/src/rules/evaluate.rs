@@ -1,5 +1,5 @@
-//! Compiled conditions, rooms and results: the parts that the evaluation for one user
-//! ([`explain`](super::explain)) and for many users ([`index`](super::index)) share.
+//! Compiled rules, rooms and results: the parts that are shared by the evaluation for one user
+//! ([`explain`](super::explain)) and for many users ([`index`](super::index)).
 
 mod builtin;
 mod condition;
@@ -25,7 +25,8 @@ use super::{Action, Condition, Document, Rule, RuleKind, RuleScope};
 pub struct Member<'a> {
     /// The user's display name in the room.
     pub display_name: Option<&'a str>,
-    /// The profile tag of the device to notify. Its rules are evaluated before the global ones.
+    /// The profile tag of the device to notify. The rules of this tag are evaluated before the
+    /// global rules.
     pub profile_tag: Option<&'a str>,
 }
 
@@ -49,10 +50,11 @@ impl CompiledRule {
         Self { kind, rule_id, actions, conditions }
     }
 
-    /// Returns the allocated size in bytes.
+    /// Returns the approximate allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let actions = self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
-        let conditions = self.conditions.iter().map(|one| size_of_val(one) + one.heap_bytes());
+        let conditions =
+            self.conditions.iter().map(|condition| size_of_val(condition) + condition.heap_bytes());
         self.rule_id.len() + actions.chain(conditions).sum::<usize>()
     }
 
@@ -72,7 +74,7 @@ impl CompiledRule {
     }
 }
 
-/// Splits a user's documents into the global one and those of devices.
+/// Splits a user's documents into the global document and the documents of devices.
 pub(super) fn split_scopes<'d>(
     documents: impl IntoIterator<Item = &'d Document>,
 ) -> (Option<&'d Document>, Vec<&'d Document>) {

@@ -40,7 +40,7 @@ pub struct EvaluateRequest {
     pub all: bool,
 }
 
-/// A user in a request for many users.
+/// A user in an [`EvaluateRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedMember {
     /// The user id.
@@ -63,7 +63,7 @@ impl ExplainRoom {
 }
 
 impl ExplainRequest {
-    /// Parses the body of a `POST` to `explain`.
+    /// Parses the body of a `POST` request to `explain`.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut fields = Fields::read(body)?;
         fields.check_spelling(&["event", "room", "profile_tag"])?;
@@ -82,8 +82,8 @@ impl ExplainRequest {
 }
 
 impl EvaluateRequest {
-    /// Parses the body of a `POST` to `evaluate`. Members are parsed one by one, because the JSON
-    /// values of 100,000 of them would take several times the memory.
+    /// Parses the body of a `POST` request to `evaluate`. Members are parsed one by one, because
+    /// the JSON values of 100,000 members would take several times the memory.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
         let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
@@ -96,9 +96,9 @@ impl EvaluateRequest {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
-        let mut room = take_room(&mut fields)?;
-        room.check_spelling(&ROOM_FIELDS)?;
-        let room = read_room(&mut room)?;
+        let mut room_fields = take_room(&mut fields)?;
+        room_fields.check_spelling(&ROOM_FIELDS)?;
+        let room = read_room(&mut room_fields)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
         Ok(Self { event, room, members, all })
     }
@@ -130,10 +130,11 @@ fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
 }
 
 const ROOM: Location = Location::Field("room");
+
 /// The fields of `room` that describe its state.
 const ROOM_FIELDS: [&str; 3] = ["member_count", "power_levels", "creators"];
 
-/// Returns the fields of `room`; none if it is absent.
+/// Returns the fields of `room`. If `room` is absent, there are none.
 fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
     let room = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
     Ok(Fields::new(room, ROOM)?)
@@ -145,7 +146,7 @@ fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
     let power_levels = fields
         .take("power_levels")
         .map(|levels| {
-            // serde would accept an array with the fields in order.
+            // Checked here, because serde would also accept an array with the fields in order.
             let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
             levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
         })

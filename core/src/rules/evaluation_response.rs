@@ -9,10 +9,10 @@ use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue};
 use crate::json;
 
-/// The response, to which the results are added in batches of members.
+/// The response to an evaluation request. The results are added in batches of members.
 #[derive(Debug, Default)]
 pub struct EvaluationResponse {
-    /// The results, and the positions of the members that have them.
+    /// The results, each with the positions of the members that have it.
     groups: Vec<(GroupResult, Vec<usize>)>,
     /// The index of each group, by the JSON of its result.
     by_result: HashMap<Vec<u8>, usize>,
@@ -50,7 +50,7 @@ impl GroupResult {
 }
 
 impl EvaluationResponse {
-    /// Creates an empty response. With `all`, users that are not notified are listed as well.
+    /// Creates an empty response. If `all` is true, users that are not notified are listed as well.
     pub fn new(all: bool) -> Self {
         Self { all, ..Self::default() }
     }
@@ -63,17 +63,17 @@ impl EvaluationResponse {
                 continue;
             }
             let result = GroupResult::new(&group.evaluation);
-            let position = *self.by_result.entry(json::to_bytes(&result)).or_insert_with(|| {
+            let group_index = *self.by_result.entry(json::to_bytes(&result)).or_insert_with(|| {
                 self.groups.push((result, Vec::new()));
                 self.groups.len() - 1
             });
             let members = group.members.iter().map(|member| positions[*member]);
-            self.groups[position].1.extend(members);
+            self.groups[group_index].1.extend(members);
         }
     }
 
-    /// Serialises the response, given the user ids of the members. Groups are in the order of their
-    /// first users.
+    /// Serialises the response. `user_id` returns the user id of the member at a position. Groups
+    /// are in the order in which they were first added.
     pub fn to_json<'a>(&'a self, user_id: impl Fn(usize) -> &'a str) -> Vec<u8> {
         let groups = self.groups.iter().map(|(result, positions)| {
             let users = positions.iter().map(|position| user_id(*position)).collect();
@@ -95,7 +95,7 @@ mod tests {
     use crate::rules::work::WorkBudget;
     use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
 
-    /// Returns the group of a user that has a rule with these actions.
+    /// Returns the group of a user that has a rule with these actions, which matches every event.
     fn evaluate_actions(actions: &Value) -> Value {
         let body = json!({"actions": actions}).to_string();
         let rule = NewRule::read(
@@ -119,28 +119,31 @@ mod tests {
     #[test]
     fn actions_beyond_the_size_limit_are_omitted_except_notify() {
         let tweak = |name: usize| json!({"set_tweak": name.to_string(), "value": "x".repeat(100)});
-        let few: Value = (0..5).map(tweak).collect();
-        assert_eq!(evaluate_actions(&few)["actions"], few);
+        let few_tweaks: Value = (0..5).map(tweak).collect();
+        assert_eq!(evaluate_actions(&few_tweaks)["actions"], few_tweaks);
 
-        let long = json!({"set_tweak": "sound", "value": "x".repeat(1024)});
-        let after = json!([long, "coalesce", {"set_tweak": "highlight"}, "notify"]);
-        let group = evaluate_actions(&after);
+        let long_tweak = json!({"set_tweak": "sound", "value": "x".repeat(1024)});
+        let notify_last = json!([long_tweak, "coalesce", {"set_tweak": "highlight"}, "notify"]);
+        let group = evaluate_actions(&notify_last);
         assert_eq!(group["actions"], json!([{"set_tweak": "highlight"}, "notify"]));
         assert_eq!(group["tweaks"], json!({"highlight": true}));
 
-        let mut many: Vec<Value> = (0..400).map(tweak).collect();
-        many.extend(vec![json!("notify"); 5]);
-        let group = evaluate_actions(&json!(many));
+        let mut many_tweaks: Vec<Value> = (0..400).map(tweak).collect();
+        many_tweaks.extend(vec![json!("notify"); 5]);
+        let group = evaluate_actions(&json!(many_tweaks));
         assert_eq!(
             (&group["notify"], group["rule"]["rule_id"].as_str()),
             (&json!(true), Some("x"))
         );
         let actions = group["actions"].as_array().unwrap();
-        assert!(actions.starts_with(few.as_array().unwrap()) && actions.contains(&json!("notify")));
+        assert!(
+            actions.starts_with(few_tweaks.as_array().unwrap())
+                && actions.contains(&json!("notify"))
+        );
         assert!(group.to_string().len() < 3000, "{group}");
     }
 
-    const PEOPLE: [&str; 5] = ["@ann:x", "@quiet:x", "@ben:x", "@cat:x", "@still:x"];
+    const USERS: [&str; 5] = ["@ann:x", "@quiet:x", "@ben:x", "@cat:x", "@still:x"];
 
     fn evaluate_in_batches(all: bool) -> EvaluationResponse {
         let mut document = Document::new(RuleScope::Global);
@@ -160,9 +163,9 @@ mod tests {
         .unwrap();
         let mut response = EvaluationResponse::new(all);
         for batch in [&[0, 1][..], &[2, 3, 4]] {
-            let has_rules = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);
-            let users = batch.iter().map(|position| PEOPLE[*position]);
-            let members = Members::new(users.map(|id| (id, Member::default(), has_rules(id))));
+            let rules_for = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);
+            let users = batch.iter().map(|position| USERS[*position]);
+            let members = Members::new(users.map(|id| (id, Member::default(), rules_for(id))));
             response.add(
                 &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
                 batch,
@@ -177,7 +180,7 @@ mod tests {
         let silent = r#"{"notify":false,"rule":{"scope":"global","kind":"content","rule_id":"cake"},"actions":[],"tweaks":{},"users":["@quiet:x","@still:x"]}"#;
         let sender = r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
         let groups = |all: bool| {
-            let json = evaluate_in_batches(all).to_json(|position| PEOPLE[position]);
+            let json = evaluate_in_batches(all).to_json(|position| USERS[position]);
             String::from_utf8(json).unwrap()
         };
         assert_eq!(groups(false), format!(r#"{{"groups":[{message}]}}"#));

@@ -11,19 +11,19 @@ use super::Scalar;
 use super::pattern::Text;
 use super::property_path::PropertyPath;
 
-/// A Matrix event, whose properties are compared with rule conditions.
+/// A Matrix event, whose properties are tested by rule conditions.
 #[derive(Debug)]
 pub struct Event {
     members: Map<String, Value>,
     body: Option<Text>,
 }
 
-/// The path of a message's text.
+/// The path of the message text.
 pub(super) static BODY: LazyLock<PropertyPath> =
     LazyLock::new(|| PropertyPath::parse("content.body"));
 
 impl Event {
-    /// Reads an event from its JSON; `None` if that is not an object.
+    /// Reads an event from its JSON; `None` if the JSON is not an object.
     pub fn from_value(event: Value) -> Option<Self> {
         let Value::Object(mut members) = event else { return None };
         // In the oldest event format of Matrix, the sender is in `user_id`.
@@ -56,8 +56,7 @@ impl Event {
         self.get(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the value at a path, truncated, and without the items of an array that cannot be
-    /// compared.
+    /// Returns the value at a path, truncated. Array items that cannot be compared are omitted.
     pub(super) fn excerpt(&self, path: &PropertyPath) -> Option<Value> {
         Some(match self.get(path)? {
             Value::Array(items) => {
@@ -78,7 +77,7 @@ impl Event {
         self.members.get("sender")?.as_str()
     }
 
-    /// Returns whether the event has `m.mentions` in its content, even an empty one.
+    /// Returns whether the event has `m.mentions` in its content, even if it is empty.
     pub fn has_mentions(&self) -> bool {
         self.members.get("content").is_some_and(|content| content.get("m.mentions").is_some())
     }
@@ -87,11 +86,13 @@ impl Event {
 /// Maximum number of characters of a string, or items of an array, in an excerpt.
 const EXCERPT_LENGTH: usize = 100;
 
-/// Returns a copy of a value that is not an array, truncated.
+/// Returns a copy of a scalar. Long strings are truncated.
 pub(super) fn excerpt(value: &Value) -> Value {
-    let end = |text: &String| text.char_indices().nth(EXCERPT_LENGTH).map(|(end, _)| end);
+    let excerpt_end = |text: &String| Some(text.char_indices().nth(EXCERPT_LENGTH)?.0);
     match value {
-        Value::String(text) if let Some(end) = end(text) => format!("{}…", &text[..end]).into(),
+        Value::String(text) if let Some(end) = excerpt_end(text) => {
+            format!("{}…", &text[..end]).into()
+        }
         value => value.clone(),
     }
 }

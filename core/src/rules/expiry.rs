@@ -1,4 +1,4 @@
-//! The time at which a timed rule ends.
+//! The time at which a timed rule expires.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,18 @@ use serde_json::Value;
 use super::RuleError;
 use crate::json::Location;
 
-/// The time from which a timed rule is absent: `until` in the API, in milliseconds since 1970. It
-/// is at most the largest integer that all JSON parsers represent exactly.
+/// The time at which a timed rule, or a timed change to a built-in rule, expires: `until` in the
+/// API, in milliseconds since 1970. It is at most the largest integer that all JSON parsers
+/// represent exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct RuleExpiry(i64);
 
 impl RuleExpiry {
-    /// The latest time.
+    /// The latest expiry.
     pub const MAX: Self = Self(9_007_199_254_740_991);
 
-    /// Creates a time, to the millisecond. A time before 1970 becomes 1970.
+    /// Creates an expiry from a time, truncated to milliseconds. A time before 1970 becomes 1970.
     pub fn at(time: Timestamp) -> Self {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
@@ -34,12 +35,12 @@ impl RuleExpiry {
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
     }
 
-    /// Returns whether the rule is absent at this time.
+    /// Returns whether the rule has expired at `now`.
     pub fn is_reached(self, now: Timestamp) -> bool {
         now.as_millisecond() >= self.0
     }
 
-    /// Rejects a time that is not in the future.
+    /// Rejects an expiry that is not after `now`.
     pub fn check(self, now: Timestamp) -> Result<(), RuleError> {
         if !self.is_reached(now) {
             return Ok(());
@@ -59,8 +60,8 @@ impl RuleExpiry {
         }
     }
 
-    /// Reads `until` from a stored rule. A value that is not a time is an unknown member, as it was
-    /// before rules could expire.
+    /// Reads `until` from a stored rule. Returns `None` for any other value, which is an unknown
+    /// member: it was stored before rules could expire.
     pub(super) fn from_stored(value: &Value) -> Option<Self> {
         Self::try_from(value.as_i64()?).ok()
     }
@@ -91,7 +92,7 @@ mod tests {
     use crate::matrix::MatrixErrorCode::{BadJson, InvalidParam};
 
     #[test]
-    fn until_is_an_integer_from_1970_to_the_largest_safe_one() {
+    fn until_is_an_integer_from_0_to_the_largest_safe_one() {
         for valid in [0, 1, 1_800_000_000_000, 9_007_199_254_740_991_i64] {
             let expiry = RuleExpiry::from_json(&json!(valid)).unwrap();
             assert_eq!(expiry.as_millisecond(), valid);
@@ -119,23 +120,23 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_absent_from_its_end_on() {
-        let at = |millis| Timestamp::from_millisecond(millis).unwrap();
-        let expiry = RuleExpiry::at(at(5_000));
-        for (now, absent) in [(4_999, false), (5_000, true), (5_001, true)] {
-            assert_eq!(expiry.is_reached(at(now)), absent, "{now}");
+    fn an_expiry_is_reached_from_its_time_on() {
+        let timestamp = |millis| Timestamp::from_millisecond(millis).unwrap();
+        let expiry = RuleExpiry::at(timestamp(5_000));
+        for (now, is_reached) in [(4_999, false), (5_000, true), (5_001, true)] {
+            assert_eq!(expiry.is_reached(timestamp(now)), is_reached, "{now}");
         }
         assert!(!RuleExpiry::MAX.is_reached(Timestamp::MAX));
         assert_eq!(RuleExpiry::at(Timestamp::MIN).as_millisecond(), 0);
     }
 
     #[test]
-    fn an_end_in_the_past_is_rejected_with_both_times() {
+    fn an_expiry_in_the_past_is_rejected_with_both_times() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
-        let after = |millis: i64| RuleExpiry(1_800_000_000_000 + millis).check(now);
-        assert_eq!(after(1), Ok(()));
+        let check_offset = |millis: i64| RuleExpiry(1_800_000_000_000 + millis).check(now);
+        assert_eq!(check_offset(1), Ok(()));
         for (millis, until) in [(0, "1800000000000"), (-1, "1799999999999")] {
-            let error = after(millis).unwrap_err();
+            let error = check_offset(millis).unwrap_err();
             assert_eq!(error.code(), InvalidParam);
             assert_eq!(
                 error.to_string(),

@@ -14,7 +14,7 @@ use super::index::key::{EventKeys, IndexKey};
 use super::work::Work;
 use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
-/// The rules of one user in effect: the user rules and the built-in rules.
+/// One user's rules in all scopes: the user rules, and the built-in rules with the user's changes.
 #[derive(Debug)]
 pub struct EffectiveRules<'a> {
     user: User<'a>,
@@ -22,7 +22,7 @@ pub struct EffectiveRules<'a> {
     devices: Vec<(&'a RuleScope, Ruleset<Cow<'a, Rule>>)>,
 }
 
-/// An evaluation with the rules that were evaluated for it, in order.
+/// An evaluation, with the result of each rule that was evaluated, in order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explanation<'a> {
     /// The rule that matched, and its actions.
@@ -81,8 +81,8 @@ impl Explanation<'_> {
 }
 
 impl<'a> EffectiveRules<'a> {
-    /// Reads the rules from a user's documents: the global one and those of devices. Without a
-    /// global document the built-in rules are unchanged.
+    /// Reads the rules from a user's documents. Without a global document the built-in rules are
+    /// unchanged.
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
@@ -113,8 +113,8 @@ impl<'a> EffectiveRules<'a> {
             return explanation;
         }
         let keys = EventKeys::new(event, IndexKey::all_in_body(event));
-        // The evaluation for many users skips rules that cannot match the event. The work for these
-        // is limited separately, so that the results agree.
+        // The evaluation for many users skips rules that cannot match the event. Here their work is
+        // limited separately, so that both evaluations have the same result.
         let [work, skipped_work] = [Work::for_user(), Work::for_user()];
         let builtin_work = Work::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
@@ -152,13 +152,13 @@ impl<'a> EffectiveRules<'a> {
             Step::new(name, true, conditions, &context).outcome == StepOutcome::Won
         };
         let mut rules = self.ranked_rules(member.profile_tag);
-        let found = rules.find(|(name, rule)| {
+        let disabled_rule = rules.find(|(name, rule)| {
             let is_disabled_builtin = rule.is_builtin() && !rule.enabled;
             is_disabled_builtin
                 && Effect::from_actions(&rule.actions) != Effect::Silent
                 && matches(*name, rule)
         });
-        found.map(|(name, _)| name)
+        disabled_rule.map(|(name, _)| name)
     }
 
     /// Returns the rule with this name.
@@ -178,19 +178,19 @@ impl<'a> EffectiveRules<'a> {
         &self,
         profile_tag: Option<&str>,
     ) -> impl Iterator<Item = (RuleName<'_>, &Rule)> {
-        fn name<'r>(
+        fn named_rule<'r>(
             scope: &'r RuleScope,
             (kind, rule): (RuleKind, &'r Cow<'_, Rule>),
         ) -> (RuleName<'r>, &'r Rule) {
             (RuleName { scope, kind, rule_id: &rule.rule_id }, &**rule)
         }
-        let mut global = self.global.iter().map(|rule| name(&RuleScope::Global, rule));
+        let mut global = self.global.iter().map(|rule| named_rule(&RuleScope::Global, rule));
         let master = global.next();
         let devices = self
             .devices
             .iter()
             .filter(move |(scope, _)| scope.applies_to(profile_tag))
-            .flat_map(|(scope, rules)| rules.iter().map(move |rule| name(scope, rule)));
+            .flat_map(|(scope, rules)| rules.iter().map(move |rule| named_rule(scope, rule)));
         master.into_iter().chain(devices).chain(global)
     }
 }

@@ -1,4 +1,5 @@
-//! Response of `GET /pushrules/export`: everything that a user has changed, in all scopes.
+//! Response of `GET /pushrules/export`: the user rules of all scopes, and the user's changes to
+//! built-in rules.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +8,19 @@ use serde::Serialize;
 
 use super::{Document, Rule, RulePatch, RuleScope, Ruleset};
 
-/// Version of the format. [`read_import`](super::read_import) accepts this version, and documents
-/// without one.
+/// Version of the format. [`read_import`](super::read_import) accepts this version, and bodies
+/// without a version.
 pub(super) const VERSION: &str = "1";
 
 /// The user rules of all scopes, and the user's changes to built-in rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesetsExport<'a> {
     version: &'static str,
-    /// Milliseconds since 1970.
+    /// The time of the export, in milliseconds since 1970.
     exported_ts: i64,
     global: Ruleset<&'a Rule>,
     builtin_changes: BTreeMap<&'a str, &'a RulePatch>,
-    /// By profile tag.
+    /// The user rules of devices, by profile tag.
     device: BTreeMap<&'a str, Ruleset<&'a Rule>>,
 }
 

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Maximum length of a rule id or a profile tag.
+/// Maximum length of a rule id or a profile tag, in bytes.
 pub const MAX_ID_BYTES: usize = 255;
 
 /// The reason a rule id or a profile tag is invalid.
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_any_text_without_separators_or_a_leading_dot() {
+    fn an_id_is_any_text_without_separators_nul_or_a_leading_dot() {
         for valid in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
         {
             assert_eq!(valid.parse::<RuleId>().unwrap().as_str(), valid);

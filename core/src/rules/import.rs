@@ -1,5 +1,6 @@
 //! Import of all rulesets of a user: an export, or any server's response to `GET /pushrules/`. Each
-//! rule is validated like the body of a `PUT` request.
+//! rule is validated like the body of a `PUT` request, except that the spelling of unknown fields
+//! is not checked and the rule may have expired.
 
 use std::collections::HashSet;
 
@@ -16,14 +17,15 @@ use super::{
 use crate::json::{self, Fields, JsonError, Location};
 
 /// Parses the body of `POST /pushrules/import`. Returns the documents that are not empty, without
-/// expired rules. An error names the path of the rule.
+/// expired rules. An error contains the path of the rejected value.
 pub fn read_import(
     body: &[u8],
     limits: NewRuleLimits,
     now: Timestamp,
 ) -> Result<Vec<Document>, RuleError> {
     let members = require_object("", json::parse_with_rules(body)?)?;
-    // Otherwise an empty object, or a ruleset of one scope, would delete all rules.
+    // Required, because otherwise an empty object, or a ruleset of one scope, would delete all
+    // rules.
     if !members.contains_key("global") {
         return Err(JsonError::MissingField("global".to_owned()).into());
     }
@@ -35,8 +37,8 @@ pub fn read_import(
     Ok(documents)
 }
 
-/// Reads rulesets from the value at a path: those of all scopes, or the global ruleset alone.
-/// Returns the documents that are not empty.
+/// Reads rulesets from the value at a path: the rulesets of all scopes, or the global ruleset
+/// alone. Returns the documents that are not empty. Expired rules are included.
 pub(crate) fn read_rulesets(
     path: &str,
     value: Value,
@@ -145,8 +147,8 @@ fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
     Ok(RulePatch { enabled, actions, until: read_until(fields)? })
 }
 
-/// Stores the differences from a built-in rule's definition. A built-in rule that only the other
-/// server has is ignored, because it has no effect here.
+/// Stores the differences between an imported built-in rule and its definition. A built-in rule
+/// that only the other server has is ignored, because it has no effect here.
 fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
     let Some(builtin) = builtin_rules.find(|builtin| builtin.rule_id == id) else { return };
@@ -155,8 +157,8 @@ fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: Rule
     document.merge_patch(id, RulePatch { enabled, actions, until: rule.until });
 }
 
-/// Reads an explicit change to a built-in rule. It is stored unchanged, even if this version does
-/// not have the rule or has the same definition, so that an export is imported without loss.
+/// Reads an explicit change to a built-in rule. It is valid even if this version does not have the
+/// rule or has the same definition, so that an export is imported without loss.
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {
         let expected = "that of a built-in rule, which begins with a dot";
@@ -189,11 +191,12 @@ fn reject_unknown_members(
     rest: &Map<String, Value>,
     expected: &'static str,
 ) -> Result<(), RuleError> {
-    let unknown = rest.keys().next();
-    unknown.map_or(Ok(()), |name| Err(RuleError::unknown_field(&join_path(path, name), expected)))
+    let unknown_name = rest.keys().next();
+    unknown_name
+        .map_or(Ok(()), |name| Err(RuleError::unknown_field(&join_path(path, name), expected)))
 }
 
-/// Appends a member to the path of its object, for an error.
+/// Appends the name of a member, truncated, to the path of its object, for use in an error.
 fn join_path(path: &str, name: &str) -> String {
     let name = shorten(name);
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }

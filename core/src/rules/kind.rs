@@ -14,9 +14,9 @@ pub enum RuleKind {
     Override,
     /// Matches a glob against the message text.
     Content,
-    /// Matches all messages in a room. The rule id is the room id.
+    /// Matches all events in a room. The rule id is the room id.
     Room,
-    /// Matches all messages from a sender. The rule id is the user id.
+    /// Matches all events from a sender. The rule id is the user id.
     Sender,
     /// Arbitrary conditions, with the lowest priority.
     Underride,

@@ -31,7 +31,7 @@ impl Default for NewRuleLimits {
 }
 
 impl NewRuleLimits {
-    /// Checks a new rule.
+    /// Checks the size and the number of conditions of a new rule.
     pub(super) fn check(self, rule: &Rule) -> Result<(), RuleError> {
         if rule.body_bytes() > self.bytes {
             return Err(RuleError::RuleTooLarge(self.bytes));
@@ -42,7 +42,8 @@ impl NewRuleLimits {
         Ok(())
     }
 
-    /// Checks the size of a changed rule. A rule that is above the limit may not grow.
+    /// Checks the size of a changed rule. A rule above the limit, because the limit was lowered,
+    /// may not grow, but other changes are accepted.
     pub(super) fn check_growth(self, before: &Rule, after: &Rule) -> Result<(), RuleError> {
         let bytes = after.body_bytes();
         if bytes <= self.bytes || bytes <= before.body_bytes() {

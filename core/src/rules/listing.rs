@@ -10,7 +10,7 @@ use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
 pub struct RuleListing<'a> {
     /// The master rule, which disables all notifications and precedes all others.
     pub master: Cow<'a, Rule>,
-    /// The other rules: those of device profiles, ordered by tag, then the global ones.
+    /// The other rules: the rules of device profiles, ordered by tag, then the global rules.
     pub scopes: Vec<ScopeListing<'a>>,
 }
 
@@ -24,7 +24,7 @@ pub struct ScopeListing<'a> {
 }
 
 impl<'a> RuleListing<'a> {
-    /// Lists the rules in a user's documents.
+    /// Lists the rules in a user's documents. Devices without user rules are omitted.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());
@@ -38,7 +38,7 @@ impl<'a> RuleListing<'a> {
         Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
     }
 
-    /// Returns the number of rules after the master rule.
+    /// Returns the number of rules other than the master rule.
     pub fn count(&self) -> usize {
         self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
     }
@@ -50,7 +50,7 @@ impl<'a> RuleListing<'a> {
         is_master || self.index_of(rule).is_some()
     }
 
-    /// Returns the index of a rule among those after the master rule.
+    /// Returns the index of a rule among the rules other than the master rule.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
         let mut rules = self.scopes.iter().flat_map(|scope| {
             scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
@@ -80,7 +80,7 @@ mod tests {
         document
     }
 
-    fn ids(scope: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
+    fn user_rule_ids(scope: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
         let user_rules = scope.rules.iter().filter(|(_, rule)| !rule.is_builtin());
         user_rules.map(|(kind, rule)| (kind, rule.rule_id.clone())).collect()
     }
@@ -99,13 +99,13 @@ mod tests {
         let scopes: Vec<String> =
             listing.scopes.iter().map(|scope| scope.scope.to_string()).collect();
         assert_eq!(scopes, ["device/desk", "device/phone", "global"]);
-        assert_eq!(ids(&listing.scopes[1]), [(Content, "c".to_owned())]);
+        assert_eq!(user_rule_ids(&listing.scopes[1]), [(Content, "c".to_owned())]);
         let global = &listing.scopes[2];
-        assert_eq!(ids(global), [(Override, "o".to_owned()), (Room, "r".to_owned())]);
-        let all = builtin::all().iter().count() + 2;
-        assert_eq!(global.rules.iter().count(), all - 1, "all rules but master");
+        assert_eq!(user_rule_ids(global), [(Override, "o".to_owned()), (Room, "r".to_owned())]);
+        let rule_count = builtin::all().iter().count() + 2;
+        assert_eq!(global.rules.iter().count(), rule_count - 1, "all rules but master");
         assert_eq!(global.rules[Override][0].rule_id, "o");
-        assert_eq!(listing.count(), all + 1);
+        assert_eq!(listing.count(), rule_count + 1);
         for (path, index) in [
             ("device/desk/room/r", Some(0)),
             ("global/override/o", Some(2)),
@@ -123,6 +123,6 @@ mod tests {
     fn a_user_without_rules_has_the_builtin_rules() {
         let listing = RuleListing::new([], User::new("@alice:x"));
         assert_eq!(listing.scopes.len(), 1);
-        assert!(ids(&listing.scopes[0]).is_empty());
+        assert!(user_rule_ids(&listing.scopes[0]).is_empty());
     }
 }

@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn operators_compare_the_number_of_members_with_the_count() {
-        for (text, below, at, above) in [
+        for (text, below, equal, above) in [
             ("2", false, true, false),
             ("==2", false, true, false),
             ("<2", true, false, false),
@@ -51,12 +51,12 @@ mod tests {
             (">=0002", false, true, true),
         ] {
             let count = MemberCount::parse(text).unwrap();
-            assert_eq!([1, 2, 3].map(|n| count.includes(n)), [below, at, above], "{text}");
+            assert_eq!([1, 2, 3].map(|n| count.includes(n)), [below, equal, above], "{text}");
         }
     }
 
     #[test]
-    fn other_expressions_are_rejected() {
+    fn invalid_expressions_are_rejected() {
         for text in [
             "", "=2", "=>2", "=<2", "!=2", "<>2", "===2", "<", "==", " 2", "2 ", "< 2", "+2", "-2",
             "2.0", "two", "٢", "2<", "0x2", "==+2",

@@ -27,12 +27,12 @@ pub enum RulePath {
     Actions(RuleRef),
 }
 
-/// The scope, kind and id of a user rule or a built-in rule, which may not exist.
+/// The scope, kind and id of a user rule or a built-in rule. The rule need not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleRef {
     /// `global`, or a device.
     pub scope: RuleScope,
-    /// The kind, and thus the list of the ruleset that contains the rule.
+    /// The kind, which is also the name of the rule's list in the ruleset.
     pub kind: RuleKind,
     /// The id, possibly one that is reserved for built-in rules.
     #[serde(rename = "rule_id")]
@@ -126,7 +126,7 @@ impl RuleRef {
         }
     }
 
-    /// Parses [`RuleRef::path`].
+    /// Parses a path as returned by [`RuleRef::path`].
     pub fn from_path(path: &str) -> Result<Self, PathError> {
         match RulePath::read(path)? {
             RulePath::Rule(rule) => Ok(rule),
@@ -138,7 +138,7 @@ impl RuleRef {
         Ok(Self::new(scope, kind, percent::decode_segment(id)?.into_owned())?)
     }
 
-    /// Creates a reference with a valid id.
+    /// Creates a reference after validating the id.
     pub(super) fn new(scope: RuleScope, kind: RuleKind, id: String) -> Result<Self, IdError> {
         id::check(&id)?;
         Ok(Self { scope, kind, id })

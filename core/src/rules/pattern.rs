@@ -27,13 +27,13 @@ pub struct GlobPattern {
 }
 
 impl GlobPattern {
-    /// Converts a glob to lower case.
+    /// Creates a pattern from a glob.
     pub fn new(glob: &str) -> Self {
         let lowered: Box<str> = lower(glob).into();
         Self { has_wildcards: lowered.contains(['*', '?']), lowered }
     }
 
-    /// Returns whether the whole text, which is in lower case, matches.
+    /// Returns whether the whole text, which must be in lower case, matches.
     pub fn matches_whole(&self, lowered: &str, work: &Work) -> bool {
         if !self.has_wildcards {
             return *self.lowered == *lowered;

@@ -2,11 +2,11 @@
 //!
 //! | preference | rules |
 //! |---|---|
-//! | pause | `.m.rule.master` is enabled |
+//! | pause | `.m.rule.master` is enabled and does not notify |
 //! | keyword | a content rule that notifies |
 //! | muted word | a content rule that does not notify |
 //! | person | a sender rule whose id is a user id |
-//! | room | a room rule, or an override rule whose only condition is the room |
+//! | room | a room rule, or a silent override rule whose only condition is the room |
 //! | switch | one or two built-in rules |
 //!
 //! Clients use the same rules: Element adds a keyword as a content rule, and mutes a room by an
@@ -32,7 +32,7 @@ pub use self::switch::{Switch, SwitchState};
 use super::pattern::lower;
 use super::{Document, Effect, Rule, RuleExpiry, RuleKind, RuleScope};
 
-/// Maximum length of a keyword. It leaves room for a number in the rule id.
+/// Maximum length of a keyword in bytes. It leaves room for a number in the rule id.
 pub const MAX_WORD_BYTES: usize = 240;
 
 /// The reason a form is rejected. The variant names are message keys.
@@ -75,14 +75,14 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// The number of user rules that the page does not present.
+    /// The number of user rules that are none of these preferences.
     pub other_rules: usize,
 }
 
 /// All notifications are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
-    /// The end of the pause.
+    /// The time at which the pause ends; `None` if the user has to end it.
     pub until: Option<Timestamp>,
 }
 
@@ -106,17 +106,17 @@ pub struct SubjectPreference<'d> {
     pub setting: Setting,
 }
 
-/// The setting of a keyword, a person or a room: the effect on its messages.
+/// The setting of a keyword, a person or a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// The effect on such messages.
+    /// The effect on messages with the keyword, from the person or in the room.
     pub effect: Effect,
     /// True if the effect is the same for messages that mention the user, because the rule is an
     /// override rule.
     pub includes_mentions: bool,
     /// True if the rule is enabled.
     pub enabled: bool,
-    /// The time at which the rule ends.
+    /// The time at which the rule expires.
     pub until: Option<Timestamp>,
 }
 
@@ -131,7 +131,8 @@ impl Setting {
     }
 }
 
-/// A value that a form repeats, to detect that the setting was changed since it was shown.
+/// Writes the value that a form sends back, to detect whether the setting was changed after it was
+/// shown.
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.effect {
@@ -159,10 +160,11 @@ impl<'d> Preferences<'d> {
         let (muted_words, keywords): (Vec<_>, Vec<_>) =
             keywords.into_iter().partition(|keyword| keyword.setting.effect == Effect::Silent);
         let people = read_subjects(document, &[RuleKind::Sender], Subject::is_person);
-        // If a room has rules of both kinds, the last kind decides, because it is evaluated first.
+        // If a room has rules of both kinds, the override rule decides, because it is evaluated
+        // first. Its kind is therefore read last.
         let rooms =
             read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
-        let expressed = keywords.len()
+        let presented_rules = keywords.len()
             + muted_words.len()
             + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
         let without_count = |(preference, _)| preference;
@@ -178,13 +180,13 @@ impl<'d> Preferences<'d> {
                 }
                 RuleScope::Device(_) => Vec::new(),
             },
-            other_rules: document.len() - expressed,
+            other_rules: document.len() - presented_rules,
         }
     }
 }
 
 fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
-    // A rule with conditions does not depend on the word alone.
+    // A content rule with conditions is not a plain keyword, so `other_rules` counts it.
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
     }
@@ -198,15 +200,16 @@ fn read_subjects<'d>(
     kinds: &[RuleKind],
     is_listed: impl Fn(&str) -> bool,
 ) -> Vec<(SubjectPreference<'d>, usize)> {
-    let mut found = BTreeMap::<&str, (Setting, usize)>::new();
+    let mut subjects = BTreeMap::<&str, (Setting, usize)>::new();
     for &kind in kinds {
-        // In reverse order, because the first rule decides.
+        // In reverse order, because the first rule decides, and a later entry replaces an earlier
+        // one.
         for rule in document.user_rules()[kind].iter().rev() {
             let Some(id) = subject::find_in_rule(kind, rule).filter(|id| is_listed(id)) else {
                 continue;
             };
             let setting = Setting::from_rule(rule, kind);
-            let entry = found.entry(id).or_insert((setting, 0));
+            let entry = subjects.entry(id).or_insert((setting, 0));
             // A disabled rule has no effect, so it does not hide an enabled one.
             if setting.enabled || !entry.0.enabled {
                 entry.0 = setting;
@@ -215,5 +218,5 @@ fn read_subjects<'d>(
         }
     }
     let preference = |(id, (setting, rules))| (SubjectPreference { id, setting }, rules);
-    found.into_iter().map(preference).collect()
+    subjects.into_iter().map(preference).collect()
 }

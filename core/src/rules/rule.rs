@@ -19,11 +19,11 @@ pub struct Rule {
     pub enabled: bool,
     /// Actions to perform when the rule matches.
     pub actions: Vec<Action>,
-    /// Conditions that must all match. Always present for override and underride rules.
+    /// Conditions that must all be met. Always present for override and underride rules.
     pub conditions: Option<Vec<Condition>>,
     /// Glob to search in the message text. Always present for content rules.
     pub pattern: Option<String>,
-    /// The time at which the rule ends, or `enabled` of a built-in rule returns to its default.
+    /// The time at which the rule expires, or `enabled` of a built-in rule returns to its default.
     pub until: Option<RuleExpiry>,
     /// Other members, stored and returned unchanged.
     pub extra: Extra,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_incomplete_rule_is_rejected() {
+    fn an_incomplete_or_malformed_rule_is_rejected() {
         for wire in [
             json!([]),
             json!({"rule_id": "a", "enabled": true}),

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn other_strings_are_rejected() {
+    fn invalid_scopes_are_rejected() {
         for (text, error) in [
             ("", UnknownScope::Malformed),
             ("Global", UnknownScope::Malformed),

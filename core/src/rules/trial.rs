@@ -1,4 +1,4 @@
-//! Trial of one user's rules with an invented message, for the account pages.
+//! Trial of one user's rules with a sample message, for the account pages.
 
 use serde_json::json;
 
@@ -30,11 +30,11 @@ pub struct TrialMessage {
 /// The result of a trial: the effect on the user, and the reason for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialResult {
-    /// The effect of the rule that decides; silence if there is none.
+    /// The effect of the rule that matches; silence if no rule matches.
     pub effect: Effect,
-    /// The setting or rule that decides.
+    /// The setting or rule that leads to the effect.
     pub reason: TrialReason,
-    /// The time at which the rule that decides ends.
+    /// The time at which the rule that matches expires.
     pub until: Option<RuleExpiry>,
     /// The result of every rule that was evaluated.
     pub trace: Vec<Step<RuleRef>>,
@@ -49,7 +49,7 @@ pub enum TrialReason {
     NoRule,
     /// The rule that disables all notifications is enabled.
     Paused,
-    /// The user turned off the switch of the rule that would notify.
+    /// The user turned off the switch of the built-in rule that would notify.
     SwitchedOff(Switch),
     /// A user rule for words in the text notifies. Contains the pattern.
     Keyword(String),
@@ -67,7 +67,7 @@ pub enum TrialReason {
     Rule(String),
     /// The text contains the user's display name.
     DisplayName,
-    /// The text contains the user's name.
+    /// The text contains the localpart of the user id.
     UserName,
     /// The room has two members.
     OneToOne,
@@ -93,7 +93,7 @@ impl TrialMessage {
 }
 
 impl EffectiveRules<'_> {
-    /// Evaluates the rules against a message, with the same work limit as any evaluation.
+    /// Evaluates the rules against a message, with the same work limit as for a real event.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
         // The sender is an admin of the room or an ordinary member.
         let level = Level(if message.may_notify_room { 100 } else { 0 });
@@ -109,22 +109,24 @@ impl EffectiveRules<'_> {
         };
         let event = message.to_event();
         let explanation = self.explain(&event, &room, member);
-        let matched = explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
+        let matching_rule =
+            explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
         let effect =
-            matched.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
-        let reason = match matched {
+            matching_rule.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
+        let reason = match matching_rule {
             Some((name, rule)) => TrialReason::from_match(name, rule, effect),
             None if explanation.walk.is_empty() => TrialReason::OwnMessage,
             None => {
-                let disabled = self.find_disabled(&event, &room, member);
-                let switch = disabled.and_then(|name| Switch::from_rule(name.kind, name.rule_id));
+                let disabled_rule = self.find_disabled(&event, &room, member);
+                let switch =
+                    disabled_rule.and_then(|name| Switch::from_rule(name.kind, name.rule_id));
                 switch.map_or(TrialReason::NoRule, TrialReason::SwitchedOff)
             }
         };
         TrialResult {
             effect,
             reason,
-            until: matched.and_then(|(_, rule)| rule.until),
+            until: matching_rule.and_then(|(_, rule)| rule.until),
             trace: explanation.walk.into_iter().map(Step::into_owned).collect(),
         }
     }
@@ -136,9 +138,12 @@ impl TrialResult {
         self.trace.iter().any(|step| {
             let is_room_mention =
                 Switch::from_rule(step.rule.kind, &step.rule.id) == Some(Switch::RoomMention);
-            let failed = step.condition.as_ref().map(|condition| &condition.kind);
+            let unmet_condition = step.condition.as_ref().map(|condition| &condition.kind);
             is_room_mention
-                && matches!(failed, Some(ConditionKind::SenderNotificationPermission { .. }))
+                && matches!(
+                    unmet_condition,
+                    Some(ConditionKind::SenderNotificationPermission { .. })
+                )
         })
     }
 
@@ -156,7 +161,7 @@ impl TrialReason {
         }
         let pattern = || rule.pattern.clone().unwrap_or_default();
         match name.kind {
-            // Some clients mute a room by an override rule.
+            // Some clients mute a room with an override rule.
             RuleKind::Override if is_about_room(rule) && is_silent => Self::MutedRoom,
             RuleKind::Override if is_about_room(rule) => Self::Room,
             RuleKind::Content if is_silent => Self::MutedWord(pattern()),
@@ -221,6 +226,8 @@ mod tests {
         }
     }
 
+    /// Returns a document with these rules: kind, id and JSON body. For a built-in rule the body is
+    /// `on`, `off`, or `[]` to remove its actions.
     fn document(scope: &str, rules: &[(RuleKind, &str, &str)]) -> Document {
         let mut document = Document::new(scope.parse().unwrap());
         for (kind, id, json) in rules {
@@ -249,43 +256,64 @@ mod tests {
         use RuleKind::{Content, Override, Room, Sender, Underride};
         use TrialReason as Reason;
         let notify = |sound, highlight| Effect::Notify { sound, highlight };
-        let loud = r#"{"actions":["notify",{"set_tweak":"sound"}],"pattern":"cake"}"#;
-        let (quiet, plain) = (r#"{"actions":[],"pattern":"cake"}"#, r#"{"actions":["notify"]}"#);
-        let in_room = r#"{"actions":[],"conditions":[
+        let sound_rule = r#"{"actions":["notify",{"set_tweak":"sound"}],"pattern":"cake"}"#;
+        let (silent_rule, notify_rule) =
+            (r#"{"actions":[],"pattern":"cake"}"#, r#"{"actions":["notify"]}"#);
+        let room_mute = r#"{"actions":[],"conditions":[
             {"kind":"event_match","key":"room_id","pattern":"!r:x"}]}"#;
         let cake = "There is cake";
-        let word = |text: &str| text.to_owned();
+        let owned = |text: &str| text.to_owned();
         let off = Reason::SwitchedOff;
         for (rules, text, reason, effect) in [
             (&[][..], "Hello", Reason::AnyMessage, notify(false, false)),
             (&[], "Hello Alice B.!", Reason::DisplayName, notify(true, true)),
             (&[], "Hello alice", Reason::UserName, notify(true, true)),
-            (&[(Content, "c", loud)], cake, Reason::Keyword(word("cake")), notify(true, false)),
-            (&[(Content, "c", quiet)], cake, Reason::MutedWord(word("cake")), Effect::Silent),
-            (&[(Content, "c", loud)], "Pie", Reason::AnyMessage, notify(false, false)),
-            (&[(Room, "!r:x", quiet)], "Hello", Reason::MutedRoom, Effect::Silent),
-            (&[(Room, "!r:x", plain)], "Hello", Reason::Room, notify(false, false)),
-            (&[(Override, "!r:x", in_room)], "Hello", Reason::MutedRoom, Effect::Silent),
-            (&[(Room, "!s:x", quiet)], "Hello", Reason::AnyMessage, notify(false, false)),
             (
-                &[(Sender, "@bob:x", quiet)],
+                &[(Content, "c", sound_rule)],
+                cake,
+                Reason::Keyword(owned("cake")),
+                notify(true, false),
+            ),
+            (
+                &[(Content, "c", silent_rule)],
+                cake,
+                Reason::MutedWord(owned("cake")),
+                Effect::Silent,
+            ),
+            (&[(Content, "c", sound_rule)], "Pie", Reason::AnyMessage, notify(false, false)),
+            (&[(Room, "!r:x", silent_rule)], "Hello", Reason::MutedRoom, Effect::Silent),
+            (&[(Room, "!r:x", notify_rule)], "Hello", Reason::Room, notify(false, false)),
+            (&[(Override, "!r:x", room_mute)], "Hello", Reason::MutedRoom, Effect::Silent),
+            (&[(Room, "!s:x", silent_rule)], "Hello", Reason::AnyMessage, notify(false, false)),
+            (
+                &[(Sender, "@bob:x", silent_rule)],
                 "Hello",
-                Reason::MutedSender(word("@bob:x")),
+                Reason::MutedSender(owned("@bob:x")),
                 Effect::Silent,
             ),
             (
-                &[(Sender, "@bob:x", plain)],
+                &[(Sender, "@bob:x", notify_rule)],
                 "Hi",
-                Reason::Sender(word("@bob:x")),
+                Reason::Sender(owned("@bob:x")),
                 notify(false, false),
             ),
-            (&[(Override, "mine", plain)], "Hi", Reason::Rule(word("mine")), notify(false, false)),
-            (&[(Underride, "rest", quiet)], "Hi", Reason::Rule(word("rest")), Effect::Silent),
+            (
+                &[(Override, "mine", notify_rule)],
+                "Hi",
+                Reason::Rule(owned("mine")),
+                notify(false, false),
+            ),
+            (
+                &[(Underride, "rest", silent_rule)],
+                "Hi",
+                Reason::Rule(owned("rest")),
+                Effect::Silent,
+            ),
             (&[(Override, ".m.rule.master", "on")], "Hi", Reason::Paused, Effect::Silent),
             // Clients turn a built-in rule off by disabling it or by removing its actions.
             (&[(Underride, ".m.rule.message", "off")], "Hi", off(Switch::Group), Effect::Silent),
             (&[(Underride, ".m.rule.message", "[]")], "Hi", off(Switch::Group), Effect::Silent),
-            // The first rule that would notify is named, if no other one does.
+            // The first disabled rule that would notify is named, if no other rule notifies.
             (
                 &[(Content, ".m.rule.contains_user_name", "off")],
                 "Hello alice",
@@ -321,19 +349,19 @@ mod tests {
 
     #[test]
     fn the_reason_depends_on_the_room_the_sender_and_the_device() {
-        let plain = r#"{"actions":["notify"]}"#;
+        let notify_rule = r#"{"actions":["notify"]}"#;
         let documents = [
             document("global", &[]),
-            document("device/phone", &[(RuleKind::Override, "work", plain)]),
+            document("device/phone", &[(RuleKind::Override, "work", notify_rule)]),
         ];
-        let two = TrialMessage { member_count: Some(2), ..message("Hi") };
-        let own = TrialMessage { sender: "@alice:x".to_owned(), ..message("Hi") };
+        let one_to_one = TrialMessage { member_count: Some(2), ..message("Hi") };
+        let own_message = TrialMessage { sender: "@alice:x".to_owned(), ..message("Hi") };
         let phone = TrialMessage { profile_tag: Some("phone".parse().unwrap()), ..message("Hi") };
         let desk = TrialMessage { profile_tag: Some("desk".parse().unwrap()), ..message("Hi") };
         let unknown = TrialMessage::default();
         for (message, reason) in [
-            (two, TrialReason::OneToOne),
-            (own, TrialReason::OwnMessage),
+            (one_to_one, TrialReason::OneToOne),
+            (own_message, TrialReason::OwnMessage),
             (phone, TrialReason::Rule("work".to_owned())),
             (desk, TrialReason::AnyMessage),
             (unknown, TrialReason::AnyMessage),
@@ -343,15 +371,15 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_deciding_rule_is_returned() {
-        let timed = r#"{"actions":[],"until":5000}"#;
+    fn the_expiry_of_the_matching_rule_is_returned() {
+        let timed_rule = r#"{"actions":[],"until":5000}"#;
         let until = RuleExpiry::try_from(5000).ok();
-        let rooms = document("global", &[(RuleKind::Room, "!r:x", timed)]);
+        let muted_room = document("global", &[(RuleKind::Room, "!r:x", timed_rule)]);
         let mut paused = document("global", &[]);
         let change = EnabledChange { enabled: true, until };
         paused.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
         for (document, reason, expected) in [
-            (rooms, TrialReason::MutedRoom, until),
+            (muted_room, TrialReason::MutedRoom, until),
             (paused, TrialReason::Paused, until),
             (document("global", &[]), TrialReason::AnyMessage, None),
         ] {
@@ -362,8 +390,8 @@ mod tests {
 
     #[test]
     fn the_trace_has_every_rule_up_to_the_one_that_matches() {
-        let quiet = r#"{"actions":[]}"#;
-        let documents = [document("global", &[(RuleKind::Room, "!s:x", quiet)])];
+        let silent_rule = r#"{"actions":[]}"#;
+        let documents = [document("global", &[(RuleKind::Room, "!s:x", silent_rule)])];
         let result = result_of(&documents, &message("Hello"));
         let rooms: Vec<_> =
             result.trace.iter().filter(|step| step.rule.kind == RuleKind::Room).collect();

@@ -29,7 +29,7 @@ impl Work {
         Self { remaining: Cell::new(steps), is_exceeded: Cell::new(false) }
     }
 
-    /// Returns the budget of a user whose rules are evaluated alone.
+    /// Creates the budget of a user whose rules are evaluated alone.
     pub(super) fn for_user() -> Self {
         Self::new(USER_STEPS)
     }
@@ -39,7 +39,7 @@ impl Work {
         Self::new(usize::MAX)
     }
 
-    /// Consumes steps. If too few remain, returns `None` and leaves none for later patterns.
+    /// Consumes steps. If too few remain, returns `None` and leaves none for later conditions.
     pub(super) fn spend(&self, steps: usize) -> Option<()> {
         let remaining = self.remaining.get().checked_sub(steps);
         self.remaining.set(remaining.unwrap_or(0));
@@ -73,7 +73,8 @@ impl Default for WorkBudget {
 }
 
 impl WorkBudget {
-    /// Calls a function with one user's budget.
+    /// Calls a function with one user's budget, and subtracts the steps that it takes from the
+    /// budget of the request.
     pub(super) fn for_user<T>(&mut self, evaluate: impl FnOnce(&Work) -> T) -> T {
         let steps = self.remaining.clamp(GUARANTEED_STEPS, USER_STEPS);
         let work = Work::new(steps);

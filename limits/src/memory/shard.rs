@@ -2,8 +2,9 @@
 //!
 //! **Eviction.** When a new key is added to a full table, one of 16 neighbouring entries is
 //! evicted: one whose window has ended; otherwise the one that has used the smallest share of its
-//! limit; among those, the newest. A flood of new keys therefore evicts its own keys, and requests
-//! from many addresses cannot reset a key that is at its limit. An evicted key starts again from 0.
+//! limit; among equal shares, the one whose window ends last. A flood of new keys therefore evicts
+//! its own keys, and requests from many addresses cannot reset a key that is at its limit. An
+//! evicted key starts again from 0.
 
 use std::cmp::Reverse;
 
@@ -16,11 +17,13 @@ const CANDIDATES: usize = 16;
 /// checked before the table fills up.
 const SWEEP_STEP: usize = 4;
 
+/// The windows of the keys in one shard.
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) entries: HashTable<Entry>,
     max_keys: usize,
-    next_swept: usize,
+    /// The slot that was last checked for an ended window.
+    last_checked: usize,
     /// The number of keys that were evicted before their window ended.
     pub(super) evicted: u64,
 }
@@ -31,7 +34,7 @@ pub(super) struct Entry {
     hash: u64,
     end: UnixMicros,
     count: u32,
-    /// The used share of the limit, from 0 to 255.
+    /// The used share of the limit, scaled to the range from 0 to 255.
     share: u8,
 }
 
@@ -44,10 +47,10 @@ impl Entry {
 impl Shard {
     /// Creates an empty table, which allocates nothing before the first key.
     pub(super) fn new(max_keys: usize) -> Self {
-        Self { entries: HashTable::new(), max_keys, next_swept: 0, evicted: 0 }
+        Self { entries: HashTable::new(), max_keys, last_checked: 0, evicted: 0 }
     }
 
-    /// Returns the stored window of a key.
+    /// Returns the stored window of a key; an empty one for an unknown key.
     pub(super) fn get(&self, hash: u64) -> Window {
         self.entries
             .find(hash, |entry| entry.hash == hash)
@@ -79,10 +82,12 @@ impl Shard {
         self.entries.shrink_to(self.entries.len() * 2, |entry| entry.hash);
     }
 
+    /// Makes space for a new key: deletes some windows that have ended, and then evicts a key from
+    /// a full table or grows the table if necessary.
     fn make_space(&mut self, hash: u64, now: UnixMicros) {
         for _ in 0..SWEEP_STEP {
-            self.next_swept = (self.next_swept + 1) % self.entries.num_buckets().max(1);
-            if let Ok(entry) = self.entries.get_bucket_entry(self.next_swept)
+            self.last_checked = (self.last_checked + 1) % self.entries.num_buckets().max(1);
+            if let Ok(entry) = self.entries.get_bucket_entry(self.last_checked)
                 && entry.get().has_ended(now)
             {
                 entry.remove();
@@ -100,12 +105,12 @@ impl Shard {
     fn evict_one(&mut self, hash: u64, now: UnixMicros) {
         let slots = self.entries.num_buckets();
         let first = usize::try_from(hash).unwrap_or_default() % slots.max(1);
-        let value = |entry: &Entry| (!entry.has_ended(now), entry.share, Reverse(entry.end));
+        let rank = |entry: &Entry| (!entry.has_ended(now), entry.share, Reverse(entry.end));
         let victim = (first..slots)
             .chain(0..first)
-            .filter_map(|slot| self.entries.get_bucket(slot).map(|entry| (slot, value(entry))))
+            .filter_map(|slot| self.entries.get_bucket(slot).map(|entry| (slot, rank(entry))))
             .take(CANDIDATES)
-            .min_by_key(|&(_, value)| value);
+            .min_by_key(|&(_, rank)| rank);
         if let Some((slot, (is_live, ..))) = victim
             && let Ok(entry) = self.entries.get_bucket_entry(slot)
         {

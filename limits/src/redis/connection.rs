@@ -86,7 +86,8 @@ impl Connection {
     }
 }
 
-/// Returns a copy with a different address; `None` if the server is not reached over TCP.
+/// Returns a copy of the connection settings with a different address; `None` if the server is not
+/// reached over TCP.
 pub(super) fn with_address(
     info: &ConnectionInfo,
     (host, port): &Address,

@@ -34,8 +34,9 @@ pub struct RedisMeasurement {
 }
 
 /// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
-/// with a key that expires after a second. `limit` is the time limit for each server. If no server
-/// responds, or several addresses are not nodes of a cluster, returns the error of each address.
+/// with a key that expires after a second. `limit` is the time limit for reading the topology from
+/// an address, and again for measuring a server. If no server responds, or several addresses are
+/// not nodes of a cluster, returns the error of each address.
 pub async fn diagnose(
     servers: &[ConnectionInfo],
     prefix: &str,
@@ -83,9 +84,9 @@ async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<
     connection.probe(prefix, Some(tag)).await?;
     let response_time = start.elapsed();
     let (now, start) = (SystemClock.now(), Instant::now());
-    let ahead = connection.time().await.ok().map(|theirs| {
-        let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
-        theirs - now.as_duration() - middle
+    let ahead = connection.time().await.ok().map(|server_time| {
+        let one_way = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+        server_time - now.as_duration() - one_way
     });
     let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
     Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })

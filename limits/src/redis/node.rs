@@ -23,7 +23,7 @@ const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// The shortest and the longest delay between two attempts to connect.
 const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
-/// The interval of the probes by which an outage is noticed without requests.
+/// The interval between two probes, which detect an outage even without requests.
 const PROBE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Settings that all nodes have in common.
@@ -53,8 +53,8 @@ impl Node {
         settings: NodeSettings,
     ) -> Arc<Self> {
         let managed = Arc::new(ManagedConnection::new(info, slots, settings));
-        let connected = Arc::clone(&managed);
-        let reconnect = move || reconnect_loop(Arc::clone(&connected));
+        let task_connection = Arc::clone(&managed);
+        let reconnect = move || reconnect_loop(Arc::clone(&task_connection));
         let (created, task) = (Instant::now(), Task::spawn("redis_connection", reconnect));
         Arc::new(Self { managed, created, _reconnect_task: task })
     }
@@ -80,7 +80,7 @@ pub(super) struct ManagedConnection {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// The first attempt to connect has not ended.
+    /// The first attempt to connect is in progress.
     Connecting,
     Connected(Arc<LiveConnection>),
     Unavailable,
@@ -146,17 +146,18 @@ impl ManagedConnection {
     }
 
     /// Counts a timeout and discards the connection after several in a row.
-    pub(super) fn record_timeout(&self, failed: &Arc<LiveConnection>) {
-        if failed.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
-            self.discard(failed, &format!("no response within {:?}", self.settings.timeout));
+    pub(super) fn record_timeout(&self, live: &Arc<LiveConnection>) {
+        if live.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
+            self.discard(live, &format!("no response within {:?}", self.settings.timeout));
         }
     }
 
-    /// Discards a failed connection, unless it has been replaced already.
-    pub(super) fn discard(&self, failed: &Arc<LiveConnection>, reason: &str) {
+    /// Discards a failed connection, unless it has been replaced already. Logs the reason, and
+    /// triggers a refresh of the topology.
+    pub(super) fn discard(&self, live: &Arc<LiveConnection>, reason: &str) {
         let was_current = self.state.send_if_modified(|state| {
             let is_current =
-                matches!(state, State::Connected(current) if Arc::ptr_eq(current, failed));
+                matches!(state, State::Connected(current) if Arc::ptr_eq(current, live));
             if is_current {
                 *state = State::Unavailable;
             }
@@ -168,12 +169,13 @@ impl ManagedConnection {
         }
     }
 
-    /// Makes one attempt to connect, and verifies that the server responds before the timeout.
+    /// Makes one attempt to connect. The connection is used if the server then responds to a probe
+    /// before the timeout.
     async fn try_connect(&self) -> Result<(), String> {
-        let text = |error: RedisError| error.to_string();
+        let message = |error: RedisError| error.to_string();
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tag = slots.as_ref().map(tag_in);
-        let NodeSettings { prefix, timeout: response_time, .. } = &self.settings;
+        let NodeSettings { prefix, timeout: response_timeout, .. } = &self.settings;
         let open = async {
             let mut connection = Connection::open(&self.info).await?;
             // Loads the script if the server does not have it.
@@ -183,18 +185,18 @@ impl ManagedConnection {
         let mut connection = timeout(CONNECT_TIMEOUT, open)
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
-            .map_err(text)?;
-        let probe = timeout(*response_time, connection.probe(prefix, tag.as_deref()))
+            .map_err(message)?;
+        let probe = timeout(*response_timeout, connection.probe(prefix, tag.as_deref()))
             .await
-            .map_err(|_| format!("no response within {response_time:?}"))?;
-        accept_redirect(probe, slots.as_ref()).map_err(text)?;
+            .map_err(|_| format!("no response within {response_timeout:?}"))?;
+        accept_redirect(probe, slots.as_ref()).map_err(message)?;
         let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         self.state.send_replace(State::Connected(Arc::new(live)));
         self.log_connected();
         Ok(())
     }
 
-    /// Verifies that the connection still works.
+    /// Probes the connection. Discards it after an error, or after several timeouts in a row.
     async fn check(&self) {
         let Some(live) = self.get() else { return };
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -210,7 +212,7 @@ impl ManagedConnection {
         }
     }
 
-    /// Records a failed attempt to connect.
+    /// Marks the server as unavailable after a failed attempt to connect, and logs the reason.
     fn record_failure(&self, reason: &str) {
         let address = self.address();
         if let State::Connecting = self.state.send_replace(State::Unavailable) {
@@ -251,18 +253,18 @@ async fn reconnect_loop(connection: Arc<ManagedConnection>) {
             sleep(delay).await;
             delay = RETRY_DELAYS.1.min(delay * 2);
         }
-        let since = Instant::now();
+        let connected_at = Instant::now();
         let is_lost = |state: &State| !matches!(state, State::Connected(_));
         loop {
-            let waiting = timeout(PROBE_INTERVAL, changes.wait_for(is_lost)).await;
-            match waiting.map(|lost| lost.is_ok()) {
+            let outcome = timeout(PROBE_INTERVAL, changes.wait_for(is_lost)).await;
+            match outcome.map(|lost| lost.is_ok()) {
                 Ok(true) => break,
                 Ok(false) => return,
                 Err(_) => connection.check().await,
             }
         }
         // A short-lived connection is retried after a delay, because each failure delays requests.
-        if since.elapsed() > STABLE_AFTER {
+        if connected_at.elapsed() > STABLE_AFTER {
             delay = RETRY_DELAYS.0;
         } else {
             sleep(delay).await;

@@ -37,7 +37,8 @@ pub(super) enum View {
 #[derive(Debug, Default)]
 struct Discovery {
     /// All nodes of the cluster, which are queried if no connected node responds.
-    known: Vec<ConnectionInfo>,
+    cluster_nodes: Vec<ConnectionInfo>,
+    /// The number of reads so far. It determines which connected node is queried first.
     reads: usize,
 }
 
@@ -62,7 +63,7 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
 }
 
 impl Servers {
-    /// Finds the servers that count, at startup.
+    /// Finds the servers that count, at startup. A failure is logged.
     pub(super) async fn update_first(&self) {
         if let Err(reason) = self.update(&mut Discovery::default()).await {
             let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
@@ -79,7 +80,7 @@ impl Servers {
                 // hash tag in it is found quickly.
                 ranges.sort_by_key(|range| range.slots.len());
                 let to_info = |address: &Address| with_address(&info, address);
-                discovery.known = ranges
+                discovery.cluster_nodes = ranges
                     .iter()
                     .flat_map(|range| range.replicas.iter().chain([&range.primary]))
                     .filter_map(to_info)
@@ -100,6 +101,8 @@ impl Servers {
         Ok(())
     }
 
+    /// Queries the connected nodes, then the other known nodes and the configured addresses, and
+    /// returns the first valid view. If there is none, returns the last error.
     async fn discover(&self, discovery: &mut Discovery) -> Result<View, String> {
         let mut reason = "no address".to_owned();
         // In varying order, because a node that is cut off reports outdated slots.
@@ -119,7 +122,7 @@ impl Servers {
                 Err(error) => reason = error,
             }
         }
-        for info in discovery.known.iter().chain(&self.seeds) {
+        for info in discovery.cluster_nodes.iter().chain(&self.seeds) {
             match self.read_view(info).await {
                 Ok(view) => return Ok(view),
                 Err(error) => reason = error,
@@ -130,11 +133,11 @@ impl Servers {
 
     /// Connects to a server and reads its view.
     async fn read_view(&self, info: &ConnectionInfo) -> Result<View, String> {
-        let read = async {
+        let view = async {
             let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;
             self.interpret(info, connection.cluster_slots().await)
         };
-        let response = timeout(CONNECT_TIMEOUT, read).await;
+        let response = timeout(CONNECT_TIMEOUT, view).await;
         response.unwrap_or_else(|_| Err(format!("no connection within {CONNECT_TIMEOUT:?}")))
     }
 
@@ -147,7 +150,8 @@ impl Servers {
     }
 }
 
-/// Returns a server's view from its response to `CLUSTER SLOTS`.
+/// Returns a server's view from its response to `CLUSTER SLOTS`. `addresses` is the number of
+/// configured addresses.
 pub(super) fn interpret(
     info: &ConnectionInfo,
     addresses: usize,
@@ -163,7 +167,8 @@ pub(super) fn interpret(
             }
             Ok(View::Cluster(info.clone(), ranges))
         }
-        // Includes a user who may not read the slots, which is not needed outside a cluster.
+        // The error may also mean that the Redis user may not read the slots, a permission that is
+        // not needed outside a cluster.
         Err(error) if is_response(&error) && addresses == 1 => Ok(View::Single(info.clone())),
         Err(error) if is_response(&error) => {
             let detail = format!(

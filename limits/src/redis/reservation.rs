@@ -59,11 +59,12 @@ impl Run {
         }
     }
 
-    /// Releases the request if the run has reserved it, or waits for the response and then does.
+    /// Waits for the response if it is still pending, and releases the request if the run has
+    /// reserved it.
     async fn release(mut self, servers: Arc<Servers>) {
-        let late = Instant::now() + LATE_RESPONSE * 2;
+        let late_deadline = Instant::now() + LATE_RESPONSE * 2;
         let script = self.script.clone();
-        let Some(result) = self.wait(late).await else { return };
+        let Some(result) = self.wait(late_deadline).await else { return };
         if script.is_admitted(result) {
             let release = script.release(result);
             let deadline = Instant::now() + servers.settings.timeout;
@@ -72,8 +73,9 @@ impl Run {
     }
 }
 
-/// Counts groups of buckets concurrently. Returns the result of each, which is `None` if the node of
-/// its slot is unavailable. With [`ScriptMode::Reserve`] the request is reserved.
+/// Counts groups of buckets concurrently. Returns the result of each, which is `None` if the node
+/// of its slot is unavailable or timed out. With [`ScriptMode::Reserve`], also returns the
+/// reservation.
 pub(super) async fn count(
     servers: &Arc<Servers>,
     groups: SmallVec<[Group; 2]>,
@@ -127,7 +129,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // There is no runtime while the process is ending.
+        // There is no runtime while the process is exiting.
         if tokio::runtime::Handle::try_current().is_ok() {
             drop(self.start_release());
         }

@@ -21,19 +21,20 @@ pub(super) const LATE_RESPONSE: Duration = Duration::from_secs(5);
 /// The number of redirects that are followed without a delay. The cluster is changing if there are
 /// more.
 const QUICK_REDIRECTS: u32 = 3;
-/// The delay of each further redirect.
+/// The delay before each further redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
-/// The reason why a run was not counted.
+/// The reason why a run has no result.
 enum Failure {
-    /// The node timed out, or responded with an error.
+    /// No node owns the slot, or its node is not connected, timed out, responded with an error or
+    /// redirected too often. After a timeout, the run may have been counted.
     Unavailable,
     /// Some keys of the slot have been moved to another node, and others have not.
     Divided,
 }
 
 impl Servers {
-    /// Runs the script for counters in one slot. `None` when its node is unavailable.
+    /// Runs the script for counters in one slot. Returns `None` if its node is unavailable.
     ///
     /// A reservation waits for a late response even after the deadline.
     pub(super) async fn run(
@@ -118,7 +119,8 @@ impl Servers {
         Err(Failure::Unavailable)
     }
 
-    /// Runs the script once on a node. The error is `None` if it timed out.
+    /// Runs the script once on a node. The error is `None` if it timed out. A reservation waits for
+    /// a late response first.
     async fn run_on(
         &self,
         node: &Node,
@@ -147,7 +149,8 @@ impl Servers {
     }
 
     /// Runs the script for one counter after the other while the slot is being moved to another
-    /// node, because a run for several keys needs all of them on one node.
+    /// node, because a run for several keys needs all of them on one node. If a counter rejects the
+    /// request or fails, the request is released from the earlier ones.
     async fn run_one_by_one(
         self: &Arc<Self>,
         slot: u16,
@@ -156,7 +159,7 @@ impl Servers {
     ) -> Option<RunResult> {
         let is_check =
             matches!(run.mode, ScriptMode::Count(CountMode::Check) | ScriptMode::Reserve);
-        let mut reserved = Vec::new();
+        let mut releases = Vec::new();
         let mut states = Vec::new();
         let (mut time, mut is_admitted) = (0, true);
         for index in 0..run.counters.len() {
@@ -168,24 +171,24 @@ impl Servers {
             };
             let single = run.single(index, mode);
             let Ok(result) = self.run_all(slot, &single, deadline).await else {
-                self.release_all(slot, &reserved).await;
+                self.release_all(slot, &releases).await;
                 return None;
             };
             if is_check && is_admitted {
                 is_admitted = single.is_admitted(&result);
                 if is_admitted {
-                    reserved.push(single.release(&result));
+                    releases.push(single.release(&result));
                     time = result.time;
                 } else {
-                    self.release_all(slot, &reserved).await;
-                    reserved.clear();
+                    self.release_all(slot, &releases).await;
+                    releases.clear();
                 }
             }
             states.extend(result.states);
         }
         if run.mode != ScriptMode::Reserve && Instant::now() > deadline {
             // The request has been counted locally by now.
-            self.release_all(slot, &reserved).await;
+            self.release_all(slot, &releases).await;
             return None;
         }
         Some(RunResult { states, time })

@@ -37,8 +37,8 @@ pub(super) struct Counter {
     pub(super) requests: u32,
     /// The length of the window in milliseconds.
     window: u64,
-    /// The end of the window in which a request is released, by the server's clock, in milliseconds
-    /// since 1970.
+    /// For a release, the end of the window in which the request was reserved, by the server's
+    /// clock, in milliseconds since 1970; otherwise 0.
     end: u64,
 }
 
@@ -109,7 +109,7 @@ impl ScriptRun {
         command
     }
 
-    /// Reads the response of the script.
+    /// Parses the response of the script. A wrong number of values is an error.
     pub(super) fn parse(&self, response: &[u64]) -> RedisResult<RunResult> {
         let (pairs, time) = response.as_chunks::<2>();
         if pairs.len() != self.counters.len() {
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_of_the_wrong_length_is_an_error() {
+    fn a_response_has_two_numbers_per_counter_and_the_time() {
         let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();

@@ -37,8 +37,8 @@ pub(super) struct SlotRange {
     pub(super) replicas: Vec<Address>,
 }
 
-/// Parses a response to `CLUSTER SLOTS`. The node that sent it may omit its host, which is then
-/// `host`.
+/// Parses a response to `CLUSTER SLOTS`, without invalid ranges. `host` is the host of the
+/// responding node, which the response may omit.
 pub(super) fn parse_slots(response: &Value, host: &str) -> Vec<SlotRange> {
     let Value::Array(ranges) = response else { return Vec::new() };
     ranges.iter().filter_map(|range| parse_range(range, host)).collect()
@@ -70,8 +70,8 @@ fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
 /// used.
 pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<Address> {
     let (host, port) = address.rsplit_once(':')?;
-    let named = host.trim_start_matches('[').trim_end_matches(']');
-    let host = if matches!(named, "" | "?") { responding_host } else { named };
+    let address_host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = if matches!(address_host, "" | "?") { responding_host } else { address_host };
     Some((host.to_owned(), port.parse().ok()?))
 }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn every_slot_has_a_tag() {
+    fn a_tag_is_found_for_a_single_slot() {
         for slot in [0, 5461, 16_383] {
             assert_eq!(slot_of(&tag_in(&(slot..=slot))), slot);
         }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_host_in_a_slot_map_is_that_of_the_responding_node() {
+    fn slot_ranges_are_parsed_with_missing_hosts_filled_in_and_invalid_ranges_skipped() {
         let range = |start, end, nodes: Vec<Value>| {
             let slots = [Value::Int(start), Value::Int(end)];
             Value::Array(slots.into_iter().chain(nodes).collect())

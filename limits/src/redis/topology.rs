@@ -128,7 +128,8 @@ impl Servers {
         self.topology.load_full()
     }
 
-    /// Returns the node at an address, and starts connecting to it if it is new.
+    /// Returns the node at an address, and starts connecting to it if it is new. `slots` is a range
+    /// that the node owns; `None` if none is known.
     pub(super) fn node_at(
         &self,
         info: ConnectionInfo,
@@ -145,14 +146,15 @@ impl Servers {
         Arc::clone(node)
     }
 
-    /// Replaces the topology, and closes connections to nodes that are not part of it. Unavailable
-    /// ones are dropped: requests that are redirected there later wait for a new connection.
+    /// Replaces the topology, and closes connections to nodes that are not part of it. A new node
+    /// stays connected for `REDIRECT_LIFETIME`, unless it is unavailable: requests that are
+    /// redirected there later wait for a new connection.
     pub(super) fn replace(&self, topology: Topology) {
         let topology = Arc::new(topology);
         self.topology.store(Arc::clone(&topology));
-        let used = topology.nodes();
+        let topology_nodes = topology.nodes();
         let is_needed = |node: &Arc<Node>| {
-            used.iter().any(|used| Arc::ptr_eq(used, node))
+            topology_nodes.iter().any(|other| Arc::ptr_eq(other, node))
                 || node.created.elapsed() < REDIRECT_LIFETIME && !node.is_unavailable()
         };
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +170,7 @@ impl Servers {
         (unavailable.map(|node| node.address()).collect(), nodes.len())
     }
 
-    /// Waits until the first attempt to connect to each node has ended.
+    /// Waits until the first attempt to connect to each node is complete, or until the deadline.
     pub(super) async fn wait_for_connections(&self, deadline: Instant) {
         for node in self.topology().nodes() {
             node.get_first(deadline).await;

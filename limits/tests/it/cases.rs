@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::engine::{TestEngine, account, address, limit, remaining};
 
-pub(super) async fn the_301st_request_of_300_is_rejected(engine: TestEngine) {
+pub(super) async fn a_limit_of_300_rejects_the_301st_request(engine: TestEngine) {
     let limit = limit("account", 300, 300);
     let buckets = [account(&limit, 1)];
     for expected in (0..300).rev() {
@@ -57,13 +57,13 @@ pub(super) async fn reset_is_the_end_of_the_window_for_every_request_in_it(engin
     let reset = async || Timestamp::from(engine.check(&buckets).await.statuses()[0].reset);
     let first = reset().await;
     let length = SignedDuration::from_secs(300);
-    let near = |one: Timestamp, other: Timestamp| {
+    let assert_near = |one: Timestamp, other: Timestamp| {
         assert!(one.duration_since(other).abs() < SignedDuration::from_secs(10), "{one} {other}");
     };
-    near(first, engine.now() + length);
+    assert_near(first, engine.now() + length);
     engine.advance(60).await;
     for _ in 0..3 {
-        near(reset().await, first);
+        assert_near(reset().await, first);
     }
 }
 

@@ -195,8 +195,8 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
     let (stopped, running) = (primaries[0], primaries[1]);
-    let there = account_on(&cluster, stopped);
-    let here = account_on(&cluster, running);
+    let account_id = account_on(&cluster, stopped);
+    let other_account_id = account_on(&cluster, running);
     let last = address_on(&cluster, running);
     let (by_account, by_address) = (limit("account", 60, 300), limit("ip", 1000, 300));
 
@@ -204,7 +204,7 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     let engine = open(&cluster.url(), &prefix, timeout).await.unwrap();
     assert_eq!(engine.state().status, EngineStatus::Redis);
     cluster.node(stopped).pause().unwrap();
-    let both = [account(&by_account, there), address(&by_address, last)];
+    let both = [account(&by_account, account_id), address(&by_address, last)];
     let mut admitted = 0;
     for _ in 0..100 {
         admitted += usize::from(is_admitted(&engine, &both).await);
@@ -219,13 +219,13 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     let other_node = open(&cluster.url(), &prefix, timeout).await.unwrap();
     let remaining_requests = peek(&other_node, address(&by_address, last)).await;
     assert_eq!(remaining_requests, 1000 - 160, "exact on the other shard");
-    assert!(is_admitted(&other_node, &[account(&by_account, here)]).await);
+    assert!(is_admitted(&other_node, &[account(&by_account, other_account_id)]).await);
 
     cluster.node(stopped).resume().unwrap();
     wait_until(async || engine.state().status == EngineStatus::Redis).await;
     wait_until(async || other_node.state().status == EngineStatus::Redis).await;
     let fresh = connect(&cluster.url(), &prefix).await;
-    let expected = peek(&fresh, account(&by_account, there)).await;
+    let expected = peek(&fresh, account(&by_account, account_id)).await;
     assert!(expected >= 60 - 6, "at most the requests without a response are counted: {expected}");
 }
 
@@ -254,12 +254,12 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     let prefix = fresh_prefix();
     let engine = Arc::new(open(&cluster.url(), &prefix, Duration::from_mins(1)).await.unwrap());
     let by_account = limit("account", 1_000_000, 300);
-    let there = account_on(cluster, primary);
-    assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+    let account_id = account_on(cluster, primary);
+    assert!(is_admitted(&engine, &[account(&by_account, account_id)]).await);
 
     cluster.node(primary).kill().unwrap();
     wait_until(async || {
-        assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+        assert!(is_admitted(&engine, &[account(&by_account, account_id)]).await);
         engine.state().status != EngineStatus::Redis
     })
     .await;
@@ -269,7 +269,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     cluster.wait_until_complete().unwrap();
 
     let local_before = engine.state().local_decisions;
-    let count_before = 1_000_000 - peek(&engine, account(&by_account, there)).await;
+    let count_before = 1_000_000 - peek(&engine, account(&by_account, account_id)).await;
     let has_ended = Arc::new(AtomicBool::new(false));
     let client = tokio::spawn({
         let (engine, by_account) = (Arc::clone(&engine), by_account.clone());
@@ -278,7 +278,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
             let (mut admitted, mut admitted_after) = (0, 0);
             while admitted_after < 100 {
                 admitted_after += usize::from(has_ended.load(Ordering::Relaxed));
-                assert!(is_admitted(&engine, &[account(&by_account, there)]).await);
+                assert!(is_admitted(&engine, &[account(&by_account, account_id)]).await);
                 admitted += 1;
             }
             admitted
@@ -290,7 +290,7 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     let local = engine.state().local_decisions - local_before;
     if local == 0 {
         let fresh = connect(&cluster.url(), &prefix).await;
-        let count = 1_000_000 - peek(&fresh, account(&by_account, there)).await;
+        let count = 1_000_000 - peek(&fresh, account(&by_account, account_id)).await;
         assert_eq!(count, count_before + admitted);
     }
     local
@@ -303,18 +303,18 @@ async fn a_late_count_of_a_rejected_request_is_released() {
     let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
-    let there = account_on(&cluster, primaries[0]);
+    let account_id = account_on(&cluster, primaries[0]);
     let last = address_on(&cluster, primaries[1]);
     let (by_account, full) = (limit("account", 60, 300), limit("full", 1, 300));
     let first_node = connect(&cluster.url(), &prefix).await;
     let engine = open(&cluster.url(), &prefix, Duration::from_secs(1)).await.unwrap();
     assert!(is_admitted(&first_node, &[address(&full, last)]).await);
-    assert!(is_admitted(&first_node, &[account(&by_account, there)]).await);
+    assert!(is_admitted(&first_node, &[account(&by_account, account_id)]).await);
 
     cluster.node(primaries[0]).pause().unwrap();
-    assert!(!is_admitted(&engine, &[account(&by_account, there), address(&full, last)]).await);
+    assert!(!is_admitted(&engine, &[account(&by_account, account_id), address(&full, last)]).await);
     assert_eq!(engine.redis_metrics().unwrap().timeouts.get(), 1);
     cluster.node(primaries[0]).resume().unwrap();
     let fresh = connect(&cluster.url(), &prefix).await;
-    wait_until(async || peek(&fresh, account(&by_account, there)).await == 59).await;
+    wait_until(async || peek(&fresh, account(&by_account, account_id)).await == 59).await;
 }

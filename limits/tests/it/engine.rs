@@ -19,6 +19,7 @@ pub(super) struct TestEngine {
     /// `None` for memory.
     redis: Option<SharedCounters>,
     started: Instant,
+    /// The time by which the clock was advanced, in milliseconds.
     skipped: AtomicI64,
 }
 
@@ -60,7 +61,7 @@ impl TestEngine {
         Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
     }
 
-    /// Returns the engine of a second node with the same counters. Memory has only one node.
+    /// Returns the engine of one more node with the same counters; for memory, the same engine.
     pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),

@@ -7,17 +7,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+/// The state of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gate {
     Open,
-    /// Connections are accepted and bytes are read, but not forwarded.
+    /// Connections are accepted, but bytes are not forwarded until the gate is open.
     Withholding,
     /// Connections are closed, and new ones are closed as soon as they are accepted.
     Closed,
 }
 
-/// Starts a proxy to the server at `to`. Returns the proxy's address, and the sender that
-/// opens and closes it.
+/// Starts an open proxy to the server at `to`. Returns the proxy's address, and the sender that
+/// changes its state.
 pub(super) async fn start_proxy(to: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

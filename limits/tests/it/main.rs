@@ -40,7 +40,7 @@ macro_rules! conformance {
 }
 
 conformance![
-    the_301st_request_of_300_is_rejected,
+    a_limit_of_300_rejects_the_301st_request,
     a_rejected_request_consumes_no_quota,
     a_window_ends_and_the_next_request_starts_a_new_one,
     reset_is_the_end_of_the_window_for_every_request_in_it,

@@ -1,4 +1,4 @@
-//! The keys on the Redis server, and how unexpected values are handled.
+//! Counting on one Redis server: keys, unexpected values, clocks, restarts and local rejections.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ async fn keys_have_the_subject_as_hash_tag_and_expire_with_their_window() {
     let prefix = fresh_prefix();
     let counters = connect(&url, &prefix).await;
     let (by_name, by_address) = (limit("name", 9, 300), limit("ip", 9, 60));
-    let here = Network::from_address([192, 0, 2, 1].into());
-    let name = Bucket { limit: &by_name, key: LimitKey::for_name(here, "{x}") };
+    let network = Network::from_address([192, 0, 2, 1].into());
+    let name = Bucket { limit: &by_name, key: LimitKey::for_name(network, "{x}") };
     let by_account = limit("account", 9, 30);
     let buckets = [name, address(&by_address, 1), account(&by_account, 7)];
     counters.check(CountMode::Check, &buckets, now()).await;
@@ -129,16 +129,16 @@ async fn nodes_with_different_clocks_share_a_window() {
     let limit = limit("l", 4, 300);
     let buckets = [account(&limit, 1)];
     let hour = jiff::SignedDuration::from_hours(1);
-    for (counters, at, expected) in
+    for (counters, time, expected) in
         [(&one, now(), 3), (&other, now() + hour, 2), (&one, now() - hour, 1), (&other, now(), 0)]
     {
-        let decision = counters.check(CountMode::Check, &buckets, at).await;
-        assert_eq!(remaining(&decision), [expected], "{at}");
-        let end = jiff::Timestamp::from(decision.statuses()[0].reset).duration_since(at);
-        assert!(end <= jiff::SignedDuration::from_secs(301), "{at}: {end}");
+        let decision = counters.check(CountMode::Check, &buckets, time).await;
+        assert_eq!(remaining(&decision), [expected], "{time}");
+        let end = jiff::Timestamp::from(decision.statuses()[0].reset).duration_since(time);
+        assert!(end <= jiff::SignedDuration::from_secs(301), "{time}: {end}");
     }
-    for (counters, at) in [(&one, now()), (&other, now() - hour)] {
-        assert!(!counters.check(CountMode::Check, &buckets, at).await.is_admitted(), "{at}");
+    for (counters, time) in [(&one, now()), (&other, now() - hour)] {
+        assert!(!counters.check(CountMode::Check, &buckets, time).await.is_admitted(), "{time}");
     }
 }
 

@@ -47,7 +47,8 @@ pub fn is_untrusted(reason: &CertificateError) -> bool {
     )
 }
 
-/// Describes an error for which rustls has no variant.
+/// Describes any other reason. For two common ones rustls has no variant, so they are recognised by
+/// their debug output.
 fn describe_other(reason: &CertificateError) -> String {
     let debug = format!("{reason:?}");
     if debug.contains("UnsupportedCertVersion") {

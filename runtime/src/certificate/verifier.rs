@@ -13,20 +13,21 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 /// Returns the certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
 pub fn system_authorities() -> Result<RootCertStore, String> {
-    let found = rustls_native_certs::load_native_certs();
+    let native = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
-    authorities.add_parsable_certificates(found.certs);
+    authorities.add_parsable_certificates(native.certs);
     if authorities.is_empty() {
         return Err(format!(
             "no certificate authorities found in the operating system ({:?}); install them (Debian: \
              ca-certificates), or name a file with SSL_CERT_FILE",
-            found.errors
+            native.errors
         ));
     }
     Ok(authorities)
 }
 
-/// Accepts certificates for any host name, if the server has their key.
+/// Accepts certificates for any host name, from given authorities or from any issuer, if the server
+/// has the private key.
 #[derive(Debug)]
 pub struct AnyNameVerifier {
     /// One of these must have issued the certificate; without them any issuer is accepted.

@@ -56,7 +56,7 @@ impl Gauge {
     }
 }
 
-/// Counts in a gauge until it is dropped.
+/// An increment of a gauge, which is undone when this value is dropped.
 #[derive(Debug)]
 pub struct GaugeGuard<'a>(&'a Gauge);
 
@@ -111,7 +111,7 @@ impl Histogram {
         Self { bounds, per_unit, buckets, sum: AtomicU64::default() }
     }
 
-    /// Records a number of items.
+    /// Records a number of items, or a duration in nanoseconds.
     pub fn observe(&self, number: u64) {
         let bucket = self.bounds.partition_point(|bound| *bound < number);
         self.buckets[bucket].fetch_add(1, Relaxed);

@@ -1,8 +1,8 @@
 //! Limits expensive requests to one at a time per account.
 //!
 //! A large body stays in memory until it is complete and processed, and the client decides how fast
-//! it arrives; an evaluation occupies a thread. Otherwise an account could send as many of them as
-//! its rate limits allow.
+//! it arrives; an evaluation occupies a thread. Without this limit, an account could send as many
+//! such requests as its rate limits allow.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,7 @@
 //! Limits the memory that an account's unread responses occupy.
 //!
-//! A response stays in memory until it is sent, and an HTTP/2 client decides when that is.
-//! Otherwise an account could request its rules as often as its rate limits allow, and read
+//! A response stays in memory until it is sent, and an HTTP/2 client decides when that is. Without
+//! this limit, an account could request its rules as often as its rate limits allow, and read
 //! nothing.
 
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub struct TooManyUnread;
 
 impl UnreadResponses {
     /// Counts a response for an account until its bytes are dropped, when they have been sent or
-    /// the connection has closed.
+    /// the connection has closed. Small responses are not counted.
     pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnread> {
         if response.len() <= MIN_COUNTED {
             return Ok(response);

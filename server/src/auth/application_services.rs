@@ -17,7 +17,7 @@ use crate::config::{ConfigError, RegistrationSource};
 pub struct ApplicationServices(Vec<Arc<ApplicationService>>);
 
 impl ApplicationServices {
-    /// Loads the registrations.
+    /// Loads the registrations, which must have different tokens.
     pub fn load(sources: &[RegistrationSource]) -> Result<Self, ConfigError> {
         let mut services = Self::default();
         for source in sources {
@@ -49,7 +49,7 @@ impl ApplicationServices {
         self.0.iter().any(|service| service.reserves(name, &user_id))
     }
 
-    /// Returns whether an account name is reserved for another application service.
+    /// Returns whether an account name is reserved for an application service other than this one.
     pub fn is_reserved_by_other(
         &self,
         service: &ApplicationService,
@@ -61,7 +61,8 @@ impl ApplicationServices {
         others.any(|other| other.reserves(name, &user_id))
     }
 
-    /// Creates the missing sender accounts, without passwords.
+    /// Creates the missing sender accounts, without passwords. Logs a warning about a sender that
+    /// is not a valid account name, or whose account has a password.
     pub async fn create_senders(&self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         for service in &self.0 {
             let (id, sender) = (&*service.id, &*service.sender);
@@ -109,7 +110,7 @@ mod tests {
         namespaces.users = [{ regex = '@irc_.*:x', exclusive = true }, { regex = '@ann|@ben' }]";
 
     #[test]
-    fn a_service_acts_for_itself_and_for_the_ids_in_its_namespaces() {
+    fn a_service_acts_for_itself_and_its_namespaces_and_reserves_exclusive_ones() {
         let services = load(&[BRIDGE]).unwrap();
         let service = services.by_token(&Secret::new("t")).unwrap();
         for (name, allowed) in

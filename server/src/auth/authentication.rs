@@ -57,7 +57,8 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
-    /// Returns the time until the next attempt is allowed.
+    /// Returns how long the client should wait before the next attempt; `None` if waiting does not
+    /// help.
     pub fn retry_after(self) -> Option<Duration> {
         match self {
             Self::WrongPassword | Self::Disabled => None,
@@ -70,7 +71,7 @@ impl AuthenticationError {
 /// Reason why a password was not verified.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum VerifyError {
-    /// The attempt was rejected, for a reason that the page shows.
+    /// The attempt was rejected, for a reason that the response shows.
     #[error("rejected: {0:?}")]
     Rejected(AuthenticationError),
     /// The store failed.
@@ -103,8 +104,8 @@ pub(crate) enum Login<'a> {
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
     SignIn(&'a str),
-    /// The password that a signed-in user enters again. It counts as a sign-in, and for the
-    /// account.
+    /// The password that a signed-in user enters again. It is counted by name, like a sign-in, and
+    /// also by account.
     Confirmation(&'a Account),
 }
 
@@ -134,7 +135,8 @@ pub(crate) struct Authenticator<'a> {
 }
 
 impl Authenticator<'_> {
-    /// Authenticates someone who signs in. An unknown name takes the same time as a wrong password.
+    /// Authenticates someone who signs in, and counts a rejection in the metrics. An unknown name
+    /// takes the same time as a wrong password.
     pub(crate) async fn sign_in(
         &self,
         guard: &impl GuessGuard,
@@ -169,7 +171,8 @@ impl Authenticator<'_> {
 
     /// Verifies the password of an account. The attempt is counted before the account is loaded and
     /// the password verified, so that concurrent guesses cannot exceed the limit. It is refunded if
-    /// the password is correct; a rejected attempt is recorded as an audit event of this kind.
+    /// the password is correct and the account is enabled; a wrong password or a disabled account
+    /// is recorded as an audit event of this kind, if there is one.
     pub(crate) async fn verify(
         &self,
         guard: &impl GuessGuard,
@@ -182,8 +185,8 @@ impl Authenticator<'_> {
         guard.count(CountMode::Check, guess).await.map_err(too_many)?;
         let account = account.await?;
         let id = account.as_ref().map(|account| account.id);
-        let verified = self.verify_password(account, password, guard.network()).await;
-        let error = match verified.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))? {
+        let result = self.verify_password(account, password, guard.network()).await;
+        let error = match result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))? {
             Some(account) if account.disabled_at.is_none() => {
                 let _ = guard.count(CountMode::Refund, guess).await;
                 return Ok(self.proof(account, &[AuthenticationMethod::Password]));
@@ -225,8 +228,9 @@ impl Authenticator<'_> {
         Authenticated { account, methods, at: self.clock.now(), _proof: () }
     }
 
-    /// Returns the account if this is its password. A missing account takes the same time, so that
-    /// timing does not reveal which accounts exist.
+    /// Returns the account if this is its password, and replaces an outdated hash. A missing
+    /// account takes the same time as a wrong password, so that timing does not reveal which
+    /// accounts exist.
     async fn verify_password(
         &self,
         account: Option<Account>,
@@ -238,13 +242,13 @@ impl Authenticator<'_> {
             .map(|account| account.password.clone())
             .filter(|hash| hash != NO_PASSWORD);
         let is_correct = self.passwords.verify(password.clone(), hash, from).await?;
-        let verified = account.filter(|_| is_correct);
-        if let Some(account) = &verified
+        let verified_account = account.filter(|_| is_correct);
+        if let Some(account) = &verified_account
             && needs_rehash(&account.password, password.reveal())
         {
             self.rehash(account, password).await;
         }
-        Ok(verified)
+        Ok(verified_account)
     }
 
     /// Replaces a password hash with one that has the current parameters. After a failure, the next

@@ -49,7 +49,7 @@ pub struct Passwords {
     /// Limits the requests in the reserved places of the queue.
     reserved: Arc<Semaphore>,
     /// Networks from which someone has signed in.
-    known: Arc<Cache<Network, ()>>,
+    known_networks: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
     pub hash_count: Arc<Counter>,
 }
@@ -60,7 +60,7 @@ pub struct Passwords {
 pub struct HashQueueFull;
 
 impl Passwords {
-    /// Allows this many concurrent hashes; by default as many as there are cores.
+    /// Creates a hasher that runs this many hashes concurrently; by default one per core.
     pub fn new(parallel: Option<NonZeroUsize>) -> Self {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let parallel = parallel.map_or_else(cores, usize::from);
@@ -69,7 +69,7 @@ impl Passwords {
             running: Arc::new(Semaphore::new(parallel)),
             queue: Arc::new(Semaphore::new(parallel * (1 + QUEUE_PER_PERMIT))),
             reserved: Arc::new(Semaphore::new(parallel * RESERVED_PER_PERMIT)),
-            known: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
+            known_networks: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
             hash_count: Arc::default(),
         }
     }
@@ -93,9 +93,9 @@ impl Passwords {
         .await
     }
 
-    /// Verifies a password. Without a hash it takes the same time and fails. Passwords above the
-    /// maximum length are rejected without hashing, to limit the cost. The client's network is
-    /// remembered if the password is correct.
+    /// Verifies a password. Without a hash, verification takes the same time and fails. Passwords
+    /// above the maximum length are rejected without hashing, to limit the cost. The client's
+    /// network is remembered if the password is correct.
     pub async fn verify(
         &self,
         password: Secret,
@@ -105,26 +105,28 @@ impl Passwords {
         if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
             return Ok(false);
         }
-        let is_known = self.known.get(&from).is_some();
+        let is_known = self.known_networks.get(&from).is_some();
         let verifying = self.run(is_known, move || {
             let text = hash.as_deref().unwrap_or(DUMMY_HASH);
             is_correct(password.reveal(), text) && hash.is_some()
         });
         let is_correct = verifying.await?;
         if is_correct && !is_known {
-            self.known.insert(from, ());
+            self.known_networks.insert(from, ());
         }
         Ok(is_correct)
     }
 
+    /// Runs a hash on a blocking thread, when one of the permits is free. Requests from known
+    /// networks may use the reserved places of the queue.
     async fn run<T: Send + 'static>(
         &self,
         is_known: bool,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, HashQueueFull> {
-        let queued = match self.queue.clone().try_acquire_owned() {
+        let place = match self.queue.clone().try_acquire_owned() {
             Err(_) if is_known => self.reserved.clone().try_acquire_owned(),
-            queued => queued,
+            place => place,
         }
         .map_err(|_| HashQueueFull)?;
         let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
@@ -134,7 +136,7 @@ impl Passwords {
         let work = RequestContext::carry(work);
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
-            drop((permit, queued));
+            drop((permit, place));
             result
         });
         task.await.map_err(|_| HashQueueFull)

@@ -21,15 +21,15 @@ use belfry_store::{
 /// An app that the server creates for tokens issued without OAuth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstPartyApp<'a> {
-    /// For Matrix clients that sign in with a password.
+    /// The app of Matrix clients that sign in with a password.
     Matrix,
-    /// For tokens issued on the command line, with this title.
+    /// An app for tokens issued on the command line, with this title.
     CommandLine(&'a str),
 }
 
 impl<'a> FirstPartyApp<'a> {
-    /// Returns the origin, client id and title. No registered app has such a client id, because
-    /// theirs are random.
+    /// Returns the origin, client id and title. Registered apps cannot have these client ids,
+    /// because theirs are random.
     fn details(self) -> (Origin, String, &'a str) {
         match self {
             Self::Matrix => (Origin::Matrix, "matrix".to_owned(), "Matrix clients"),
@@ -126,7 +126,9 @@ impl TokenIssuer<'_> {
     /// sign-in.
     ///
     /// # Errors
-    /// [`IssueError::PasswordChanged`] if the password was changed since it was verified.
+    /// If the password was changed or the account disabled since the password was verified
+    /// ([`IssueError::PasswordChanged`]), if the app for Matrix clients is disabled, or if the
+    /// store fails.
     pub async fn issue_to_device(
         &self,
         events: &Events,
@@ -148,7 +150,8 @@ impl TokenIssuer<'_> {
     /// Redeems a code for a token with the app, account and scopes of its grant.
     ///
     /// # Errors
-    /// [`RedeemError::AlreadyRedeemed`] if another request redeemed it in the meantime.
+    /// If the code was redeemed in the meantime ([`RedeemError::AlreadyRedeemed`]), if it is not
+    /// redeemable ([`RedeemError::NotRedeemable`]), or if the store fails.
     pub async fn redeem_code(
         &self,
         events: &Events,
@@ -187,9 +190,9 @@ pub async fn find_or_create_first_party_app(
 ) -> Result<i64, IssueError> {
     let (origin, client_id, title) = app.details();
     for new_id in random::ids(now) {
-        if let Some(existing) = store.app_by_client_id(&client_id).await? {
-            let App { id, details, .. } = &existing.app;
-            return match existing.disabled_at {
+        if let Some(stored_app) = store.app_by_client_id(&client_id).await? {
+            let App { id, details, .. } = &stored_app.app;
+            return match stored_app.disabled_at {
                 None => Ok(*id),
                 Some(_) => Err(IssueError::AppDisabled { id: *id, title: details.name.clone() }),
             };
@@ -203,7 +206,8 @@ pub async fn find_or_create_first_party_app(
         let properties = ClientProperties::new(origin);
         let app = App { id: new_id, client_id: client_id.clone(), details, properties };
         let stored = StoredApp::new(app, random::secret(now).hashed(), now);
-        // Read again: another request may have created the app, or the id may be taken.
+        // The loop reads the app again: another request may have created it, or the id may be
+        // taken.
         store.add_first_party_app(&stored).await?;
     }
     Err(StoreError::NoFreeId.into())

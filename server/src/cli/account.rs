@@ -138,17 +138,18 @@ impl Command {
     }
 }
 
-/// Disables or enables an account.
+/// Disables or enables an account, depending on the kind of the audit event.
 async fn disable_or_enable(
     store: &Store,
     account: &Account,
     now: Timestamp,
     kind: AuditKind,
 ) -> Result<(), CliError> {
-    let at = (kind == AuditKind::AccountDisable).then_some(now);
-    let outcome = store.set_account_disabled_at(&events(now, kind), account.id, at).await?;
+    let disabled_at = (kind == AuditKind::AccountDisable).then_some(now);
+    let outcome =
+        store.set_account_disabled_at(&events(now, kind), account.id, disabled_at).await?;
     check_update(outcome, account)?;
-    let state = if at.is_some() { "disabled" } else { "enabled" };
+    let state = if disabled_at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "account {} {state}", account.name)?)
 }
 
@@ -156,8 +157,8 @@ async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), 
     let events = events(now, AuditKind::AccountDelete);
     let deleted = match store.delete_account(&events, account.id, now).await? {
         AccountDeletionOutcome::Deleted(rows) => rows,
-        AccountDeletionOutcome::NotFound => return Err(deleted_meanwhile(account)),
-        AccountDeletionOutcome::LastAdmin => return Err(last_admin(account)),
+        AccountDeletionOutcome::NotFound => return Err(deleted_error(account)),
+        AccountDeletionOutcome::LastAdmin => return Err(last_admin_error(account)),
     };
     let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
     let rows = [
@@ -174,16 +175,16 @@ async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), 
 fn check_update(outcome: AccountUpdateOutcome, account: &Account) -> Result<(), CliError> {
     match outcome {
         AccountUpdateOutcome::Updated => Ok(()),
-        AccountUpdateOutcome::NotFound => Err(deleted_meanwhile(account)),
-        AccountUpdateOutcome::LastAdmin => Err(last_admin(account)),
+        AccountUpdateOutcome::NotFound => Err(deleted_error(account)),
+        AccountUpdateOutcome::LastAdmin => Err(last_admin_error(account)),
     }
 }
 
-fn deleted_meanwhile(account: &Account) -> CliError {
+fn deleted_error(account: &Account) -> CliError {
     format!("the account {} was deleted in the meantime", account.name).into()
 }
 
-fn last_admin(account: &Account) -> CliError {
+fn last_admin_error(account: &Account) -> CliError {
     format!(
         "{} is the last enabled admin; make another account an admin first: belfry account role \
          OTHER admin",

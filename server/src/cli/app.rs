@@ -143,26 +143,26 @@ impl Add {
     }
 }
 
-/// Disables or enables an app.
+/// Disables or enables an app, depending on the kind of the audit event.
 async fn disable_or_enable(
     store: &Store,
     id: &str,
     now: Timestamp,
     kind: AuditKind,
 ) -> Result<(), CliError> {
-    let at = (kind == AuditKind::AppDisable).then_some(now);
+    let disabled_at = (kind == AuditKind::AppDisable).then_some(now);
     let app = find(store, id).await?.app;
-    store.set_app_disabled_at(&events(now, kind), app.id, at).await?;
-    let state = if at.is_some() { "disabled" } else { "enabled" };
+    store.set_app_disabled_at(&events(now, kind), app.id, disabled_at).await?;
+    let state = if disabled_at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "app {} {state}", title(&app))?)
 }
 
-/// Returns the id and the name of an app.
+/// Formats the id and the name of an app.
 fn title(app: &App) -> String {
     format!("{} ({})", app.id, escape(&app.details.name))
 }
 
-/// The maximum number of ids in an error.
+/// The maximum number of ids in the error about a name that several apps have.
 const MAX_IDS: i64 = 10;
 
 /// Finds an app by its id or client id.
@@ -175,8 +175,8 @@ async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, 
     Ok(store.app_by_client_id(selector).await?.map(Arc::unwrap_or_clone))
 }
 
-/// Resolves an argument to the id of an app, or to a name that one or more apps have, or had when
-/// they were deleted.
+/// Resolves an argument to the id of an app, which may have been deleted, or to a name that one or
+/// more apps have, or had when they were deleted.
 pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,
@@ -184,15 +184,15 @@ pub(super) async fn find_for_audit<'a>(
     if let Some(app) = find_by_id(store, selector).await? {
         return Ok((Some(app.app.id), None));
     }
-    let named = AuditFilter { app_name: Some(selector), ..AuditFilter::default() };
+    let by_name = AuditFilter { app_name: Some(selector), ..AuditFilter::default() };
     if !store.apps_named(selector, 1).await?.is_empty()
-        || !store.audit_events(named, 1).await?.is_empty()
+        || !store.audit_events(by_name, 1).await?.is_empty()
     {
         return Ok((None, Some(selector)));
     }
     let id = selector.strip_prefix('#').unwrap_or(selector).parse().ok();
-    let filter = AuditFilter { app: id, ..AuditFilter::default() };
-    if id.is_some() && !store.audit_events(filter, 1).await?.is_empty() {
+    let by_id = AuditFilter { app: id, ..AuditFilter::default() };
+    if id.is_some() && !store.audit_events(by_id, 1).await?.is_empty() {
         return Ok((id, None));
     }
     let advice = "a deleted app is found by its name or id, not by its client id";
@@ -208,12 +208,12 @@ async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
     if let Some(app) = find_by_id(store, selector).await? {
         return Ok(app);
     }
-    let mut named = store.apps_named(selector, MAX_IDS).await?;
-    if named.len() > 1 {
-        let ids: Vec<_> = named.iter().map(|named| named.app.id.to_string()).collect();
+    let mut apps = store.apps_named(selector, MAX_IDS).await?;
+    if apps.len() > 1 {
+        let ids: Vec<_> = apps.iter().map(|stored| stored.app.id.to_string()).collect();
         let advice = "use one of these ids; belfry app show ID shows an app";
         let ids = ids.join(", ");
         return Err(format!("several apps are named {selector:?}: {ids}; {advice}").into());
     }
-    named.pop().ok_or_else(|| not_found(selector))
+    apps.pop().ok_or_else(|| not_found(selector))
 }

@@ -74,7 +74,7 @@ impl Command {
             Some(text) => app::find_for_audit(store, text).await?,
             None => (None, None),
         };
-        let time = |flag: &str, text: Option<&str>| {
+        let parse_flag = |flag: &str, text: Option<&str>| {
             let time = text.map(|text| parse_time(text, now)).transpose();
             time.map_err(|error| format!("{flag}: {error}"))
         };
@@ -85,8 +85,8 @@ impl Command {
             kind: self.kind,
             outcome: self.outcome,
             origin: self.origin,
-            since: time("--since", self.since.as_deref())?,
-            before: time("--before", self.before.as_deref())?,
+            since: parse_flag("--since", self.since.as_deref())?,
+            before: parse_flag("--before", self.before.as_deref())?,
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let mut events = Vec::new();
@@ -123,11 +123,12 @@ struct AccountNames {
 }
 
 impl AccountNames {
+    /// Loads the names of deleted accounts, and finds the ambiguous names.
     async fn new(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
         let is_deleted =
             |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
         let deleted = match events.iter().find(is_deleted) {
-            // Accounts were deleted after their first event.
+            // The deleted accounts were deleted after this event, the first that names one of them.
             Some(first) => store.deleted_accounts(first.at).await?,
             None => Vec::new(),
         };
@@ -150,7 +151,7 @@ impl AccountNames {
         event.account.as_ref().or(deleted).map(String::as_str)
     }
 
-    /// Returns the account of an event, with its id where the name does not identify it.
+    /// Formats the account of an event, with its id if the name is ambiguous or unknown.
     fn describe(&self, event: &AuditEvent) -> String {
         let Some(id) = event.account_id else { return "-".to_owned() };
         let Some(name) = self.get(event) else { return format!("#{id}") };

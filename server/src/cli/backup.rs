@@ -33,9 +33,9 @@ impl Command {
         let mut show = |progress| bar.show(progress);
         let report: Option<Report<'_>> = if is_terminal { Some(&mut show) } else { None };
         let (database, options) = (config.database(), &config.store);
-        let written = create_backup(&database, options, &self.file, overwrite, now, report).await;
+        let result = create_backup(&database, options, &self.file, overwrite, now, report).await;
         drop(bar);
-        let manifest = written?;
+        let manifest = result?;
         let detail = Some(self.file.display().to_string());
         let events =
             AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
@@ -58,10 +58,10 @@ async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), 
 
 /// Summarises the contents of a backup in one line.
 pub(super) fn describe(manifest: &Manifest) -> String {
-    let describe = |table: &TableSummary| match &*table.name {
+    let describe_table = |table: &TableSummary| match &*table.name {
         "deleted_owners" => format_count(table.rows, "recent deletions"),
         name => format_count(table.rows, &name.replace('_', " ")),
     };
-    let tables: Vec<String> = manifest.tables.iter().map(describe).collect();
+    let tables: Vec<String> = manifest.tables.iter().map(describe_table).collect();
     format!("{} ({})", format_count(manifest.rows(), "rows"), tables.join(", "))
 }

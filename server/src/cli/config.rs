@@ -25,8 +25,8 @@ pub(super) fn print_example() -> Result<(), CliError> {
     Ok(print(EXAMPLE)?)
 }
 
-/// Prints the effective settings. Warnings and the result are written to stderr, so that stdout is
-/// a valid configuration file.
+/// Checks the files that the settings name, and prints the effective settings. Warnings and the
+/// result are written to stderr, so that stdout is a valid configuration file.
 pub(super) fn check(config: &Config) -> Result<(), CliError> {
     check_files(config)?;
     print(&config.to_toml()?)?;

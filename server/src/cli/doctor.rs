@@ -1,7 +1,7 @@
 //! `belfry doctor`: finds out what is wrong with an installation, and says how to fix it.
 //!
-//! It only reads: it creates and migrates nothing, and takes no lock that a server needs. It works
-//! with and without a running server.
+//! It does not change the installation: it creates and migrates nothing, and takes no lock that a
+//! server needs. It works with and without a running server.
 
 mod base_url;
 mod certificate;
@@ -70,7 +70,7 @@ fn check_settings(config: &Config, report: &mut Report) {
         report.fail("settings", error.to_string(), "correct the file or the setting that names it");
         return;
     }
-    // The certificate and the file modes have separate checks.
+    // The certificate and the files that others can change have separate checks.
     let warnings = config.setting_warnings(&config.base_url(), SystemClock.now());
     if warnings.is_empty() {
         report.ok("settings", "valid; belfry config check shows them");

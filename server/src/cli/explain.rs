@@ -111,7 +111,8 @@ fn check_type(event: &Value) -> Result<(), &'static str> {
     }
 }
 
-/// Describes an error in a file. Errors that are also used for requests call it "the body".
+/// Describes an error in a file. Some errors are also used for requests, and call the file "the
+/// body".
 fn describe_error(file: &str, error: &dyn Display) -> String {
     let (file, text) = (display_name(file), error.to_string());
     match text.strip_prefix("the body ") {
@@ -134,8 +135,8 @@ fn read(file: &str) -> Result<Vec<u8>, CliError> {
         Box::new(File::open(file).map_err(failed)?)
     };
     let mut bytes = Vec::new();
-    let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    read.map_err(|error| format!("cannot read {name}: {error}"))?;
+    let result = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    result.map_err(|error| format!("cannot read {name}: {error}"))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("{name} is larger than {MAX_BYTES} bytes").into());
     }

@@ -31,9 +31,9 @@ const MAX_BODY_BYTES: usize = 64 * 1024;
 /// Verification of an HTTPS server's certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CertificateCheck {
-    /// By the certificate authorities of the operating system, for the host of the URL.
+    /// Verified with the certificate authorities of the operating system, for the host of the URL.
     Authorities,
-    /// Not at all. For the server on this machine, whose certificate has its public name.
+    /// Not verified, for the server on this machine, whose certificate has its public name.
     None,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Response {
     pub local_address: SocketAddr,
 }
 
-/// The reason why there is no response.
+/// Reason why there is no response.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum GetError {
     /// Nothing accepts connections there.
@@ -65,7 +65,7 @@ pub(super) enum GetError {
     /// The server does not use HTTP.
     #[error("it does not respond with HTTP; probably it serves HTTPS ({0})")]
     NotHttp(String),
-    /// Anything else.
+    /// Another error, such as a timeout.
     #[error("{0}")]
     Failed(String),
 }
@@ -166,13 +166,13 @@ where
 
 fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder();
-    let verified = match check {
+    let with_verifier = match check {
         CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),
         CertificateCheck::None => {
             builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(None))
         }
     };
-    Ok(verified.with_no_client_auth())
+    Ok(with_verifier.with_no_client_auth())
 }
 
 /// Returns the message of an error, followed by those of its causes.

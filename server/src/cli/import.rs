@@ -33,7 +33,7 @@ const BATCH: usize = 500;
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 impl Command {
-    /// Validates the whole file before the first account is added.
+    /// Validates the whole file, then adds its accounts unless this is a dry run.
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
         let mut source = Source::open(&self.file, config, SystemClock.now())?;
         let count = source.validate()?;
@@ -45,8 +45,8 @@ impl Command {
         }
         let mut report = Report::new(count);
         with_store(config, DatabaseUse::Write, async |store, _| {
-            let imported = import(store, &mut source, &mut report).await;
-            imported.map_err(|error| report.interruption_error(&*error))
+            let result = import(store, &mut source, &mut report).await;
+            result.map_err(|error| report.interruption_error(&*error))
         })?;
         report.finish()
     }
@@ -60,8 +60,9 @@ async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Resu
         // Invalid only if the file was changed since it was validated.
         let account = account?;
         // The accounts in a transaction share one audit event, which names the role.
-        let has_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
-        if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_role) {
+        let has_same_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
+        if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_same_role)
+        {
             add(store, std::mem::take(&mut batch), report).await?;
             bytes = 0;
         }

@@ -19,8 +19,9 @@ pub(super) fn check_owner(database: &Database) -> Result<(), CliError> {
     Ok(check_creator(directory).map_err(failed)?)
 }
 
-/// Locks the SQLite data directory: two servers on one file would not notice each other's writes
-/// immediately, and a restore replaces everything. Other commands do not need the lock.
+/// Creates the SQLite data directory if it is missing, and locks it: two servers on one file would
+/// not notice each other's writes immediately, and a restore replaces everything. Other commands do
+/// not need the lock. Returns `None` for PostgreSQL.
 pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
     let lock = path.with_extension("lock");

@@ -65,7 +65,7 @@ fn write_commands(belfry: &Command, command: &Command, page: &mut Vec<u8>) -> io
         .control("SS", [usage.trim_start_matches("Usage: ")])
         .text([roman(about.unwrap_or_default())])
         .to_writer(page)?;
-    // Options of all commands are in the OPTIONS section.
+    // Options that `belfry` itself has are in the OPTIONS section.
     let is_common =
         |arg: &Arg| belfry.get_arguments().any(|common| common.get_id() == arg.get_id());
     let own = command.clone().mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg });

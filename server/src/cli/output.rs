@@ -102,7 +102,7 @@ pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
     let names = PossibleValuesParser::new(all.iter().map(|value| name(*value)));
-    names.try_map(move |given| {
-        all.iter().copied().find(|value| name(*value) == given).ok_or("unknown value")
+    names.try_map(move |text| {
+        all.iter().copied().find(|value| name(*value) == text).ok_or("unknown value")
     })
 }

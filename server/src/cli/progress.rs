@@ -11,25 +11,26 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// A line on stderr, shown only on a terminal and cleared when it is dropped.
 pub(super) struct ProgressBar {
     pub(super) is_terminal: bool,
-    shown: Option<Instant>,
+    /// When the bar was last updated; `None` if it is not visible.
+    last_shown: Option<Instant>,
 }
 
 impl ProgressBar {
     pub(super) fn new() -> Self {
-        Self { is_terminal: stderr().is_terminal(), shown: None }
+        Self { is_terminal: stderr().is_terminal(), last_shown: None }
     }
 
     pub(super) fn show(&mut self, progress: Progress) {
-        let is_due = self.shown.is_none_or(|shown| shown.elapsed() >= INTERVAL);
+        let is_due = self.last_shown.is_none_or(|time| time.elapsed() >= INTERVAL);
         if self.is_terminal && is_due {
-            self.shown = Some(Instant::now());
+            self.last_shown = Some(Instant::now());
             print(&format!("\r{}\x1b[K", render(progress)));
         }
     }
 
     /// Removes the bar until it is shown again, so that a message can be printed.
     pub(super) fn clear(&mut self) {
-        if self.shown.take().is_some() {
+        if self.last_shown.take().is_some() {
             print("\r\x1b[K");
         }
     }
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn the_line_shows_the_step_and_the_percentage() {
-        for (rows, total, shown) in [
+        for (rows, total, expected) in [
             (0, 300, "  0 %  0 of 300 rows"),
             (150, 300, " 50 %  150 of 300 rows"),
             (300, 300, "100 %  300 of 300 rows"),
@@ -66,7 +67,7 @@ mod tests {
             (0, 0, "100 %  0 of 0 rows"),
         ] {
             let progress = Progress { step: "restoring", rows, total };
-            assert_eq!(render(progress), format!("restoring {shown}"));
+            assert_eq!(render(progress), format!("restoring {expected}"));
         }
     }
 }

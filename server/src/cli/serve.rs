@@ -34,7 +34,7 @@ use crate::tls::Tls;
 const SWEEP_INTERVAL: Duration = Duration::from_mins(1);
 /// Interval at which counted audit events and the last uses of tokens and apps are stored.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(5);
-/// Maximum time for background work to end after the last request.
+/// Maximum time for background tasks to finish after the last request.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Serves until a signal. At SIGHUP the configuration is loaded again with the same overrides.
@@ -76,7 +76,7 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         None => None,
     };
     let port = listener.port()?;
-    let bound = config.listening_url(port);
+    let listening_url = config.listening_url(port);
     let base_url = config.base_url_at(port);
     tracing::info!(%database, %base_url, version = env!("CARGO_PKG_VERSION"), "belfry started");
 
@@ -98,10 +98,10 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         tracing::info!(%file, %error, "{message}");
     }
     let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
-    let reloaded = Arc::clone(&state);
+    let reload_state = Arc::clone(&state);
     state.tasks.add(Task::spawn("reload", move || {
         let (overrides, reload) = (Arc::clone(&overrides), Arc::clone(&reload));
-        reload_at_hangup(Arc::clone(&reloaded), overrides, warnings.clone(), reload)
+        reload_at_hangup(Arc::clone(&reload_state), overrides, warnings.clone(), reload)
     }));
     if let Some(tls) = tls.clone() {
         state.metrics.tls.get_or_init(|| tls.clone());
@@ -110,17 +110,18 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     if let Some(listener) = metrics_listener {
         let service = HttpService::metrics_only(Arc::clone(&state));
         let mut listener = Some(listener);
-        // Runs until the process ends, so that readiness can be queried while requests finish.
+        // Runs until the process exits, so that readiness can be queried while requests finish.
         state.tasks.add(Task::spawn("metrics_listener", move || {
             serve_metrics(listener.take(), service.clone())
         }));
     }
     let mut stdout = std::io::stdout();
-    let ready = writeln!(stdout, "belfry listening on {bound}").and_then(|()| stdout.flush());
+    let ready =
+        writeln!(stdout, "belfry listening on {listening_url}").and_then(|()| stdout.flush());
     if let Err(error) = ready {
         tracing::warn!(%error, "the ready line cannot be printed");
     }
-    let status = format!("listening on {bound}");
+    let status = format!("listening on {listening_url}");
     service_manager::notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
     let service = HttpService::new(Arc::clone(&state));
     if let Some(interval) = sd_notify::watchdog_enabled() {
@@ -168,7 +169,7 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
     }
 }
 
-/// Starts the periodic tasks.
+/// Starts the tasks that delete expired data and store counters at intervals.
 fn start_periodic_tasks(state: &Arc<AppState>) {
     every(state, "sweep", SWEEP_INTERVAL, |state| async move {
         state.check_clock().await;
@@ -188,7 +189,7 @@ fn start_periodic_tasks(state: &Arc<AppState>) {
     every(state, "flush_uses", FLUSH_INTERVAL, |state| async move { state.flush_uses().await });
 }
 
-/// Runs a function of the state at intervals.
+/// Starts a task that calls a function with the state at intervals.
 fn every<F: Future<Output = ()> + Send + 'static>(
     state: &Arc<AppState>,
     name: &'static str,
@@ -199,7 +200,8 @@ fn every<F: Future<Output = ()> + Send + 'static>(
     state.tasks.add(Task::every(name, interval, move || run(Arc::clone(&owned))));
 }
 
-/// Serves the metrics. `listener` is `None` after a failure.
+/// Serves the metrics. `listener` is `None` if the task was restarted after a failure, and must
+/// bind again.
 async fn serve_metrics(listener: Option<Listeners>, service: HttpService) {
     let address = service.state().config.metrics_listen.clone();
     let listener = match (listener, address) {
@@ -225,8 +227,8 @@ mod tests {
             (io::ErrorKind::PermissionDenied, "ports below 1024 need a privilege"),
             (io::ErrorKind::AddrNotAvailable, "write 0.0.0.0:80 for all networks"),
         ] {
-            let found = bind_advice(&kind.into(), &address, "--listen");
-            assert!(found.contains(advice), "{found}");
+            let text = bind_advice(&kind.into(), &address, "--listen");
+            assert!(text.contains(advice), "{text}");
         }
     }
 }

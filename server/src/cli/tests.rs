@@ -9,7 +9,7 @@ use clap::Command;
 /// Returns the paths of README.md, CONTRIBUTING.md and all documents below `docs`.
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     let mut folders = vec![root.join("docs")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
@@ -17,11 +17,11 @@ fn documents() -> Vec<PathBuf> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "md") {
-                found.push(path);
+                documents.push(path);
             }
         }
     }
-    found
+    documents
 }
 
 /// Returns the arguments of each `belfry` command in a document's code blocks and code spans.
@@ -112,7 +112,7 @@ fn check_arguments(parser: &Command, arguments: &[String]) -> Result<(), String>
             let flag = command.get_arguments().find(|argument| {
                 let long = argument.get_long().map(|long| format!("--{long}"));
                 let short = argument.get_short().map(|short| format!("-{short}"));
-                [long, short].into_iter().flatten().any(|known| known == name)
+                [long, short].into_iter().flatten().any(|spelling| spelling == name)
             });
             let flag = flag.ok_or_else(|| format!("{} has no flag {name}", full_name(command)))?;
             if flag.get_action().takes_values() && !word.contains('=') {
@@ -165,20 +165,20 @@ fn the_commands_in_the_documents_exist() {
 
 #[test]
 fn commands_are_found_in_code_blocks_and_code_spans() {
-    let found = |document: &str| {
+    let commands_in = |document: &str| {
         let commands = belfry_commands(document);
         commands.iter().map(|arguments| arguments.join(" ")).collect::<Vec<_>>()
     };
     let block = "```console\n$ ./belfry serve &\n# nice belfry man | sh # belfry no\nbelfry output\n\
                  $ A=1 belfry app list \\\n    --json && sudo -u belfry belfry audit\n```";
-    assert_eq!(found(block), ["serve", "man", "app list --json", "audit"]);
+    assert_eq!(commands_in(block), ["serve", "man", "app list --json", "audit"]);
     let substitution = "   ```sh\n   curl -H \"Bearer $(sudo belfry token issue a)\"\n   ```";
-    assert_eq!(found(substitution), ["token issue a"]);
-    assert_eq!(found("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
-    assert_eq!(found("| a | `docker exec belfry belfry man` |\n| `belfry` |"), ["man", ""]);
+    assert_eq!(commands_in(substitution), ["token issue a"]);
+    assert_eq!(commands_in("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
+    assert_eq!(commands_in("| a | `docker exec belfry belfry man` |\n| `belfry` |"), ["man", ""]);
     let others = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
                   ```toml\nbelfry serve\n```";
-    assert_eq!(found(others), [""; 0]);
+    assert_eq!(commands_in(others), [""; 0]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The accent colour of the pages, with enough contrast in light and in dark.
+//! The accent colour of the pages: checked for contrast on light pages, adapted for dark ones.
 
 use std::fmt;
 
@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Color([u8; 3]);
 
-/// The darkest background of the accent colour on light pages, and the brightest on dark pages:
-/// `--ground` and `--paper` in `static/belfry.css`.
+/// The darkest background behind the accent colour on light pages: `--ground` in
+/// `static/belfry.css`.
 const LIGHT_GROUND: Color = Color([0xf5, 0xf4, 0xf0]);
+/// The brightest background behind the accent colour on dark pages: `--paper` in
+/// `static/belfry.css`.
 const DARK_PAPER: Color = Color([0x1c, 0x21, 0x25]);
-/// The text of buttons in the accent colour.
+/// The text colour of buttons in the accent colour, on light pages.
 const ON_LIGHT_ACCENT: Color = WHITE;
+/// The text colour of buttons in the accent colour, on dark pages.
 const ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
 
 const WHITE: Color = Color([0xff; 3]);
@@ -21,7 +24,8 @@ const BLACK: Color = Color([0; 3]);
 
 /// The minimum contrast of text (WCAG 2.2, 1.4.3).
 const MIN_CONTRAST: f64 = 4.5;
-/// The contrast of the derived colour on dark pages (WCAG 2.2, 1.4.6), as for the default colour.
+/// The minimum contrast of the accent colour derived for dark pages (WCAG 2.2, 1.4.6). The default
+/// accent colour has it too.
 const DARK_CONTRAST: f64 = 7.0;
 
 impl Color {
@@ -34,7 +38,7 @@ impl Color {
         Some(Self([red, green, blue]))
     }
 
-    /// Returns a mixture of which `parts` of 64 are the other colour.
+    /// Mixes two colours: `parts` of 64 from the other colour, the rest from this one.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
         for (channel, other) in mixed.iter_mut().zip(other.0) {
@@ -45,18 +49,20 @@ impl Color {
         Self(mixed)
     }
 
-    /// Returns the first mixture with another colour that has this contrast with a background.
+    /// Mixes in as little of another colour as is needed for a minimum contrast with a background.
+    /// Returns the other colour if no mixture has enough contrast.
     fn mix_until(self, other: Self, background: Self, contrast: f64) -> Self {
         let mut mixtures = (0..=64).map(|parts| self.mix(other, parts));
         mixtures.find(|color| color.contrast(background) >= contrast).unwrap_or(other)
     }
 
-    /// Returns the contrast of two colours, between 1 and 21, by the definition of WCAG.
+    /// Returns the WCAG contrast ratio of two colours, from 1 to 21.
     fn contrast(self, other: Self) -> f64 {
         let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
         one.max(other) / one.min(other)
     }
 
+    /// Returns the WCAG relative luminance, from 0 to 1.
     fn luminance(self) -> f64 {
         let linear = |channel: u8| {
             let value = f64::from(channel) / 255.0;
@@ -74,19 +80,20 @@ impl fmt::Display for Color {
     }
 }
 
-/// The colour of links, buttons and marks. The colour on dark pages is derived from it: the first
-/// tint that is readable there.
+/// The colour of links, buttons and marks on light pages, from which the colour for dark pages is
+/// derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Accent(Color);
 
 impl Accent {
-    /// Returns the colour on dark pages.
+    /// Returns the colour for dark pages: the darkest tint with enough contrast there.
     pub fn dark(self) -> Color {
         self.0.mix_until(WHITE, DARK_PAPER, DARK_CONTRAST)
     }
 
-    /// Returns the custom properties for the style sheet.
+    /// Returns CSS rules that set the custom properties of the style sheet, for light and dark
+    /// pages.
     pub fn to_css(self) -> String {
         let properties = |color: Color, toward: Color, text: Color| {
             format!(
@@ -160,12 +167,17 @@ mod tests {
 
     #[test]
     fn a_colour_that_is_too_bright_is_rejected_with_a_darker_one() {
+        assert_eq!(
+            Accent::try_from("#ffd400".to_owned()).unwrap_err(),
+            "\"#ffd400\" has a contrast of 1.3:1 with the background of light pages, #f5f4f0, and \
+             text needs 4.5:1: use a darker colour such as \"#836d00\""
+        );
+        assert!(Accent::try_from("#836d00".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn a_malformed_colour_is_rejected_with_an_example() {
         for (text, error) in [
-            (
-                "#ffd400",
-                "\"#ffd400\" has a contrast of 1.3:1 with the background of light pages, #f5f4f0, \
-                 and text needs 4.5:1: use a darker colour such as \"#836d00\"",
-            ),
             ("teal", "\"teal\" is not a colour: write six hexadecimal digits such as \"#0b6b65\""),
             ("#abc", "\"#abc\" is not a colour: write six hexadecimal digits such as \"#0b6b65\""),
             (
@@ -179,7 +191,6 @@ mod tests {
         ] {
             assert_eq!(Accent::try_from(text.to_owned()).unwrap_err(), error);
         }
-        assert!(Accent::try_from("#836d00".to_owned()).is_ok());
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub(crate) const RESERVED_SEGMENTS: [&str; 9] = [
 const MAX_SHUTDOWN_DELAY: Duration = Duration::from_mins(10);
 
 impl Config {
-    /// Rejects a configuration that cannot be served, with all its errors.
+    /// Rejects a configuration that cannot be served. The error lists the first problem that each
+    /// check found.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let checks = [
             self.check_name_segments(),
@@ -105,8 +106,8 @@ impl Config {
         Err(ConfigError(format!("{problem}{}", self.place(key))))
     }
 
-    /// Rejects a `--data` that the file makes ineffective by naming PostgreSQL: a flag overrides
-    /// the file, so the operator expects SQLite in that directory.
+    /// Rejects a `--data` flag that has no effect because the file names PostgreSQL: a flag
+    /// overrides the file, so the operator expects SQLite in that directory.
     pub(super) fn check_data_flag(&self) -> Result<(), ConfigError> {
         let key =
             ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
@@ -162,8 +163,8 @@ impl Config {
         Ok(())
     }
 
-    /// Returns an error about the scheme of a URL. The content of a file is not shown, because it
-    /// may be a different secret.
+    /// Returns an error about a URL's scheme. If the URL is from a file, its scheme is not shown,
+    /// because the file may contain a different secret.
     fn scheme_error(&self, key: &str, url: &SecretUrl, advice: &str) -> ConfigError {
         let problem = if !url.reveal().contains("://") {
             NO_SCHEME.to_owned()
@@ -187,10 +188,10 @@ impl Config {
             if self.name_segments[..number].contains(segment) {
                 return reject(format!(": {segment:?} is listed twice"));
             }
-            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if segment.is_empty()
                 || segment.starts_with('.')
-                || !segment.chars().all(plain)
+                || !segment.chars().all(is_allowed)
                 || RESERVED_SEGMENTS.contains(&segment.as_str())
             {
                 return reject(format!(
@@ -254,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Errors that are found after parsing also name their place.
+    /// The errors are found after parsing, when the file's text is no longer available.
     #[test]
     fn an_error_names_the_file_and_the_line_or_the_flag() {
         let folder = tempfile::tempdir().unwrap();
@@ -283,8 +284,8 @@ mod tests {
             ("[tls]\nkey = 'a.pem'", "tls.certificate is missing", 1),
         ] {
             let error = check(text);
-            let is_placed = error.ends_with(&format!(" ({name}, line {line})"));
-            assert!(error.starts_with(problem) && is_placed, "{text}: {error}");
+            let has_place = error.ends_with(&format!(" ({name}, line {line})"));
+            assert!(error.starts_with(problem) && has_place, "{text}: {error}");
         }
         for (url, problem) in [
             ("cache:6379", ": not a URL with a scheme; use"),
@@ -304,8 +305,8 @@ mod tests {
         for (problem, place) in
             ["name_segments is empty", "; redis: unsupported", "; server_name: "].iter().zip(places)
         {
-            let found = rest.strip_prefix(problem).and_then(|rest| rest.split_once(&place));
-            rest = found.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
+            let parts = rest.strip_prefix(problem).and_then(|rest| rest.split_once(&place));
+            rest = parts.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
         }
         assert_eq!(rest, "", "{error}");
         let data = format!("data = {path:?}");
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn links_on_the_sign_in_page_lead_to_a_website_or_an_address() {
+    fn the_sign_up_link_must_be_a_web_or_mailto_url() {
         let parse = |url: &str| {
             let settings = format!("instance.sign_up_url = '{url}'");
             toml::from_str::<Config>(&settings).map_err(|error| error.message().to_owned())

@@ -1,4 +1,5 @@
-//! The effective settings as TOML, for `belfry config check`.
+//! The example configuration, the list of settings in it, and the effective settings as TOML for
+//! `belfry config check`.
 
 use std::fmt::Write;
 use std::thread::available_parallelism;
@@ -34,7 +35,8 @@ impl KnownSetting {
         join(self.section, self.key)
     }
 
-    /// Returns the next part of the dotted key below this section.
+    /// Returns the part of the dotted key after `section`, which is empty for the top level; `None`
+    /// if the setting is not directly in that section.
     pub(super) fn key_in(&self, section: &str) -> Option<&'static str> {
         match section {
             section if section == self.section => Some(self.key),
@@ -63,7 +65,7 @@ pub(super) fn settings() -> Vec<KnownSetting> {
     settings
 }
 
-/// Returns the key of a line in [`EXAMPLE`], without its `#`; `None` for prose.
+/// Returns the key in a line of [`EXAMPLE`], given without its `#`; `None` for prose.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(" = ")?;
     let is_key = |byte: u8| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte);
@@ -81,11 +83,11 @@ impl Config {
     /// comment. Parsing them yields the same settings, except that passwords and tokens are `***`.
     ///
     /// # Errors
-    /// When a value cannot be written as TOML, such as a path that is not UTF-8.
+    /// If a value cannot be written as TOML, such as a path that is not UTF-8.
     pub fn to_toml(&self) -> Result<String, ConfigError> {
-        let failed =
+        let to_error =
             |error: toml::ser::Error| ConfigError(format!("cannot show a setting: {error}"));
-        let values = Table::try_from(self.with_derived_values()).map_err(failed)?;
+        let values = Table::try_from(self.with_derived_values()).map_err(to_error)?;
         let mut text = String::new();
         let mut section = String::new();
         for setting in settings() {
@@ -116,7 +118,7 @@ impl Config {
         Ok(text)
     }
 
-    /// Returns the line of a setting.
+    /// Formats a setting as a line with its origin.
     fn line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
         let Some(value) = value else { return format!("# {key} is not set\n") };
         let path = join(section, key);
@@ -135,10 +137,10 @@ impl Config {
             };
             return default.to_owned();
         };
-        let url = |url: &SecretUrl| format!("{origin}, contains {}", url.redacted());
+        let with_url = |url: &SecretUrl| format!("{origin}, contains {}", url.redacted());
         let with_detail = match path {
-            "database_file" => self.database.as_ref().map(url),
-            "redis_file" => self.redis.as_ref().map(url),
+            "database_file" => self.database.as_ref().map(with_url),
+            "redis_file" => self.redis.as_ref().map(with_url),
             "instance.accent" => {
                 let accent = self.instance.accent;
                 accent.map(|accent| format!("{origin}; on dark pages {}", accent.dark()))
@@ -148,22 +150,22 @@ impl Config {
         with_detail.unwrap_or_else(|| origin.clone())
     }
 
-    /// Returns a copy in which unset settings have their derived values. A URL from a file is
-    /// omitted, because the name of the file is shown.
+    /// Returns a copy in which unset settings have their derived values. URLs that were read from
+    /// files are removed, so that the settings are those that the operator wrote: the paths.
     pub(super) fn with_derived_values(&self) -> Self {
-        let mut shown = self.clone();
+        let mut derived = self.clone();
         let base_url = self.base_url();
-        shown.server_name = Some(self.server_name_for(&base_url).to_owned());
+        derived.server_name = Some(self.server_name_for(&base_url).to_owned());
         // The port is not known before it is bound.
-        shown.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
-        shown.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
+        derived.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
+        derived.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
         if self.database_file.is_some() {
-            shown.database = None;
+            derived.database = None;
         }
         if self.redis_file.is_some() {
-            shown.redis = None;
+            derived.redis = None;
         }
-        shown
+        derived
     }
 }
 

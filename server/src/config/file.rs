@@ -1,4 +1,5 @@
-//! Reads `belfry.toml`, with errors that name the key, the line and the probable intention.
+//! Reads `belfry.toml`. Errors name the line and, if possible, the key and the setting that was
+//! probably meant.
 
 use std::fs::{self, File, Metadata};
 use std::io;
@@ -14,20 +15,21 @@ use toml::{Spanned, Table};
 use super::effective::{KnownSetting, OPEN_SECTIONS, example_of, settings};
 use super::{Config, ConfigError, RegistrationSource};
 
-/// Reads the named file. Returns its settings, and the table as it is written.
+/// Reads the named file. Returns its settings, and the same settings as a TOML table.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
     read_open(path, File::open(path))
 }
 
-/// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, so that a command
-/// in a shared directory such as `/tmp` does not use the settings of another user.
+/// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, and other users
+/// must not be able to write it, so that a command in a shared directory such as `/tmp` does not
+/// use the settings of another user.
 pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
-    let opened = File::open(path);
-    if opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+    let open_result = File::open(path);
+    if open_result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Ok(Default::default());
     }
-    let metadata = opened.as_ref().ok().and_then(|file| file.metadata().ok());
+    let metadata = open_result.as_ref().ok().and_then(|file| file.metadata().ok());
     let link = fs::symlink_metadata(path).ok();
     let is_trusted = |file: &Metadata| [0, geteuid().as_raw()].contains(&file.uid());
     let problem = if metadata.iter().chain(&link).any(|file| !is_trusted(file)) {
@@ -35,7 +37,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
         "can be written by every user"
     } else {
-        return read_open(path, opened);
+        return read_open(path, open_result);
     };
     Err(ConfigError(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
@@ -43,9 +45,10 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     )))
 }
 
-fn read_open(path: &Path, opened: io::Result<File>) -> Result<(Config, Table), ConfigError> {
+/// Reads and parses a file. Rejects a URL that is given both directly and by a file.
+fn read_open(path: &Path, open_result: io::Result<File>) -> Result<(Config, Table), ConfigError> {
     let name = path.display().to_string();
-    let text = opened.and_then(io::read_to_string).map_err(|error| {
+    let text = open_result.and_then(io::read_to_string).map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::NotFound => "; `belfry config example` prints a file with every setting",
             _ => "",
@@ -94,8 +97,8 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
         let expected = expected.as_ref().and_then(|example| example.get_ref().values().next());
         let message = match expected.map(Spanned::get_ref) {
             Some(expected) if !value.same_type(expected) => {
-                let (expected, found) = (expected.type_str(), value.type_str());
-                format!("{key}: expected {expected}, found {found}; example: {example}")
+                let (expected, actual) = (expected.type_str(), value.type_str());
+                format!("{key}: expected {expected}, found {actual}; example: {example}")
             }
             _ if message.starts_with("must ") => format!("{key} {message}"),
             _ => match missing_field(message) {
@@ -112,19 +115,20 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
     Ok(config)
 }
 
-/// Rejects the first key that is not a setting, with its position.
+/// Rejects the first key that is unknown, in the wrong section, or a section with a plain value.
+/// The error is a message and the position of the key.
 fn check_keys(table: &DeTable<'_>, section: &str) -> Result<(), (String, usize)> {
-    let known = known_keys(section);
+    let section_keys = known_keys(section);
     for (key, value) in table {
         let (name, position) = (key.get_ref().as_ref(), key.span().start);
         let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
-        if let Some(known) = known.as_ref().filter(|known| !known.contains(&name)) {
+        if let Some(known) = section_keys.as_ref().filter(|known| !known.contains(&name)) {
             return Err((describe_unknown_key(name, known), position));
         }
         match (known_keys(&path), value.get_ref()) {
             (Some(keys), _) if keys.is_empty() => {}
             (_, DeValue::Table(inner)) => check_keys(inner, &path)?,
-            (_, value) if known.is_none() => {
+            (_, value) if section_keys.is_none() => {
                 if let Some(place) = describe_place(name).filter(|_| !value.is_bool()) {
                     return Err((place, position));
                 }
@@ -162,13 +166,13 @@ fn describe_unknown_key(key: &str, known: &[&str]) -> String {
     // The name of a flag, or a section and its key in one word: log_level for level in [log].
     let joined = key.replace('-', "_");
     let is_joined = |setting: &&KnownSetting| setting.path().replace('.', "_") == joined;
-    if let Some(KnownSetting { section, key: meant, .. }) =
+    if let Some(KnownSetting { section, key: setting_key, .. }) =
         settings().iter().find(is_joined).filter(|setting| !setting.section.is_empty())
     {
-        return format!("unknown key `{key}`; write `{meant}` below [{section}]");
+        return format!("unknown key `{key}`; write `{setting_key}` below [{section}]");
     }
     match nearest(key, known) {
-        Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
+        Some(similar) => format!("unknown key `{key}`; did you mean `{similar}`?"),
         None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
     }
 }
@@ -178,11 +182,12 @@ fn missing_field(message: &str) -> Option<&str> {
     message.strip_prefix("missing field `")?.strip_suffix('`')
 }
 
-/// Describes the section of a setting that was written in a different one.
+/// Describes where a setting belongs that was written in a different section; `None` if no setting
+/// has this key.
 fn describe_place(key: &str) -> Option<String> {
     let settings = settings();
-    let found = settings.iter().filter(|setting| setting.key == key);
-    let section = found.min_by_key(|setting| !setting.section.is_empty())?.section;
+    let candidates = settings.iter().filter(|setting| setting.key == key);
+    let section = candidates.min_by_key(|setting| !setting.section.is_empty())?.section;
     Some(match section {
         "" => format!("`{key}` belongs at the top of the file, before the first section"),
         section => format!("`{key}` belongs below [{section}]"),
@@ -217,7 +222,7 @@ fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a 
     })
 }
 
-/// Finds the limit whose name begins a message. Returns its dotted key and position.
+/// Finds the limit whose name is at the start of a message. Returns its dotted key and position.
 fn find_limit(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
     let (name, _) = message.split_once(": ")?;
     let names = [format!("limits.rows.{name}"), format!("limits.abuse.{name}")];

@@ -1,4 +1,5 @@
-//! File modes and owners: can other users read or change the data and the files with secrets?
+//! Checks of file modes and owners: whether other users can read or change the data and the files
+//! with secrets, and whether this process can read them.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
@@ -24,36 +25,36 @@ pub struct UnsafeFile {
     pub exposure: Exposure,
 }
 
-/// Access that the mode or owner of a file allows.
+/// Severity of an unsafe mode or owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exposure {
-    /// Others can read it.
+    /// Every user can read the file.
     Readable,
-    /// Others can change it, or the server cannot.
+    /// Every user can change the file, or its owner differs from the owner of the data directory.
     Changeable,
 }
 
 impl Config {
-    /// Returns the unsafe files among the data and the files with secrets. Readable files with
-    /// secrets are reported by `setting_warnings`.
+    /// Returns the unsafe files among the data and the files with secrets. Of the data files with a
+    /// different owner, only the first is returned. Files with secrets that every user can read are
+    /// reported by `setting_warnings` instead.
     pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
-        let mut found = Vec::new();
-        let data = existing(self.data_files());
-        let secrets = existing(self.secret_files());
+        let mut problems = Vec::new();
+        let data = with_metadata(self.data_files());
+        let secrets = with_metadata(self.secret_files());
         for (path, file) in secrets.iter().chain(&data) {
-            let (shown, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
+            let (name, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
             if file.mode() & 0o002 != 0 {
-                let problem = format!("every user can change {shown}");
-                found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
+                let problem = format!("every user can change {name}");
+                problems.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
             } else if file.mode() & 0o004 != 0
                 && file.is_file()
                 // This file contains only an index of the WAL.
                 && path.extension() != Some(OsStr::new("db-shm"))
                 && data.iter().any(|(data, _)| data == path)
             {
-                let problem =
-                    format!("every user can read {shown}, which contains password hashes");
-                found.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
+                let problem = format!("every user can read {name}, which contains password hashes");
+                problems.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
             }
         }
         if let [(directory, first), rest @ ..] = &*data
@@ -62,9 +63,9 @@ impl Config {
             let (path, directory) = (path.display(), directory.display());
             let problem = format!("{path} belongs to a different user than {directory}");
             let fix = format!("chown -R USER {directory}, where USER runs the server");
-            found.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
+            problems.push(UnsafeFile { problem, fix, exposure: Exposure::Changeable });
         }
-        found
+        problems
     }
 
     /// Describes the files with secrets, and the first data file, that this process may not read,
@@ -74,14 +75,14 @@ impl Config {
             let error = check_readable(path).err()?;
             (error.kind() == io::ErrorKind::PermissionDenied).then_some(error)
         };
-        let format = |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
+        let describe = |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
         let secrets = self
             .secret_files()
             .into_iter()
-            .filter_map(|path| Some(format(&path, describe_file_error(&path, &denial(&path)?))));
+            .filter_map(|path| Some(describe(&path, describe_file_error(&path, &denial(&path)?))));
         // One is enough, because the others are in the same directory.
         let data = self.data_files().into_iter().find_map(|path| {
-            Some(format(&path, describe_data_error(&self.data, &path, &denial(&path)?)))
+            Some(describe(&path, describe_data_error(&self.data, &path, &denial(&path)?)))
         });
         secrets.chain(data).collect()
     }
@@ -91,9 +92,9 @@ impl Config {
     pub fn describe_creation_error(&self) -> Option<String> {
         let Database::Sqlite(path) = self.database() else { return None };
         let directory = std::path::absolute(&self.data).ok().filter(|_| !path.exists())?;
-        let existing = directory.ancestors().find(|directory| directory.exists())?;
-        let error = check_writable(existing).err()?;
-        Some(describe_data_error(&directory, existing, &error))
+        let ancestor = directory.ancestors().find(|directory| directory.exists())?;
+        let error = check_writable(ancestor).err()?;
+        Some(describe_data_error(&directory, ancestor, &error))
     }
 
     /// Returns the data directory and the database files; none with PostgreSQL.
@@ -104,6 +105,7 @@ impl Config {
     }
 }
 
-fn existing(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
+/// Returns the paths that exist, with their metadata.
+fn with_metadata(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
     paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
 }

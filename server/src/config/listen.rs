@@ -34,11 +34,11 @@ impl ListenAddress {
         Self { host, port: self.port }
     }
 
-    /// Returns the addresses of the host. A name has all that the system resolves it to, without
-    /// duplicates: `localhost` usually has an IPv4 and an IPv6 address.
+    /// Returns the addresses of the host, without duplicates. A name can have several: `localhost`
+    /// usually has an IPv4 and an IPv6 address.
     ///
     /// # Errors
-    /// When the name cannot be resolved.
+    /// If the name cannot be resolved.
     pub async fn resolve(&self) -> io::Result<Vec<SocketAddr>> {
         let mut addresses: Vec<SocketAddr> = Vec::new();
         for address in tokio::net::lookup_host((self.host.as_str(), self.port)).await? {

@@ -11,7 +11,7 @@ use toml::{Table, Value};
 
 use super::{Config, ConfigError};
 
-/// A setting with a flag `--base-url` and a variable `BELFRY_BASE_URL`.
+/// A setting with a flag and an environment variable, such as `--base-url` and `BELFRY_BASE_URL`.
 struct Setting {
     flag: &'static str,
     value_name: &'static str,
@@ -124,12 +124,12 @@ impl Overrides {
     pub fn from_matches(matches: &ArgMatches) -> Self {
         let levels = || successors(Some(matches), |level| level.subcommand().map(|(_, sub)| sub));
         let overrides = settings().filter_map(|setting| {
-            let given = levels().filter_map(|level| {
+            let candidates = levels().filter_map(|level| {
                 let value = level.try_get_one::<String>(setting.flag).ok()??;
                 let source = level.value_source(setting.flag)?;
                 (source == ValueSource::CommandLine || !value.is_empty()).then_some((source, value))
             });
-            let (source, value) = given.max_by_key(|(source, _)| *source)?;
+            let (source, value) = candidates.max_by_key(|(source, _)| *source)?;
             let origin = match source {
                 ValueSource::CommandLine => format!("--{}", setting.flag),
                 _ => setting.variable(),
@@ -137,8 +137,8 @@ impl Overrides {
             Some(Override { setting, value: value.clone(), source, origin })
         });
         let mut overrides: Vec<Override> = overrides.collect();
-        // Flags after variables, which they override.
-        overrides.sort_by_key(|given| given.source);
+        // Flags come last, because `apply` lets later values override earlier ones.
+        overrides.sort_by_key(|entry| entry.source);
         Self(overrides)
     }
 
@@ -147,10 +147,10 @@ impl Overrides {
         Some(Path::new(&self.find("config", None)?.value))
     }
 
-    /// Returns the value of a flag or its variable, optionally from one source only.
+    /// Returns the value given by a flag or its variable, optionally only if it has this source.
     fn find(&self, flag: &str, source: Option<ValueSource>) -> Option<&Override> {
-        let has_source = |given: &Override| source.is_none_or(|source| given.source == source);
-        self.0.iter().find(|given| given.setting.flag == flag && has_source(given))
+        let has_source = |entry: &Override| source.is_none_or(|source| entry.source == source);
+        self.0.iter().find(|entry| entry.setting.flag == flag && has_source(entry))
     }
 
     /// Overrides the settings of a file. `table` contains the same settings as TOML.
@@ -159,7 +159,8 @@ impl Overrides {
             if setting.flag == "config" {
                 continue;
             }
-            // A URL overrides the file that contains one, and vice versa.
+            // A URL and its file cannot have the same source; otherwise the later one replaces
+            // both.
             if let Some(file) = self.find(&format!("{}-file", setting.flag), Some(*source)) {
                 let file = &file.origin;
                 return Err(ConfigError(format!("{origin} and {file} are both given; remove one")));
@@ -174,15 +175,15 @@ impl Overrides {
             }
             insert(&mut table, &key, value);
             config.origins.insert(key, origin.clone());
-            // The settings before this one are valid, so an error is about it.
-            let loaded = Config::deserialize(table.clone()).map_err(|error| {
+            // The settings before this one are valid, so an error is about this one.
+            let new_config = Config::deserialize(table.clone()).map_err(|error| {
                 ConfigError(format!("{origin}: {}", error.message().trim_end()))
             })?;
             *config = Config {
                 origins: take(&mut config.origins),
                 lines: take(&mut config.lines),
                 file_with_secrets: config.file_with_secrets.take(),
-                ..loaded
+                ..new_config
             };
         }
         Ok(())
@@ -256,14 +257,14 @@ mod tests {
     #[test]
     fn a_url_or_its_file_overrides_both_in_the_configuration_file() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, content: &str| {
+        let write_file = |name: &str, content: &str| {
             let path = folder.path().join(name);
             std::fs::write(&path, content).unwrap();
             path.into_os_string().into_string().unwrap()
         };
-        let url = write("url", "postgres://me:hunter2@file/belfry\n");
-        let toml = write("a.toml", "database = 'postgres://toml/belfry'");
-        let toml_file = write("b.toml", &format!("database_file = {url:?}"));
+        let url = write_file("url", "postgres://me:hunter2@file/belfry\n");
+        let toml = write_file("a.toml", "database = 'postgres://toml/belfry'");
+        let toml_file = write_file("b.toml", &format!("database_file = {url:?}"));
         for (flags, host) in [
             (vec!["--config", &toml], "toml"),
             (vec!["--config", &toml, "--database-file", &url], "file"),
@@ -271,10 +272,10 @@ mod tests {
             (vec!["--config", &toml_file, "--database", "postgres://flag/belfry"], "flag"),
         ] {
             let config = Config::load(&overrides(&flags)).unwrap();
-            let loaded = config.database.unwrap().without_password();
-            assert!(loaded.ends_with(&format!("{host}/belfry")), "{flags:?}: {loaded}");
+            let database = config.database.unwrap().without_password();
+            assert!(database.ends_with(&format!("{host}/belfry")), "{flags:?}: {database}");
         }
-        let both = write("c.toml", &format!("redis = 'redis://a'\nredis_file = {url:?}"));
+        let both = write_file("c.toml", &format!("redis = 'redis://a'\nredis_file = {url:?}"));
         for (flags, problem) in [
             (
                 vec!["--database", "postgres://a/b", "serve", "--database-file", &url],
@@ -345,10 +346,10 @@ mod tests {
 
     #[test]
     fn every_flag_has_a_key_in_the_configuration_file() {
-        let known: Vec<_> =
+        let known_keys: Vec<_> =
             effective::settings().iter().map(effective::KnownSetting::path).collect();
         for setting in settings().filter(|setting| setting.flag != "config") {
-            assert!(known.contains(&setting.key()), "{}", setting.key());
+            assert!(known_keys.contains(&setting.key()), "{}", setting.key());
         }
     }
 }

@@ -23,7 +23,7 @@ pub enum RegistrationSource {
     Inline {
         /// The table, without its secrets.
         table: Table,
-        /// The registration in it.
+        /// The registration parsed from the table.
         registration: ApplicationService,
     },
 }
@@ -31,15 +31,15 @@ pub enum RegistrationSource {
 /// An application service: the fields of its registration that Belfry uses.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ApplicationService {
-    /// The `id` of the registration file.
+    /// The `id` of the registration.
     pub id: String,
     /// The digest of its access token.
     #[serde(rename = "as_token", deserialize_with = "digest")]
     pub token: Sha256Digest,
-    /// The name of the account that it acts for when a request names no user.
+    /// The name of the service's own account, for which it acts if a request names no user.
     #[serde(rename = "sender_localpart")]
     pub sender: String,
-    /// True if its requests count towards the limits on every request; they do not by default.
+    /// True if its requests count towards `limits.rows`; by default they do not.
     pub rate_limited: Option<bool>,
     #[serde(default)]
     namespaces: Namespaces,
@@ -52,7 +52,7 @@ struct Namespaces {
 
 #[derive(Debug, Clone, Deserialize)]
 struct UserNamespace {
-    /// Matches the whole id; `None` if it matches all users, so that matching can be skipped.
+    /// Matches a whole user id; `None` if it matches all users, so that matching can be skipped.
     #[serde(deserialize_with = "whole_regex")]
     regex: Option<Regex>,
     /// True if matching accounts are reserved for the application service.
@@ -117,7 +117,7 @@ fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rege
 }
 
 impl RegistrationSource {
-    /// Returns the registration, reading its file.
+    /// Returns the registration, which is read from its file unless it is inline.
     pub fn read(&self) -> Result<ApplicationService, ConfigError> {
         let path = match self {
             Self::Inline { registration, .. } => return Ok(registration.clone()),
@@ -205,14 +205,17 @@ de.sorunome.msc2409.push_ephemeral: true
 
     #[test]
     fn a_matrix_registration_file_is_accepted() {
-        let read = read(FILE).unwrap();
-        assert_eq!(read.id, "IRC Bridge");
-        assert_eq!(read.sender, "_irc_bot");
+        let registration = read(FILE).unwrap();
+        assert_eq!(registration.id, "IRC Bridge");
+        assert_eq!(registration.sender, "_irc_bot");
         let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
-        assert_eq!(read.token, Sha256Digest::compute(token));
-        assert_eq!(read.rate_limited, Some(false));
-        assert!(read.reserves("_irc_bridge_ann", "@_irc_bridge_ann:x"));
-        assert!(read.reserves("_irc_bot", "@_irc_bot:x") && !read.reserves("ann", "@ann:x"));
+        assert_eq!(registration.token, Sha256Digest::compute(token));
+        assert_eq!(registration.rate_limited, Some(false));
+        assert!(registration.reserves("_irc_bridge_ann", "@_irc_bridge_ann:x"));
+        assert!(
+            registration.reserves("_irc_bot", "@_irc_bot:x")
+                && !registration.reserves("ann", "@ann:x")
+        );
     }
 
     #[test]
@@ -244,10 +247,10 @@ de.sorunome.msc2409.push_ephemeral: true
         struct Sources {
             sources: Vec<RegistrationSource>,
         }
-        let read = |text: &str| toml::from_str::<Sources>(text);
+        let parse = |text: &str| toml::from_str::<Sources>(text);
         let text = "sources = ['irc.yaml', { id = 'a', as_token = 't', sender_localpart = 'b', \
                     namespaces = { users = [{ regex = '@b_.*' }] } }]";
-        let sources = read(text).unwrap().sources;
+        let sources = parse(text).unwrap().sources;
         let [RegistrationSource::File(path), RegistrationSource::Inline { registration, .. }] =
             &*sources
         else {
@@ -272,7 +275,7 @@ de.sorunome.msc2409.push_ephemeral: true
             ),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {
-            let error = read(wrong).unwrap_err().message().to_owned();
+            let error = parse(wrong).unwrap_err().message().to_owned();
             assert!(error.contains(problem) && !error.contains("4711"), "{error}");
         }
     }

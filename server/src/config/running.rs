@@ -34,8 +34,8 @@ pub struct SettingDigests(BTreeMap<String, SettingDigest>);
 struct SettingDigest {
     /// Digest of the value in TOML, without secrets.
     value: String,
-    /// Digest of its secrets, and of the content of files that it names. Not shown to anyone,
-    /// because a weak password could be guessed from it.
+    /// Digest of the engine URL or the registrations with their secrets, which may be in files.
+    /// Never serialised, because a weak password could be guessed from it.
     #[serde(skip)]
     secret: Option<Sha256Digest>,
 }
@@ -43,11 +43,11 @@ struct SettingDigest {
 impl SettingDigests {
     /// Returns the digests of the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
-        let mut shown = config.with_derived_values();
+        let mut derived = config.with_derived_values();
         // Not derived from the number of cores, which a service manager may limit for the server.
-        shown.passwords.parallel = config.passwords.parallel;
+        derived.passwords.parallel = config.passwords.parallel;
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
-        let table = Table::try_from(&shown).unwrap_or_default();
+        let table = Table::try_from(&derived).unwrap_or_default();
         let secret_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
         let digests = settings().into_iter().filter_map(|setting| {
@@ -81,13 +81,14 @@ impl SettingDigests {
 
     /// Returns a copy in which the settings that SIGHUP applies have the digests of `loaded`.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
-        let kept = self.0.iter().filter(|(key, _)| !is_reloaded(key));
+        let unchanged = self.0.iter().filter(|(key, _)| !is_reloaded(key));
         let reloaded = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
-        Self(kept.chain(reloaded).map(|(key, digest)| (key.clone(), digest.clone())).collect())
+        Self(unchanged.chain(reloaded).map(|(key, digest)| (key.clone(), digest.clone())).collect())
     }
 }
 
-/// Returns the content of registrations, with their tokens.
+/// Describes registrations for a digest: their fields and token digests, or the error if a file
+/// cannot be read.
 fn describe(sources: &[RegistrationSource]) -> String {
     let services = sources.iter().map(|source| match source.read() {
         Ok(service) => format!("{service:?}{}", service.token.to_text()),
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_secret_is_found_by_the_server_alone() {
+    fn a_changed_secret_is_found_only_with_the_digests_of_secrets() {
         let service = |token: &str, sender: &str| {
             format!(
                 "redis = 'redis://:{token}@cache'\napplication_services = [{{ id = 'a', as_token \
@@ -138,23 +139,23 @@ mod tests {
         let after = digests(&service("hunter3", "bot"));
         assert_eq!(after.changes_since(&before), ["application_services", "redis"]);
 
-        let shown = before.without_secrets();
-        assert_eq!(after.without_secrets().changes_since(&shown), [""; 0]);
+        let public = before.without_secrets();
+        assert_eq!(after.without_secrets().changes_since(&public), [""; 0]);
         let other = digests(&service("hunter2", "other")).without_secrets();
-        assert_eq!(other.changes_since(&shown), ["application_services"]);
+        assert_eq!(other.changes_since(&public), ["application_services"]);
     }
 
     #[test]
     fn the_content_of_a_registration_file_is_part_of_its_value() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("irc.yaml");
-        let read = |token: &str| {
+        let digests_with_token = |token: &str| {
             let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
             std::fs::write(&path, text).unwrap();
             digests(&format!("application_services = [{path:?}]"))
         };
-        let before = read("one");
-        assert_eq!(read("one").changes_since(&before), [""; 0]);
-        assert_eq!(read("two").changes_since(&before), ["application_services"]);
+        let before = digests_with_token("one");
+        assert_eq!(digests_with_token("one").changes_since(&before), [""; 0]);
+        assert_eq!(digests_with_token("two").changes_since(&before), ["application_services"]);
     }
 }

@@ -54,9 +54,9 @@ impl Rules {
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// The minimum level.
+    /// The minimum level of log messages.
     pub level: LogLevel,
-    /// Text or JSON.
+    /// The format of log lines.
     pub format: LogFormat,
     /// The requests in the access log.
     pub access: AccessLog,
@@ -161,11 +161,11 @@ pub struct OAuth {
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// Maximum time without a request.
+    /// Maximum time without a request in a session.
     #[default(Duration::from_hours(14 * 24))]
     #[serde(with = "belfry_runtime::duration")]
     pub idle_timeout: Duration,
-    /// Maximum lifetime.
+    /// Maximum lifetime of a session.
     #[default(Duration::from_hours(90 * 24))]
     #[serde(with = "belfry_runtime::duration")]
     pub absolute_timeout: Duration,

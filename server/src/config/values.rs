@@ -10,12 +10,12 @@ use url::Url;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitMode {
-    /// Counted, reported and rejected.
+    /// Requests over a limit are rejected.
     #[default]
     Enforce,
-    /// Counted and reported, but not rejected.
+    /// Requests over a limit are reported, but not rejected.
     Shadow,
-    /// Not counted.
+    /// Requests are not counted.
     Off,
 }
 
@@ -23,10 +23,10 @@ pub enum LimitMode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistrationPolicy {
-    /// Anyone, through the API.
+    /// Anyone may do so.
     #[default]
     Open,
-    /// Only the operator, by `belfry account add` or `belfry app add`.
+    /// Only the operator may do so, with `belfry account add` or `belfry app add`.
     Closed,
 }
 
@@ -60,16 +60,17 @@ pub enum LogFormat {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessLog {
-    /// None.
+    /// No requests.
     #[default]
     Off,
-    /// Those whose response has a status of 400 or above.
+    /// Requests whose response has a status of 400 or above.
     Errors,
-    /// All.
+    /// All requests.
     All,
 }
 
-/// The public URL of the service, without a trailing slash.
+/// The public URL of the service: a scheme, a host and an optional port. It is displayed without a
+/// trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct BaseUrl(Url);
@@ -90,9 +91,9 @@ impl BaseUrl {
         self.0.scheme() == "https"
     }
 
-    /// Returns whether responses have `Strict-Transport-Security`. Browsers ignore it for IP
-    /// addresses (RFC 6797, section 8.1.1). For `localhost` it would apply to all programs on the
-    /// machine.
+    /// Returns whether responses should have `Strict-Transport-Security`: with HTTPS and a host
+    /// name other than `localhost`. Browsers ignore the header for IP addresses (RFC 6797, section
+    /// 8.1.1). For `localhost` it would apply to all programs on the machine.
     pub fn allows_hsts(&self) -> bool {
         let is_name = |name: &str| name != "localhost" && !name.ends_with(".localhost");
         self.is_secure() && self.0.domain().is_some_and(is_name)
@@ -215,18 +216,18 @@ mod tests {
 
     #[test]
     fn a_base_url_is_a_scheme_and_a_host() {
-        for (text, shown) in [
+        for (text, expected) in [
             ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
             ("https://Ring.Example/", "https://ring.example"),
             ("https://ring.example:443", "https://ring.example"),
         ] {
-            assert_eq!(text.parse::<BaseUrl>().unwrap().to_string(), shown);
+            assert_eq!(text.parse::<BaseUrl>().unwrap().to_string(), expected);
         }
     }
 
     #[test]
     fn an_invalid_base_url_is_rejected_with_a_valid_one() {
-        for (text, error) in [
+        for (text, advice) in [
             ("", "is not a URL with http:// or https://: write \"https://ring.example\""),
             ("bells.example", "or https://: write \"https://bells.example\""),
             ("localhost:8080", "or https://: write \"https://localhost:8080\""),
@@ -235,10 +236,10 @@ mod tests {
             ("https://a?b", "is more than a scheme and a host: write \"https://a\""),
             ("https://u@a:8", "is more than a scheme and a host: write \"https://a:8\""),
         ] {
-            let found = text.parse::<BaseUrl>().unwrap_err();
+            let error = text.parse::<BaseUrl>().unwrap_err();
             assert!(
-                found.starts_with(&format!("{text:?} is ")) && found.ends_with(error),
-                "{found}"
+                error.starts_with(&format!("{text:?} is ")) && error.ends_with(advice),
+                "{error}"
             );
         }
     }

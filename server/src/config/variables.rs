@@ -32,6 +32,7 @@ pub fn ineffective_variables(
     warnings
 }
 
+/// Returns the warning about a variable; `None` if it has an effect or a different use.
 fn warning(name: &str, value: &str) -> Option<String> {
     let known = variables();
     if known.iter().any(|known| known == name) || has_other_use(name, value) {
@@ -40,21 +41,21 @@ fn warning(name: &str, value: &str) -> Option<String> {
     if name == "BELFRY_PORT" {
         return Some(format!("{name} has no effect: the port is part of BELFRY_LISTEN"));
     }
-    let in_file = settings().into_iter().map(|setting| setting.path()).map(|key| {
+    let by_key = settings().into_iter().map(|setting| setting.path()).map(|key| {
         let advice = match variable_of_key(&key) {
             Some(variable) => format!("did you mean {variable}?"),
-            None => write_in_file(&key),
+            None => file_advice(&key),
         };
         (expected_variable(&key), advice)
     });
-    let known = known.iter().map(|known| (known.clone(), format!("did you mean {known}?")));
+    let by_name = known.iter().map(|known| (known.clone(), format!("did you mean {known}?")));
     let stem = name.strip_suffix("_URL").unwrap_or(name);
-    let distance = |meant: &str| [name, stem].map(|name| damerau_levenshtein(name, meant));
+    let distances = |known: &str| [name, stem].map(|name| damerau_levenshtein(name, known));
     let max_distance = (name.len().saturating_sub("BELFRY_".len()) / 4).clamp(1, 3);
-    let nearest = known
-        .chain(in_file)
-        .min_by_key(|(meant, _)| distance(meant).into_iter().min())
-        .filter(|(meant, _)| distance(meant).iter().any(|it| *it <= max_distance));
+    let nearest = by_name
+        .chain(by_key)
+        .min_by_key(|(known, _)| distances(known).into_iter().min())
+        .filter(|(known, _)| distances(known).iter().any(|distance| *distance <= max_distance));
     let advice = nearest.map_or_else(
         || "`belfry config example` lists all settings".to_owned(),
         |(_, advice)| advice,
@@ -62,12 +63,13 @@ fn warning(name: &str, value: &str) -> Option<String> {
     Some(format!("{name} has no effect: {advice}"))
 }
 
-/// Returns the variable that a key would have.
+/// Returns the name that the variable of a key would have.
 fn expected_variable(key: &str) -> String {
     format!("BELFRY_{}", key.to_uppercase().replace('.', "_"))
 }
 
-fn write_in_file(key: &str) -> String {
+/// Returns advice to set a key in the configuration file.
+fn file_advice(key: &str) -> String {
     let place = "in belfry.toml, or in the file that BELFRY_CONFIG names";
     match key.rsplit_once('.') {
         Some((section, key)) => format!("write {key} = … below [{section}] {place}"),
@@ -138,8 +140,8 @@ mod tests {
                 "BELFRY_FRUIT has no effect: `belfry config example` lists all settings".to_owned(),
             ),
         ] {
-            let found = ineffective_variables([(name.into(), "8080".into())]);
-            assert_eq!(found, [warning]);
+            let warnings = ineffective_variables([(name.into(), "8080".into())]);
+            assert_eq!(warnings, [warning]);
         }
     }
 
@@ -162,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_without_a_variable_is_recognised() {
+    fn a_variable_for_each_setting_has_an_effect_or_causes_a_warning() {
         for key in settings().iter().map(KnownSetting::path) {
             let variable = expected_variable(&key);
-            let found = ineffective_variables([(variable.clone().into(), "".into())]);
-            assert_eq!(found.is_empty(), variables().contains(&variable), "{key}: {found:?}");
+            let warnings = ineffective_variables([(variable.clone().into(), "".into())]);
+            assert_eq!(warnings.is_empty(), variables().contains(&variable), "{key}: {warnings:?}");
         }
     }
 }

@@ -25,7 +25,7 @@ impl Config {
         warnings
     }
 
-    /// Returns the warnings that are neither about the certificate nor about file modes.
+    /// Returns the warnings about settings, and about files with secrets that every user can read.
     pub fn setting_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let mut warnings: Vec<String> =
             self.exposure_warnings(base_url).into_iter().map(str::to_owned).collect();
@@ -76,7 +76,7 @@ impl Config {
         warnings
     }
 
-    /// Returns warnings about connections and permissions that are unsafe on a network.
+    /// Returns warnings about proxies, connections in clear text and open registration.
     fn exposure_warnings(&self, base_url: &BaseUrl) -> Vec<&'static str> {
         let mut warnings = Vec::new();
         let has_proxies = !self.trusted_proxies.0.is_empty();
@@ -119,7 +119,7 @@ impl Config {
         warnings
     }
 
-    /// Returns warnings about the certificate in `[tls]`.
+    /// Returns warnings about the certificate in `[tls]`; none if it cannot be read.
     fn certificate_warnings(&self, base_url: &BaseUrl, now: Timestamp) -> Vec<String> {
         let path = self.tls.as_ref().map(|tls| &tls.certificate);
         let Some((path, certificate)) =
@@ -141,8 +141,8 @@ impl Config {
         warnings
     }
 
-    /// Returns a warning about a `--data` flag alongside a PostgreSQL URL, which makes it
-    /// ineffective.
+    /// Returns a warning about a `--data` flag alongside a PostgreSQL URL: the directory is then
+    /// used only for the key of `belfry doctor`.
     pub fn ignored_data_flag(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn each_unsafe_setting_causes_a_warning() {
+    fn an_unsafe_or_ineffective_setting_causes_one_warning() {
         for (settings, warning) in [
             ("base_url = 'https://ring.example'\nregistration = 'closed'", "trusted_proxies"),
             ("trusted_proxy_header = 'x-real-ip'", "trusted_proxy_header has no effect"),
@@ -243,13 +243,14 @@ mod tests {
             ),
             ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
         ] {
-            let found = warnings(settings);
-            assert!(found.len() == 1 && found[0].contains(warning), "{settings}: {found:?}");
+            let messages = warnings(settings);
+            let [message] = &*messages else { panic!("{settings}: {messages:?}") };
+            assert!(message.contains(warning), "{settings}: {message}");
         }
     }
 
     #[test]
-    fn a_local_or_encrypted_service_causes_no_warning() {
+    fn safe_settings_cause_no_warning() {
         for settings in [
             "",
             "listen = '[::1]:8080'",

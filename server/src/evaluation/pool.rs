@@ -53,7 +53,7 @@ struct Slot {
 }
 
 impl Default for EvaluationPool {
-    /// Leaves one core for other requests, if there are several.
+    /// Creates a pool that leaves one core for other requests, if there are several.
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let threads = (cores - 1).max(1);
@@ -79,7 +79,8 @@ impl EvaluationPool {
         self.take_slot(None)
     }
 
-    /// Takes the only slot of an account, so that one account cannot fill the queue.
+    /// Takes a slot for an account, which can have only one, so that an account cannot fill the
+    /// queue.
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
         let Ok(account) = self.accounts.take(account) else {
             return Err(count_failure(&self.failures, EvaluationError::AccountBusy));
@@ -142,7 +143,7 @@ mod tests {
         let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
         assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
-        // `from_fn` has requested one slot too many, too.
+        // The last request of `from_fn` was rejected as well.
         assert_eq!(pool.failures.queue_full.get(), 2);
         assert_eq!(pool.queue_length(), pool.max_queue_length);
         drop(all);

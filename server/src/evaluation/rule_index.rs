@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-/// A bounded cache that is filled on demand.
+/// The compiled rules by account, limited in memory and filled on demand.
 pub struct RuleIndexCache {
     entries: Cache<i64, (ReadEpoch, CachedRules), ByteWeighter>,
     lookups: CacheCounters,
@@ -59,7 +59,7 @@ impl RuleIndexCache {
 
     /// Returns the rules of each account, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
-        let get = |account: &i64| {
+        let lookup = |account: &i64| {
             let current = self.entries.get(account).filter(|(epoch, rules)| {
                 store.is_current(*account, *epoch)
                     && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
@@ -67,7 +67,7 @@ impl RuleIndexCache {
             self.lookups.record(current.is_some());
             current.map(|(_, rules)| rules)
         };
-        accounts.iter().map(get).collect()
+        accounts.iter().map(lookup).collect()
     }
 
     /// Compiles and caches the rules of an account.

@@ -1,4 +1,4 @@
-//! Pages for users: sign-in, sign-out and the account.
+//! Handlers of the pages for users: sign-up, sign-in, sign-out and the account.
 
 pub(super) mod notifications;
 pub(super) mod page;

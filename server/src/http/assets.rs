@@ -11,21 +11,23 @@ use crate::http::error::CommonError;
 use crate::http::extract::raw_path::RawPath;
 use crate::pages::assets::{StaticFile, all};
 
-/// The name of a file changes with its content, so caches may store it forever.
+/// The `Cache-Control` header of files. A file's name changes with its content, so caches may store
+/// the file forever.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Forbids everything except styles in an image that a browser opens as a document.
+/// The content security policy of images. If a browser opens one as a document, everything except
+/// styles is forbidden.
 const IMAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 
-/// Returns a file.
+/// Returns the file with the name in the path.
 pub(super) async fn asset(
     State(state): State<Arc<AppState>>,
     path: RawPath,
 ) -> Result<Response, CommonError> {
     let name = path.parameter("{file}").unwrap_or_default();
     let is_named = |file: &&StaticFile| file.is_named(name);
-    let configured = state.logo.iter().chain([&state.style]).find(is_named);
-    let file = configured.or_else(|| all().find(is_named)).ok_or(CommonError::NotFound)?;
+    let configured_file = state.logo.iter().chain([&state.style]).find(is_named);
+    let file = configured_file.or_else(|| all().find(is_named)).ok_or(CommonError::NotFound)?;
     let headers = [(header::CONTENT_TYPE, file.content_type), (header::CACHE_CONTROL, FOREVER)];
     let mut response = (headers, file.content.clone()).into_response();
     if file.content_type.starts_with("image/") {

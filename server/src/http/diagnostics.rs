@@ -36,8 +36,8 @@ pub struct Health {
 /// Details, and the signature that proves where they come from.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// [`Settings`] or [`Arrival`], by the purpose of the request; unparsed, because the text is
-    /// signed.
+    /// [`Settings`] or [`Arrival`], depending on the purpose of the request. Unparsed, because the
+    /// signature covers the JSON text.
     details: Box<RawValue>,
     signature: String,
 }
@@ -98,8 +98,8 @@ impl Arrival {
     fn new(state: &AppState, parts: &Parts) -> Option<Self> {
         let active = state.limits.active();
         let peer = RequestContext::read(|request| request.peer)?;
-        let configured = active.proxy_header.as_ref().map(HeaderName::as_str);
-        let headers = configured.into_iter().chain(FORWARDING_HEADERS);
+        let configured_header = active.proxy_header.as_ref().map(HeaderName::as_str);
+        let headers = configured_header.into_iter().chain(FORWARDING_HEADERS);
         Some(Self {
             peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
             is_trusted_proxy: active.proxies.contains(peer.ip()),

@@ -1,4 +1,4 @@
-//! Errors of handlers. This module and its children define the status codes of all failures.
+//! Errors of handlers, with their status codes and formats.
 
 mod api;
 pub(crate) mod format;
@@ -35,7 +35,7 @@ use crate::evaluation::pool::EvaluationError;
 use crate::http::json::{Json, JsonBytes};
 use crate::paths::{ACCOUNT, OPENAPI};
 
-/// Implements conversions of errors that any endpoint can return.
+/// Implements `From` for the causes of a [`CommonError`], which the target type wraps.
 macro_rules! from_common {
     ($error:ident from $($cause:ident),*) => {$(
         impl From<$cause> for $error {
@@ -146,7 +146,8 @@ impl IntoResponse for CommonError {
     }
 }
 
-/// The response shows whether to try again. The cause is only logged.
+/// NUL characters are the client's error. The cause of any other error is only logged; the response
+/// shows whether to try again.
 impl From<StoreError> for CommonError {
     fn from(error: StoreError) -> Self {
         if matches!(error, StoreError::Nul) {
@@ -219,12 +220,13 @@ impl LimitExceeded {
         }
     }
 
-    /// Formats the body without `serde_json`, because the response must stay cheap under load.
+    /// Returns the response in this format. The body is formatted without `serde_json`, because the
+    /// response must stay cheap under load.
     fn to_response(self, format: ErrorFormat) -> Response {
         let body = match format {
             ErrorFormat::Matrix => {
-                let wait = self.retry_after.as_micros().div_ceil(1000).max(1);
-                let wait = u64::try_from(wait).unwrap_or(u64::MAX);
+                let millis = self.retry_after.as_micros().div_ceil(1000).max(1);
+                let wait = u64::try_from(millis).unwrap_or(u64::MAX);
                 let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many requests""#;
                 Bytes::from(format!("{start},\"retry_after_ms\":{wait}}}"))
             }
@@ -238,7 +240,8 @@ impl LimitExceeded {
     }
 }
 
-/// Describes the scopes that a token lacks, of which any one (`or`) or all (`and`) are required:
+/// Describes the scopes that a token lacks. The conjunction is `or` if any one of them would
+/// suffice, and `and` if all are required. Example:
 /// `This token lacks the scope read:notifications or push`.
 fn describe_missing_scopes<'a>(
     scopes: impl IntoIterator<Item = &'a Scope>,

@@ -1,5 +1,5 @@
-//! Extractors of parts of a request: client address and credential, abuse limits, session, path,
-//! body and forms.
+//! Extractors for handlers: client and credentials, abuse limits, audit events, session, cookies,
+//! language, path, body and forms.
 
 pub(super) mod abuse_guard;
 pub(super) mod admin;

@@ -26,7 +26,7 @@ use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, LimitedRequest};
 use crate::paths::GATEWAY_CHECK;
 
-/// Maximum length of a method and a path in the log, in bytes. Clients choose them.
+/// Maximum length of a method or a path in the log, in bytes. Clients choose both.
 const MAX_LOGGED: usize = 500;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
@@ -42,9 +42,9 @@ pub(crate) async fn check(
         Err(_) => (own_method, uri.path(), None),
     };
     let peer = client::peer_address();
-    let limited = LimitedRequest { method, target, query, headers, peer };
+    let limited_request = LimitedRequest { method, target, query, headers, peer };
     let (active, now) = (state.limits.active(), state.clock.now());
-    let (client, decision) = rate_limit::check(&state, &active, &limited, now).await;
+    let (client, decision) = rate_limit::check(&state, &active, &limited_request, now).await;
     let response = match (LimitExceeded::check(&decision, active.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),
         (Ok(()), Err(error)) => {
@@ -76,12 +76,12 @@ fn original_request<'a>(
     uri: &'a Uri,
     headers: &'a HeaderMap,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
-    let path = original_target(uri)
+    let from_path = original_target(uri)
         .map(|target| OriginalRequest { method: method.into(), target: target.into() });
     let header = |name| single_header(headers, name);
     let original = (header("x-original-method")?, header("x-original-uri")?);
     let forwarded = (header("x-forwarded-method")?, header("x-forwarded-uri")?);
-    resolve(path, original, forwarded)
+    resolve(from_path, original, forwarded)
 }
 
 /// Returns the path and query after `/gateway/check`, if the path continues there.
@@ -103,7 +103,8 @@ fn single_header<'a>(
     }
 }
 
-/// Checks the token against the options. The response headers contain the account, app and scopes.
+/// Checks the token against the options, and records its use. The response headers contain the
+/// account, app and scopes.
 fn authorize(
     state: &AppState,
     credential: Credential,
@@ -127,12 +128,12 @@ fn authorize(
         log_throttled!(info, "a gateway check without app=allow rejected an app token", app);
         return Err(GatewayError::AppToken);
     }
-    let missing: Scopes =
+    let missing_scopes: Scopes =
         options.scopes.iter().filter(|scope| !token.scopes.allows(*scope)).collect();
-    if missing.is_empty() {
+    if missing_scopes.is_empty() {
         Ok(identity_headers(&token).into_response())
     } else {
-        Err(GatewayError::MissingScopes(missing))
+        Err(GatewayError::MissingScopes(missing_scopes))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz`, for operators.
+//! `/healthz` and `/readyz`: liveness and readiness.
 //!
 //! On the main address, readiness details are for operators only: clients with one of
 //! `operator_addresses`. The metrics address shows them to everyone.
@@ -55,7 +55,7 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
 
 /// Responds to a readiness check. Its details are the status of the database and of Redis, and the
 /// background tasks that fail repeatedly. While Redis is unreachable, a node counts locally and is
-/// still ready. A stopping node is not ready, whatever the status of its engines.
+/// still ready. A stopping node is never ready.
 async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response {
     if state.is_stopping() {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
@@ -63,9 +63,9 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
     }
     let check = check_database(state);
     let database = reuse_or_check(&state.database_status, Instant::now(), check).await;
-    let mut failing = state.task_statuses();
-    failing.retain(|task| task.keeps_failing());
-    let (status, text) = if database == READY && failing.is_empty() {
+    let mut failing_tasks = state.task_statuses();
+    failing_tasks.retain(|task| task.keeps_failing());
+    let (status, text) = if database == READY && failing_tasks.is_empty() {
         (StatusCode::OK, "ready")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
@@ -73,8 +73,8 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
     let mut body = json!({ "status": text });
     if has_details {
         body["database"] = database.into();
-        if !failing.is_empty() {
-            let names: Vec<&str> = failing.iter().map(|task| task.name).collect();
+        if !failing_tasks.is_empty() {
+            let names: Vec<&str> = failing_tasks.iter().map(|task| task.name).collect();
             body["tasks"] = format!("failing repeatedly: {}", names.join(", ")).into();
         }
         match state.limits.engine.state().status {
@@ -120,11 +120,11 @@ async fn check_database(state: &AppState) -> String {
 /// Returns the last result of a check if it is recent, otherwise a new one. Concurrent requests
 /// wait for one check.
 async fn reuse_or_check(
-    last: &Mutex<Option<(Instant, String)>>,
+    last_result: &Mutex<Option<(Instant, String)>>,
     now: Instant,
     check: impl Future<Output = String>,
 ) -> String {
-    let mut last = last.lock().await;
+    let mut last = last_result.lock().await;
     match &*last {
         Some((time, status)) if now.saturating_duration_since(*time) < CHECK_INTERVAL => {
             status.clone()
@@ -140,8 +140,8 @@ async fn reuse_or_check(
     }
 }
 
-/// Returns whether the client certainly has one of `operator_addresses`. Without certainty, all
-/// clients of a proxy on this machine would count as local.
+/// Returns whether the client certainly has one of `operator_addresses`. An uncertain address does
+/// not suffice, because all clients of a proxy on this machine would then count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let addresses = &state.config.operator_addresses;
     client::certain_address(&state.limits.active(), parts)
@@ -155,14 +155,14 @@ mod tests {
     #[tokio::test]
     async fn a_readiness_check_is_reused_for_a_second() {
         let (last, start) = (Mutex::new(None), Instant::now());
-        let at = async |millis, status: &str| {
+        let check_after = async |millis, status: &str| {
             let now = start + Duration::from_millis(millis);
             reuse_or_check(&last, now, async { status.to_owned() }).await
         };
-        assert_eq!(at(0, "ok").await, "ok");
-        assert_eq!(at(999, "failed").await, "ok");
-        assert_eq!(at(1000, "failed").await, "failed");
-        assert_eq!(at(1999, "ok").await, "failed");
-        assert_eq!(at(2000, "ok").await, "ok");
+        assert_eq!(check_after(0, "ok").await, "ok");
+        assert_eq!(check_after(999, "failed").await, "ok");
+        assert_eq!(check_after(1000, "failed").await, "failed");
+        assert_eq!(check_after(1999, "ok").await, "failed");
+        assert_eq!(check_after(2000, "ok").await, "ok");
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::app::AppState;
 
-/// The number of headers in a typical response, for which the map is allocated once.
+/// Initial capacity of a header map: enough for a typical response, so the map does not grow.
 const HEADER_CAPACITY: usize = 14;
 
 /// A response with this value as JSON.
@@ -42,6 +42,6 @@ impl IntoResponse for JsonBytes {
 pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
     let body = Bytes::from(to_bytes(document));
     // Clients must revalidate, so that changed settings are visible right after a restart.
-    let cache = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
-    get(move || ready((cache.clone(), JsonBytes(body.clone()))))
+    let cache_control = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];
+    get(move || ready((cache_control.clone(), JsonBytes(body.clone()))))
 }

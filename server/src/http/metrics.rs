@@ -17,7 +17,7 @@ use crate::http::error::CommonError;
 use crate::http::health::is_operator;
 use crate::metrics::families;
 
-/// `GET /metrics` on the main address.
+/// `GET /metrics` on the main address; not found for clients other than operators.
 pub(super) async fn metrics_for_operators(
     State(state): State<Arc<AppState>>,
     parts: Parts,

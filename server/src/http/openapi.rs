@@ -47,8 +47,8 @@ const AREAS: [&str; 9] = [
     include_str!("../../openapi/server.yaml"),
 ];
 
-/// The methods of an endpoint with any method. `HEAD` is implied by `GET`.
-const ANY: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
+/// The methods that `any` stands for. `HEAD` is implied by `GET`.
+const ANY_METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
 
 const FORM_MEDIA: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "application/json"];
@@ -83,10 +83,10 @@ struct Area {
     paths: BTreeMap<String, Object>,
 }
 
-/// Returns the route of the document. It is rendered at the first request, because most servers
-/// never receive one.
+/// Returns the route of the document. The document is rendered at the first request, because most
+/// servers never receive one.
 pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
-    let rendered = Arc::new(OnceLock::new());
+    let document_bytes = Arc::new(OnceLock::new());
     get(move |State(state): State<Arc<AppState>>| {
         let render = || {
             Bytes::from(to_bytes(&document(
@@ -95,8 +95,8 @@ pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
             )))
         };
         // Clients must revalidate, so that changed settings are visible right after a restart.
-        let cache = [(header::CACHE_CONTROL, "max-age=0")];
-        ready((cache, JsonBytes(rendered.get_or_init(render).clone())))
+        let cache_control = [(header::CACHE_CONTROL, "max-age=0")];
+        ready((cache_control, JsonBytes(document_bytes.get_or_init(render).clone())))
     })
 }
 
@@ -139,7 +139,7 @@ fn parse<T: DeserializeOwned>(yaml: &str) -> T {
 fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
     let apis = if path.contains("{api}") { &CLIENT_APIS[..] } else { &[""] };
     let variants = segments.iter().flat_map(|segment| apis.iter().map(move |api| (segment, api)));
-    let mut all: Vec<(String, String)> = variants
+    let mut paths: Vec<(String, String)> = variants
         .map(|(segment, api)| {
             let name =
                 format!("{segment}_{api}").replace(|c: char| !c.is_ascii_alphanumeric(), "_");
@@ -150,10 +150,10 @@ fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
     if !path.contains("{segment}") {
         return vec![(path.to_owned(), String::new())];
     }
-    if let Some((_, suffix)) = all.first_mut() {
+    if let Some((_, suffix)) = paths.first_mut() {
         suffix.clear();
     }
-    all
+    paths
 }
 
 impl Area {
@@ -162,11 +162,12 @@ impl Area {
         for (key, value) in item {
             match (key.as_str(), value) {
                 ("parameters", Value::Array(parameters)) => {
-                    let parameters = parameters.iter().map(|one| shared.parameter(one)).collect();
+                    let parameters =
+                        parameters.iter().map(|value| shared.parameter(value)).collect();
                     expanded.insert("parameters".to_owned(), parameters);
                 }
                 ("any", Value::Object(operation)) => {
-                    for method in ANY {
+                    for method in ANY_METHODS {
                         let suffix = if method == "get" { "" } else { &format!("_{method}") };
                         let operation = self.operation(operation, suffix, shared);
                         expanded.insert(method.to_owned(), operation);
@@ -196,7 +197,7 @@ impl Area {
                 }
                 ("responses", Value::Object(own)) => responses.extend(own.clone()),
                 ("parameters" | "shared_parameters", Value::Array(own)) => {
-                    parameters.extend(own.iter().map(|one| shared.parameter(one)));
+                    parameters.extend(own.iter().map(|value| shared.parameter(value)));
                 }
                 (key, value) => expanded[key] = value.clone(),
             }
@@ -220,13 +221,13 @@ impl Area {
             Some(Value::Object(headers)) => headers.clone(),
             _ => Object::new(),
         };
-        let special = match status {
+        let status_headers = match status {
             "401" => &["WWW-Authenticate"][..],
             "405" => &["Allow"],
             "429" | "503" => &["Retry-After"],
             _ => &[],
         };
-        for name in COMMON_HEADERS.iter().chain(special) {
+        for name in COMMON_HEADERS.iter().chain(status_headers) {
             let reference = json!({ "$ref": format!("#/components/headers/{name}") });
             headers.insert((*name).to_owned(), reference);
         }
@@ -258,11 +259,12 @@ impl Shared {
 /// is appended to the name.
 fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> Value {
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
-    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    let numbered_names = (2..).map(|number| format!("{name}_{number}"));
     let is_free = |name: &String| components.get(name).is_none_or(|other| *other == component);
-    let unique = [name.clone()].into_iter().chain(numbered).find(is_free).unwrap_or(name.clone());
-    let reference = json!({ "$ref": format!("#/components/{kind}/{unique}") });
-    components.insert(unique, component);
+    let mut names = [name.clone()].into_iter().chain(numbered_names);
+    let unique_name = names.find(is_free).unwrap_or(name.clone());
+    let reference = json!({ "$ref": format!("#/components/{kind}/{unique_name}") });
+    components.insert(unique_name, component);
     reference
 }
 

@@ -18,7 +18,7 @@ use belfry_core::oauth::response::Delivery;
 use belfry_core::oauth::token::expiry;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
-use belfry_store::{Account, CodeOutcome, Consent, StoredRequest};
+use belfry_store::{Account, CodeOutcome, Consent, StoredRequest, UpdateOutcome};
 
 use crate::http::error::{PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
@@ -29,7 +29,6 @@ use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
-use belfry_store::UpdateOutcome;
 
 /// The time that a user has to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -91,13 +90,14 @@ impl PendingAuthorization {
         let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
         let app = app.ok_or(OAuthError::UnknownClient)?.app;
         let request = parse(session, Parameters::new(&parameters), Some(&app))?;
-        let signed_in = session.account().map(|account| account.id);
-        let account = account_id.filter(|account| Some(*account) == signed_in);
+        let signed_in_id = session.account().map(|account| account.id);
+        let account = account_id.filter(|account| Some(*account) == signed_in_id);
         let chosen_lang = session.lang;
         Ok(Self { app, request, parameters, account, chosen_lang, handle: Some(handle) })
     }
 
-    /// Deletes the request, so that it can be completed only once. Returns its account.
+    /// Deletes the request, if it is stored, so that it can be completed only once. The events of a
+    /// denial are recorded with it. Returns the account that is signed in for the request.
     async fn consume(
         &mut self,
         session: &BrowserSession,
@@ -107,8 +107,8 @@ impl PendingAuthorization {
         if let Some(handle) = self.handle.take() {
             let (store, now) = (&session.state.store, session.state.clock.now());
             let cookie = session.hashed_cookie();
-            let stored = store.consume_request(denial, handle.hashed(), cookie, now).await?;
-            stored.ok_or(PageError::Expired)?;
+            let request = store.consume_request(denial, handle.hashed(), cookie, now).await?;
+            request.ok_or(PageError::Expired)?;
         }
         Ok(account)
     }
@@ -123,7 +123,8 @@ impl PendingAuthorization {
         self.handle.as_ref().map(SplitToken::reveal)
     }
 
-    /// Stores the request, unless it is already stored.
+    /// Stores the request, unless it is already stored. A new one counts towards the abuse limits.
+    /// From time to time, the oldest requests beyond the maximum are deleted.
     pub(crate) async fn save(
         &mut self,
         session: &BrowserSession,
@@ -178,7 +179,7 @@ impl PendingAuthorization {
     }
 
     /// Issues a code, or delivers the error of the request. `is_implied` means that an earlier
-    /// consent implies this one, and must still be valid.
+    /// consent, which must still be valid, implies this one.
     pub(crate) async fn approve(
         mut self,
         session: &BrowserSession,
@@ -241,6 +242,7 @@ impl PendingAuthorization {
         show_page(session, StatusCode::BAD_REQUEST, &page, Some(&target.redirect_uri))
     }
 
+    /// Delivers a code or an error to the app, or shows it to the user.
     fn deliver(
         &self,
         session: &BrowserSession,
@@ -268,7 +270,8 @@ impl PendingAuthorization {
     }
 }
 
-/// Parses an authorization request according to the server's settings.
+/// Parses an authorization request according to the server's settings, and adds its app to the log
+/// lines of the HTTP request.
 fn parse(
     session: &BrowserSession,
     parameters: Parameters<'_>,

@@ -31,8 +31,8 @@ fn form_action(app: Option<&RedirectUri>) -> String {
     }
 }
 
-/// Renders a page, and sets the session cookie if necessary. Its forms lead to this server, and
-/// from there to the app's redirect URI, if there is one.
+/// Renders a page, and sets the session cookie if necessary. The page's forms lead to this server,
+/// and from there to the app's redirect URI, if there is one.
 pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -50,7 +50,7 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
-/// Like [`show_page`], for a page with an account's rules, which is counted as an unread response
+/// Renders a page like [`show_page`]. The page may be large, so it is counted as an unread response
 /// of the account until it is sent.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
@@ -80,9 +80,9 @@ fn render_html(page: &impl Template) -> Result<String, CommonError> {
 }
 
 fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&RedirectUri>) -> Response {
-    let html: Body = html.into();
-    let html = ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html);
-    let mut response = with_security_headers((status, html).into_response());
+    let body: Body = html.into();
+    let content_type = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
+    let mut response = with_security_headers((status, content_type, body).into_response());
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
@@ -130,7 +130,8 @@ pub(crate) fn sign_in_path(
     with_parameters(&with_language(SIGN_IN, lang), return_to.into_iter().chain(notice))
 }
 
-/// Returns the response of a handler, or its error as a page or JSON.
+/// Returns the response of a handler, or its error as a page or JSON. If the page requires a
+/// sign-in, the browser is redirected to the sign-in page.
 pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageError>) -> Response {
     let result = match result {
         Err(PageError::SignInRequired(section, notice)) => {
@@ -154,19 +155,21 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
-/// Returns the page of an error that can occur before the session is loaded.
+/// Returns the page for an error that any endpoint can return. No session is needed, because the
+/// error may occur before the session is loaded.
 pub(crate) fn error_page(
     state: &AppState,
     language: Language,
     language_link: &str,
     error: CommonError,
 ) -> Response {
-    let plain = error.to_response(ErrorFormat::Page);
+    let json_response = error.to_response(ErrorFormat::Page);
     let layout = Layout { language_link, ..state.layout(language) };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
-    let rendered = render(plain.status(), &page, None);
-    let Ok(mut response) = rendered else { return plain };
-    if let Some(wait) = plain.headers().get(header::RETRY_AFTER) {
+    let Ok(mut response) = render(json_response.status(), &page, None) else {
+        return json_response;
+    };
+    if let Some(wait) = json_response.headers().get(header::RETRY_AFTER) {
         response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
     }
     response

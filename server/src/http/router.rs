@@ -221,19 +221,19 @@ fn matrix_area(segment: &str) -> AreaRouter {
     // The handler for other methods applies only to the routes above.
     area = area.wrong_method(path::wrong_method);
     for api in paths::CLIENT_APIS {
-        let at = |path: &str| format!("/{segment}/client/{api}{path}");
+        let full_path = |path: &str| format!("/{segment}/client/{api}{path}");
         area = area
-            .route(&at("/pushrules/explain"), post(explain::explain))
-            .route(&at("/pushrules/export"), get(read::export_rulesets))
-            .route(&at("/pushrules/import"), post(bulk::import_rulesets))
-            .route(&at("/pushrules/reset"), post(bulk::reset_rulesets))
-            .route(&at("/pushrules/bulk"), post(bulk::change_rules))
-            .route(&at("/versions"), get(matrix::versions))
-            .route(&at("/login"), get(login::get_login_flows).post(login::login))
-            .route(&at("/register"), post(register::register))
-            .route(&at("/logout"), post(matrix::logout))
-            .route(&at("/account/whoami"), get(matrix::whoami))
-            .route(&at("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
+            .route(&full_path("/pushrules/explain"), post(explain::explain))
+            .route(&full_path("/pushrules/export"), get(read::export_rulesets))
+            .route(&full_path("/pushrules/import"), post(bulk::import_rulesets))
+            .route(&full_path("/pushrules/reset"), post(bulk::reset_rulesets))
+            .route(&full_path("/pushrules/bulk"), post(bulk::change_rules))
+            .route(&full_path("/versions"), get(matrix::versions))
+            .route(&full_path("/login"), get(login::get_login_flows).post(login::login))
+            .route(&full_path("/register"), post(register::register))
+            .route(&full_path("/logout"), post(matrix::logout))
+            .route(&full_path("/account/whoami"), get(matrix::whoami))
+            .route(&full_path("/user/{user}/account_data/m.push_rules"), get(matrix::account_data));
     }
     area.route(&format!("/{segment}/client/versions"), get(matrix::versions))
         .route(&format!("/{segment}/app/v1/evaluate"), post(evaluate::evaluate))
@@ -249,20 +249,20 @@ fn push_rule_routes(area: AreaRouter, prefix: &str) -> AreaRouter {
         .route(&format!("{prefix}/device/"), get(read::get_device_rulesets))
         .unknown_under(prefix, any(path::unknown));
     for scope in ["{scope}", "device/{profile_tag}"] {
-        let at = |path: &str| format!("{prefix}/{scope}{path}");
+        let full_path = |path: &str| format!("{prefix}/{scope}{path}");
         area = area
-            .route(&at("/"), get(read::get_ruleset))
-            .route(&at("/{kind}/"), get(read::get_rules_of_kind))
+            .route(&full_path("/"), get(read::get_ruleset))
+            .route(&full_path("/{kind}/"), get(read::get_rules_of_kind))
             .route(
-                &at("/{kind}/{rule_id}"),
+                &full_path("/{kind}/{rule_id}"),
                 get(read::get_rule).put(write::put_rule).delete(write::delete_rule),
             )
             .route(
-                &at("/{kind}/{rule_id}/enabled"),
+                &full_path("/{kind}/{rule_id}/enabled"),
                 get(read::get_rule_enabled).put(write::put_rule_enabled),
             )
             .route(
-                &at("/{kind}/{rule_id}/actions"),
+                &full_path("/{kind}/{rule_id}/actions"),
                 get(read::get_rule_actions).put(write::put_rule_actions),
             );
     }

@@ -38,7 +38,7 @@ impl HttpService {
         Self { routes: Arc::new(routes(&state)), state }
     }
 
-    /// Returns the service for the metrics address, without other routes.
+    /// Returns the service for the metrics address, with metrics and readiness only.
     pub fn metrics_only(state: Arc<AppState>) -> Self {
         Self { routes: Arc::new(metrics_routes(&state)), state }
     }
@@ -78,8 +78,8 @@ impl HttpService {
         area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
     }
 
-    /// Runs a health check from within the process. It is not recorded, because metrics and access
-    /// log cover client requests only.
+    /// Runs a health check from within the process. The check is not recorded, because metrics and
+    /// the access log cover client requests only.
     pub async fn check_health(&self) -> StatusCode {
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let mut request = Request::new(Body::empty());
@@ -92,7 +92,8 @@ impl HttpService {
         context.scope(handling).await.status()
     }
 
-    /// Handles a request in its context, or rejects it, and records its response.
+    /// Handles a request in its context, or rejects it, records its response, and adds the request
+    /// id to the response.
     async fn serve(
         &self,
         peer: Peer,
@@ -121,13 +122,13 @@ impl HttpService {
         request: Request<Body>,
         rejection: Option<CommonError>,
     ) -> Response {
-        let started = Instant::now();
+        let start = Instant::now();
         let entry = AccessLogEntry::new(&self.state, &request);
         let response = match rejection {
             Some(error) => area::reject(route, &self.state, &error),
             None => area::serve(route, &self.state, request, self.routes.router.clone()).await,
         };
-        let duration = started.elapsed();
+        let duration = start.elapsed();
         self.routes.metrics[route.index].record(method, response.status(), duration);
         if let Some(entry) = entry {
             entry.log(self.state.config.log.access, &response, duration);

@@ -37,7 +37,7 @@ pub(super) async fn change_password() -> AccountRedirect {
     (StatusCode::SEE_OTHER, [(header::LOCATION, paths::ACCOUNT_SECURITY)])
 }
 
-/// Returns the file, if a contact is configured.
+/// Returns the text of `security.txt`, if a contact and an expiry are configured.
 fn render_security_txt(security: &Security, base_url: &BaseUrl) -> Option<String> {
     let Security { contact, expires, policy, encryption } = security;
     let expires = expires.filter(|_| !contact.is_empty())?;

@@ -14,9 +14,9 @@ impl Language {
         Self::ALL.iter().copied().find(|language| language.code().eq_ignore_ascii_case(code))
     }
 
-    /// Returns the language of a response: the first that is set of the `lang` parameter, the
-    /// choice on a page (a cookie), the session and the preferred language of the `Accept-Language`
-    /// header; otherwise English.
+    /// Returns the language of a response, which is the first of these that is set: the `lang`
+    /// parameter, the choice on a page (a cookie), the session and the preferred language of the
+    /// `Accept-Language` header. If none is set, it is English.
     pub fn negotiate(
         lang: Option<Self>,
         chosen: Option<Self>,
@@ -40,7 +40,7 @@ impl Language {
     }
 }
 
-/// Parses a language range and its weight; `None` if the weight is invalid.
+/// Parses a language range and its weight; `None` if its parameter is not a valid weight.
 fn parse_range(item: &str) -> Option<(&str, f32)> {
     let mut parts = item.split(';').map(str::trim);
     let range = parts.next()?;
@@ -187,7 +187,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_tag_and_header_result_in_a_language(lang in any::<String>(), accept in any::<String>()) {
+        fn no_tag_or_header_causes_a_panic(lang in any::<String>(), accept in any::<String>()) {
             let _ = Language::negotiate(Language::from_tag(&lang), None, None, Some(&accept));
         }
 
@@ -195,10 +195,10 @@ mod tests {
         fn the_first_language_with_the_highest_weight_is_chosen(
             items in prop::collection::vec((prop::sample::select(Language::ALL), 1..=1000_u16), 1..20),
         ) {
-            let write = |(language, weight): &(Language, u16)| {
+            let format_range = |(language, weight): &(Language, u16)| {
                 format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)
             };
-            let accept: Vec<String> = items.iter().map(write).collect();
+            let accept: Vec<String> = items.iter().map(format_range).collect();
             let chosen = Language::negotiate(None, None, None, Some(&accept.join(", ")));
             let (_, highest) = items.iter().max_by_key(|(_, weight)| weight).unwrap();
             let first = items.iter().find(|(_, weight)| weight == highest).unwrap().0;

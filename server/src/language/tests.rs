@@ -1,4 +1,5 @@
-//! Tests of the message files: they are complete and have no unused messages.
+//! Tests of the message files, which must be complete and without unused messages, and of the
+//! messages formatted from them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -199,7 +200,7 @@ fn english_messages_are_the_same_as_in_the_api() {
 }
 
 #[test]
-fn error_messages_are_complete_in_every_language() {
+fn placeholders_in_error_messages_are_replaced_in_every_language() {
     for &language in Language::ALL {
         let (app, account) = validation_errors();
         for text in [app.localize(language), account.localize(language)] {

@@ -44,7 +44,8 @@ impl<'a> From<Argument<'a>> for FluentValue<'a> {
     }
 }
 
-/// Encloses text in bidirectional isolation characters and removes those that it contains.
+/// Encloses text in bidirectional isolation characters, after removing the bidirectional control
+/// characters that it contains.
 ///
 /// `<bdi>` is not used, because titles and attributes cannot contain elements.
 pub(crate) fn isolate(text: &str) -> String {

@@ -16,7 +16,7 @@ use foldhash::quality::RandomState;
 use crate::config::{Config, LimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
 
-/// The limit settings in use, until they are replaced.
+/// The limit settings in use. A reload replaces them as a whole.
 #[derive(Debug)]
 pub struct ActiveLimits {
     /// Treatment of requests over a limit.
@@ -138,12 +138,12 @@ impl ActiveLimits {
         for (name, text) in &now {
             match find(&before, name) {
                 None => changes.push(format!("{name} is new: {text}")),
-                Some(was) if was != *text => changes.push(format!("{name}: {text} (was {was})")),
+                Some(old) if old != *text => changes.push(format!("{name}: {text} (was {old})")),
                 Some(_) => {}
             }
         }
         let removed = before.iter().filter(|(name, _)| find(&now, name).is_none());
-        changes.extend(removed.map(|(name, was)| format!("{name} is removed (was {was})")));
+        changes.extend(removed.map(|(name, old)| format!("{name} is removed (was {old})")));
         changes
     }
 }

@@ -57,7 +57,8 @@ impl RequestContext {
         Self { id, trace_id, peer, method, route, account, app }
     }
 
-    /// Handles the request in this context. The caller pins the future, which avoids moving it.
+    /// Returns a future that handles the request in this context. The caller pins `handling`, which
+    /// avoids moving it.
     pub(crate) fn scope<F: Future>(
         self,
         handling: Pin<&mut F>,
@@ -65,12 +66,12 @@ impl RequestContext {
         CURRENT.scope(self, handling)
     }
 
-    /// Reads the context of the current task; `None` if the task handles no request.
-    pub(crate) fn read<T>(read: impl FnOnce(&Self) -> T) -> Option<T> {
-        CURRENT.try_with(read).ok()
+    /// Calls `view` with the context of the current task; `None` if the task handles no request.
+    pub(crate) fn read<T>(view: impl FnOnce(&Self) -> T) -> Option<T> {
+        CURRENT.try_with(view).ok()
     }
 
-    /// Attaches the context of the current request to work that another thread will run.
+    /// Returns the work with the context of the current request attached, to run on another thread.
     pub(crate) fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
         let context = Self::read(Self::clone);
         move || match context {
@@ -156,11 +157,11 @@ mod tests {
         let trace = TraceId::parse_traceparent(trace);
         let id = RequestId::parse(b"one").unwrap();
         let context = RequestContext::new(id, trace, ([127, 0, 0, 1], 0).into(), "GET", "/healthz");
-        let shown = || RequestContext::read(ToString::to_string);
+        let current_context = || RequestContext::read(ToString::to_string);
         let handling = pin!(async {
             RequestContext::record_app(7);
-            let other_task = tokio::spawn(async move { shown() }).await.unwrap();
-            let work = RequestContext::carry(shown);
+            let other_task = tokio::spawn(async move { current_context() }).await.unwrap();
+            let work = RequestContext::carry(current_context);
             let thread = tokio::task::spawn_blocking(work).await.unwrap();
             RequestContext::record_account(8);
             let json = RequestContext::read(|request| serde_json::to_string(request).unwrap());
@@ -178,6 +179,6 @@ mod tests {
             r#"{{"id":"one","trace_id":"{trace_id}","method":"GET","route":"/healthz","account":8,"app":7}}"#
         );
         assert_eq!(json, Some(expected));
-        assert_eq!(shown(), None, "outside of the request");
+        assert_eq!(current_context(), None, "outside of the request");
     }
 }

@@ -32,13 +32,13 @@ pub struct SignInCounters {
 /// Issued tokens, by how they were requested.
 #[derive(Debug, Default)]
 pub struct TokenCounters {
-    /// For a code, after a user approved the app.
+    /// Tokens issued for a code, after a user approved the app.
     pub authorization_code: Counter,
-    /// For client credentials: app tokens.
+    /// App tokens issued for client credentials.
     pub client_credentials: Counter,
-    /// For a sign-up through an app.
+    /// Tokens issued for a sign-up through an app.
     pub sign_up: Counter,
-    /// For a Matrix login or registration.
+    /// Tokens issued for a Matrix login or registration.
     pub matrix_login: Counter,
 }
 

@@ -17,7 +17,7 @@ pub struct LimitMetrics(Mutex<BTreeMap<String, Arc<LimitCounters>>>);
 pub struct LimitCounters {
     /// Requests that were admitted and counted.
     pub allowed: Counter,
-    /// Requests that this limit rejected.
+    /// Requests over this limit, including those that shadow mode admits.
     pub rejected: Counter,
     /// Requests that were admitted with at least 80 % of the limit used.
     pub nearly_exhausted: Counter,

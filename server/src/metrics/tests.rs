@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 
 use super::*;
 
-fn text(write: impl FnOnce(&mut Exposition)) -> String {
+fn render(write: impl FnOnce(&mut Exposition)) -> String {
     let mut out = Exposition::default();
     write(&mut out);
     out.finish()
@@ -25,7 +25,7 @@ fn requests_are_counted_by_route_method_and_status() {
     ] {
         route.record(method, StatusCode::from_u16(status).unwrap(), Duration::from_millis(3));
     }
-    let text = text(|out| metrics.write(out));
+    let text = render(|out| metrics.write(out));
     let samples = |name: &str| -> Vec<&str> {
         text.lines().filter_map(|line| line.strip_prefix(name)).collect()
     };
@@ -64,12 +64,12 @@ fn concurrent_responses_are_all_counted() {
             });
         }
     });
-    let text = text(|out| metrics.write(out));
+    let text = render(|out| metrics.write(out));
     for status in 400..408 {
         let line = format!(
             "belfry_http_requests_total{{route=\"/a\",method=\"GET\",status=\"{status}\"}} {}",
             EACH * 4 / 8
         );
-        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
     }
 }

@@ -44,7 +44,7 @@ pub struct ListedApp {
     pub tokens: Vec<AccountToken>,
 }
 
-fn since(layout: &Layout<'_>, time: Timestamp) -> TimedText {
+fn describe_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
     TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
@@ -60,7 +60,7 @@ impl ListedApp {
         self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
     }
 
-    /// Returns whether the tokens are listed.
+    /// Returns whether the tokens are listed one by one: only if there are several.
     fn lists_tokens(&self) -> bool {
         self.tokens.len() > 1
     }
@@ -73,7 +73,7 @@ impl ListedApp {
         }
     }
 
-    /// Returns whether a token has a device name, by which users recognise it.
+    /// Returns whether any token has a device name, by which users recognise it.
     fn names_devices(&self) -> bool {
         self.tokens.iter().any(|token| token.device.is_some())
     }
@@ -87,7 +87,7 @@ impl AccountPage<'_> {
         PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
     }
 
-    /// Returns the name of an app; for Matrix clients on a single device, that of the device.
+    /// Returns the name of an app; for Matrix clients on a single device, the name of the device.
     fn app_title(&self, listed: &ListedApp) -> String {
         match (listed.app.origin, listed.only_device()) {
             (Origin::Matrix, Some(device)) => isolate(device),
@@ -148,7 +148,7 @@ impl AccountPage<'_> {
 
     /// Returns when an app got access.
     fn since(&self, app: &AuthorizedApp) -> TimedText {
-        since(&self.layout, app.since)
+        describe_start(&self.layout, app.since)
     }
 
     /// Returns when an app was last used, with any of its tokens.
@@ -158,7 +158,7 @@ impl AccountPage<'_> {
     }
 
     fn issued(&self, token: &AccountToken) -> TimedText {
-        since(&self.layout, token.created_at)
+        describe_start(&self.layout, token.created_at)
     }
 
     fn token_use(&self, token: &AccountToken) -> String {

@@ -23,7 +23,7 @@ pub enum AccountSection {
     Rules,
     /// The result of the rules for a message.
     Try,
-    /// Password, sessions and data.
+    /// Password, e-mail address, sessions, data and deletion of the account.
     Security,
 }
 

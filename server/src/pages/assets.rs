@@ -30,15 +30,15 @@ macro_rules! embed {
 pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
 /// The bell, which is shown if no logo is configured.
 pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
-/// The copy button of the code page.
+/// The script of the copy button on the code page.
 pub static COPY: LazyLock<StaticFile> = embed!("copy", "js");
-/// Submits the form for `response_mode=form_post`.
+/// The script that submits the form for `response_mode=form_post`.
 pub static SUBMIT: LazyLock<StaticFile> = embed!("submit", "js");
-/// Ignores key presses and clicks that were not meant for the page.
+/// The script that ignores key presses and clicks that were not meant for the page.
 pub static PRESS_GUARD: LazyLock<StaticFile> = embed!("press-guard", "js");
-/// Shows times in the browser's time zone.
+/// The script that shows times in the browser's time zone.
 pub static LOCAL_TIMES: LazyLock<StaticFile> = embed!("local-times", "js");
-/// Fills in the time of the next morning in the user's time zone.
+/// The script that fills in the time of the next morning in the user's time zone.
 pub static NEXT_MORNING: LazyLock<StaticFile> = embed!("next-morning", "js");
 
 /// Returns all embedded files.

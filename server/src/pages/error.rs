@@ -87,8 +87,9 @@ impl ErrorPage<'_> {
 
     /// Returns the OAuth error code and its description in the API, for the app's developers.
     fn details(&self) -> Option<String> {
-        let malformed = (self.cause == ErrorCause::Malformed).then(|| "invalid_request".to_owned());
-        self.app_error().map(app_error_details).or(malformed)
+        let malformed_code =
+            (self.cause == ErrorCause::Malformed).then(|| "invalid_request".to_owned());
+        self.app_error().map(app_error_details).or(malformed_code)
     }
 
     /// Returns the error that the app caused. A denial by the user is not one.

@@ -7,8 +7,8 @@ use super::Layout;
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 
-/// Returns a sentence about the last use, which is known to the hour. It is relative to now,
-/// because a date would need the user's time zone.
+/// Returns a sentence about the last use, which is known to the hour. The sentence is relative to
+/// now, because a date would need the user's time zone.
 pub(super) fn describe_last_use(
     layout: &Layout<'_>,
     last_used_at: Option<Timestamp>,
@@ -43,8 +43,8 @@ mod tests {
             (DAY, "Last used a day ago"),
             (90 * DAY, "Last used 90 days ago"),
         ] {
-            let shown = describe_last_use(&sample_layout(), Some(at(now - seconds)), at(now));
-            assert_eq!(shown, text, "{seconds}");
+            let sentence = describe_last_use(&sample_layout(), Some(at(now - seconds)), at(now));
+            assert_eq!(sentence, text, "{seconds}");
         }
         assert_eq!(describe_last_use(&sample_layout(), None, at(now)), "Not used yet");
     }

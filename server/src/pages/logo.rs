@@ -8,25 +8,28 @@ use belfry_runtime::file_access::describe_file_error;
 
 use super::StaticFile;
 
-/// The maximum size. Every new browser loads the logo.
+/// The maximum size of a logo, in bytes. Every new browser loads the logo.
 const MAX_BYTES: u64 = 256 * 1024;
 
 impl StaticFile {
     /// Reads a logo from an SVG or PNG file.
     pub fn read_logo(path: &Path) -> Result<Self, String> {
-        let failed = |reason: &dyn std::fmt::Display| {
+        let describe_failure = |reason: &dyn std::fmt::Display| {
             format!("instance.logo: cannot use {}: {reason}", path.display())
         };
         let mut content = Vec::new();
-        let file = File::open(path).map_err(|error| failed(&describe_file_error(path, &error)))?;
-        file.take(MAX_BYTES + 1).read_to_end(&mut content).map_err(|error| failed(&error))?;
+        let file = File::open(path)
+            .map_err(|error| describe_failure(&describe_file_error(path, &error)))?;
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut content)
+            .map_err(|error| describe_failure(&error))?;
         if content.len() as u64 > MAX_BYTES {
-            return Err(failed(&format!("it has more than {MAX_BYTES} bytes")));
+            return Err(describe_failure(&format!("it has more than {MAX_BYTES} bytes")));
         }
-        Self::logo(content).ok_or_else(|| failed(&"it is neither an SVG nor a PNG image"))
+        Self::logo(content).ok_or_else(|| describe_failure(&"it is neither an SVG nor a PNG image"))
     }
 
-    /// Creates a logo. `None` if the content is neither an SVG nor a PNG image.
+    /// Creates a logo. Returns `None` if the content is neither an SVG nor a PNG image.
     pub fn logo(content: Vec<u8>) -> Option<Self> {
         let is_svg = |text: &str| {
             let text = text.trim_start_matches('\u{feff}').trim_start();

@@ -50,7 +50,7 @@ const CHOICES: [&str; 6] = ["mute", "mute-hour", "mute-8-hours", "mute-day", "mu
 /// The lengths of a pause. Message keys contain them.
 const PAUSES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
 
-/// The everyday switches, by the message keys of their headings.
+/// The everyday switches, grouped under the message keys of their headings.
 const SWITCHES: [(&str, &[Switch]); 3] = [
     ("notifications-messages", &[Switch::OneToOne, Switch::Group]),
     (
@@ -197,12 +197,15 @@ impl NotificationsPage<'_> {
 
     /// Returns whether one of the folded switches was changed.
     fn has_changed_rare_switch(&self) -> bool {
-        RARE_SWITCHES.iter().any(|it| self.view.part == Some(NotificationsPart::Switch(*it)))
+        RARE_SWITCHES
+            .iter()
+            .any(|switch| self.view.part == Some(NotificationsPart::Switch(*switch)))
     }
 
     fn switches(&self, switches: &[Switch]) -> Vec<SwitchRow> {
         let row = |&switch: &Switch| {
-            let (_, state) = *self.preferences.switches.iter().find(|(it, _)| *it == switch)?;
+            let mut states = self.preferences.switches.iter();
+            let (_, state) = *states.find(|(other, _)| *other == switch)?;
             Some(SwitchRow {
                 id: format!("switch-{switch}"),
                 name: switch.as_str(),
@@ -220,7 +223,8 @@ impl NotificationsPage<'_> {
         switches.iter().filter_map(row).collect()
     }
 
-    /// Returns the links to the profiles; none if there are no profiles.
+    /// Returns the links to the preferences of all devices and of each listed profile; none if no
+    /// profile has rules or is selected.
     fn profile_links(&self) -> Vec<ProfileLink> {
         let current = self.view.profile.as_ref().map(ProfileTag::as_str);
         if self.profiles.is_empty() && current.is_none() {
@@ -300,7 +304,7 @@ pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> V
     missing.into_iter().chain(first.iter().copied()).collect()
 }
 
-/// Returns the sentence about a pause, with its end.
+/// Returns the sentence about a pause, with the time at which it expires, if any.
 pub(super) fn describe_pause(layout: &Layout<'_>, pause: Pause, now: Timestamp) -> TimedText {
     match pause.until {
         None => TimedText::plain(layout.text("notifications-paused")),
@@ -316,7 +320,7 @@ pub(super) fn more_profiles(all: &[&str], layout: &Layout<'_>) -> Option<String>
     count_sentence(layout, "notifications-more-profiles", more)
 }
 
-/// Returns the message with this count; none for 0.
+/// Returns the message with this count; `None` if the count is 0.
 fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
     let text = count.to_string();
     let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&text));

@@ -9,7 +9,7 @@ use super::Layout;
 /// The number of entries on a page.
 const PAGE_SIZE: usize = 50;
 
-/// The number of a page, from 0.
+/// The number of a page, counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageNumber(usize);
 
@@ -32,7 +32,7 @@ impl PageNumber {
         Self(index / PAGE_SIZE)
     }
 
-    /// Returns the query parameter for this page; none for the first page.
+    /// Returns the query parameter for this page; `None` for the first page.
     pub(super) fn parameter(self) -> Option<(&'static str, String)> {
         (self.0 > 0).then(|| ("page", (self.0 + 1).to_string()))
     }

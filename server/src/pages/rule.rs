@@ -8,7 +8,7 @@ use belfry_core::rules::{Rule, RuleRef};
 use super::rules::{group_title, rule_title, scope_title};
 use super::{AccountNav, Form, Layout};
 
-/// `templates/rule.html`. Posts `rule`, to delete it.
+/// `templates/rule.html`. Posts `change` and `rule`, to delete the rule.
 #[derive(Template)]
 #[template(path = "rule.html")]
 pub struct RulePage<'a> {

@@ -81,8 +81,9 @@ impl RulesPage<'_> {
 
     /// Returns the indices of the shown rules in the list, which does not contain the master rule.
     fn entries(&self) -> Range<usize> {
-        let changed = self.view.changed.as_ref().and_then(|rule| self.listing.index_of(rule));
-        let page = changed.map_or(self.view.page, PageNumber::containing);
+        let changed_rule = self.view.changed.as_ref();
+        let index = changed_rule.and_then(|rule| self.listing.index_of(rule));
+        let page = index.map_or(self.view.page, PageNumber::containing);
         page.entries(self.listing.count())
     }
 
@@ -97,10 +98,10 @@ impl RulesPage<'_> {
         for scope in &self.listing.scopes {
             let mut groups = Vec::new();
             for kind in RuleKind::ALL {
-                let shown = select_entries(&scope.rules[kind], first, &entries);
+                let shown_rules = select_entries(&scope.rules[kind], first, &entries);
                 first += scope.rules[kind].len();
-                if !shown.is_empty() {
-                    groups.push(self.group(scope, kind, shown));
+                if !shown_rules.is_empty() {
+                    groups.push(self.group(scope, kind, shown_rules));
                 }
             }
             if !groups.is_empty() {
@@ -110,8 +111,13 @@ impl RulesPage<'_> {
         sections
     }
 
-    fn group(&self, scope: &ScopeListing<'_>, kind: RuleKind, shown: &[Cow<'_, Rule>]) -> Group {
-        let has_user_rule = shown.iter().any(|rule| !rule.is_builtin());
+    fn group(
+        &self,
+        scope: &ScopeListing<'_>,
+        kind: RuleKind,
+        shown_rules: &[Cow<'_, Rule>],
+    ) -> Group {
+        let has_user_rule = shown_rules.iter().any(|rule| !rule.is_builtin());
         let changed = self.view.changed.as_ref();
         let is_changed =
             changed.is_some_and(|rule| (&rule.scope, rule.kind) == (scope.scope, kind));
@@ -119,7 +125,7 @@ impl RulesPage<'_> {
             title: self.layout.text(&format!("rules-{kind}")),
             count: scope.rules[kind].len(),
             is_open: has_user_rule || is_changed,
-            rows: shown.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
+            rows: shown_rules.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! The security page: password, sessions, data and deletion of the account.
+//! The security page: password, e-mail address, sessions, data and deletion of the account.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ pub struct SignInPage<'a> {
     pub form: Form<'a>,
     /// The name of the app that requests access, if there is one.
     pub app: Option<&'a str>,
-    /// The name entered in the failed attempt.
+    /// The name in the field: the one entered in the failed attempt, or that of the signed-in user.
     pub name: &'a str,
     /// Reason why the page is shown again.
     pub failure: Option<AuthenticationError>,

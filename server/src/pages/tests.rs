@@ -29,7 +29,7 @@ pub(super) fn sample_layout() -> Layout<'static> {
 }
 
 /// Returns all values of an attribute.
-fn values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
+fn attribute_values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
     page.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
 }
@@ -78,14 +78,16 @@ fn every_variable_is_replaced() {
 
 /// The redirect URI of the app.
 const CALLBACK: &str = "https://tusky.example/callback";
-/// The configured links on the sign-in and sign-up pages.
+/// The configured link on the sign-in page for resetting a password.
 const RESET: &str = "https://social.example/reset";
+/// The configured link to the sign-up page.
 const SIGN_UP: &str = "https://social.example/join";
+/// The configured link to the service's rules on the sign-up page.
 const RULES: &str = "https://social.example/rules";
 /// The configured link on the front page.
 const DOCS: &str = "https://social.example/docs";
 
-/// Returns whether a link leads to the preferences of a device profile.
+/// Returns whether a link leads to the notifications page with a query or a fragment.
 fn is_part_of_notifications(path: &str) -> bool {
     let query = path.strip_prefix(AccountSection::Notifications.path());
     query.is_some_and(|query| query.starts_with('?') || query.starts_with('#'))
@@ -98,11 +100,11 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
         for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<object"] {
             assert!(!lower.contains(forbidden), "{name}: {forbidden}");
         }
-        let handler = lower.split(" on").skip(1).any(|rest| {
+        let has_handler = lower.split(" on").skip(1).any(|rest| {
             rest.split_once('=')
                 .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_lowercase()))
         });
-        assert!(!handler, "{name}: {page}");
+        assert!(!has_handler, "{name}: {page}");
         assert!(page.contains(assets::PRESS_GUARD.path()), "{name}");
         for (place, script) in page.match_indices("<script") {
             assert!(page[place..].starts_with("<script src=\"/static/"), "{name}: {script}");
@@ -111,8 +113,10 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             let is_guard = tag.contains(assets::PRESS_GUARD.path());
             assert!(tag.ends_with(" defer>") != is_guard, "{name}: {tag}");
         }
-        for path in values(&page, "src").into_iter().chain(values(&page, "href")) {
-            let allowed = assets::all().any(|asset| asset.path() == path)
+        for path in
+            attribute_values(&page, "src").into_iter().chain(attribute_values(&page, "href"))
+        {
+            let is_allowed = assets::all().any(|asset| asset.path() == path)
                 || path == samples::logo().path()
                 || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
                 || is_part_of_notifications(path)
@@ -131,10 +135,10 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                     DOCS,
                 ]
                 .contains(&path);
-            assert!(allowed, "{name}: {path}");
+            assert!(is_allowed, "{name}: {path}");
         }
         // Only the response to the app and configured links lead to other origins.
-        let others = page
+        let remainder = page
             .replace(&format!("action=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{CALLBACK}\""), "")
             .replace(&format!("href=\"{RESET}\""), "")
@@ -142,13 +146,13 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
             .replace(&format!("href=\"{RULES}\""), "")
             .replace(&format!("href=\"{DOCS}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
-        assert!(!others.contains("http:") && !others.contains("https:"), "{name}");
+        assert!(!remainder.contains("http:") && !remainder.contains("https:"), "{name}");
     }
 }
 
 #[test]
 fn an_app_name_is_escaped() {
-    for (evil, shown) in [
+    for (evil, escaped) in [
         ("<b>Evil</b>", "&#60;b&#62;Evil&#60;/b&#62;"),
         ("<img src=x onerror=alert(1)>", "&#60;img src=x onerror=alert(1)&#62;"),
         ("\" autofocus onfocus=\"alert(1)", "&#34; autofocus onfocus=&#34;alert(1)"),
@@ -158,7 +162,7 @@ fn an_app_name_is_escaped() {
         ("&lt;", "&#38;lt;"),
     ] {
         for (name, page) in every_page(evil) {
-            let names_it = [
+            let shows_name = [
                 "account.",
                 "consent",
                 "code.",
@@ -173,8 +177,8 @@ fn an_app_name_is_escaped() {
             ]
             .iter()
             .any(|page| name.starts_with(page));
-            assert_eq!(page.contains(shown), names_it, "{name}: {page}");
-            assert!(evil == shown || !page.contains(evil), "{name}: {page}");
+            assert_eq!(page.contains(escaped), shows_name, "{name}: {page}");
+            assert!(evil == escaped || !page.contains(evil), "{name}: {page}");
         }
     }
 }
@@ -186,8 +190,9 @@ fn an_app_name_cannot_change_the_direction_of_its_sentence() {
         let mut parts = page.split('\u{2068}');
         assert!(!parts.next().unwrap().contains(is_control), "{name}");
         for part in parts {
-            let (foreign, ours) = part.split_once('\u{2069}').unwrap();
-            assert!(!foreign.contains(is_control) && !ours.contains(is_control), "{name}: {part}");
+            let (inside, outside) = part.split_once('\u{2069}').unwrap();
+            assert!(!inside.contains(is_control), "{name}: {part}");
+            assert!(!outside.contains(is_control), "{name}: {part}");
         }
     }
 }
@@ -206,43 +211,49 @@ fn every_form_posted_to_this_server_has_the_csrf_token() {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
         let is_response = name.starts_with("form-post") || name.starts_with("rejected");
-        let ours = if is_response { 0 } else { forms };
+        let expected = if is_response { 0 } else { forms };
         let tokens = page.matches("<input type=\"hidden\" name=\"csrf\" value=\"c\">").count();
-        assert_eq!(tokens, ours, "{name}");
+        assert_eq!(tokens, expected, "{name}");
     }
 }
 
 #[test]
 fn every_field_has_a_label_and_every_reference_a_target() {
     for (name, page) in every_page("Tusky") {
-        let ids = values(&page, "id");
-        for id in values(&page, "for")
+        let ids = attribute_values(&page, "id");
+        for id in attribute_values(&page, "for")
             .into_iter()
-            .chain(values(&page, "aria-describedby"))
-            .chain(values(&page, "aria-labelledby"))
+            .chain(attribute_values(&page, "aria-describedby"))
+            .chain(attribute_values(&page, "aria-labelledby"))
             .flat_map(str::split_whitespace)
         {
-            assert_eq!(ids.iter().filter(|it| **it == id).count(), 1, "{name}: {id}");
+            assert_eq!(ids.iter().filter(|other| **other == id).count(), 1, "{name}: {id}");
         }
         let count = |tag: &str| page.matches(tag).count();
-        let visible = count("<input") + count("<select") + count("<textarea")
+        let visible_fields = count("<input") + count("<select") + count("<textarea")
             - count("<input type=\"hidden\"");
         // A label refers to its field or contains it.
-        let containing = count("<label>") + count("<label class=\"choice\">");
-        assert_eq!(values(&page, "for").len() + containing, visible, "{name}");
+        let containing_labels = count("<label>") + count("<label class=\"choice\">");
+        assert_eq!(
+            attribute_values(&page, "for").len() + containing_labels,
+            visible_fields,
+            "{name}"
+        );
         assert!(page.matches(" autofocus").count() <= 1, "{name}");
     }
 }
 
 #[test]
-fn a_wrong_password_is_reported_at_its_field() {
+fn a_failed_sign_in_is_reported_on_the_page() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
-    let wrong = page("sign-in-wrong");
-    assert!(wrong.contains("id=\"problem\" role=\"alert\">The name or the password is wrong."));
-    assert_eq!(values(wrong, "aria-describedby"), ["problem", "problem"]);
-    assert_eq!(values(wrong, "autocomplete"), ["username", "current-password"]);
-    assert!(wrong.contains("value=\"alice@example.org\""));
+    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
+    let wrong_password = page("sign-in-wrong");
+    assert!(
+        wrong_password.contains("id=\"problem\" role=\"alert\">The name or the password is wrong.")
+    );
+    assert_eq!(attribute_values(wrong_password, "aria-describedby"), ["problem", "problem"]);
+    assert_eq!(attribute_values(wrong_password, "autocomplete"), ["username", "current-password"]);
+    assert!(wrong_password.contains("value=\"alice@example.org\""));
     assert!(page("sign-in-disabled").contains("role=\"alert\">This account is disabled."));
     let too_many = page("sign-in-too-many");
     assert!(too_many.contains("Please try again in 5 minutes."));
@@ -252,7 +263,7 @@ fn a_wrong_password_is_reported_at_its_field() {
 #[test]
 fn consent_shows_app_account_scopes_and_redirect_target() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
     for text in [
         "<h1>Allow \u{2068}Tusky\u{2069} to use your account?</h1>",
         "<bdi>tusky.example</bdi>",
@@ -325,7 +336,7 @@ fn the_front_page_shows_the_configured_paragraphs_or_a_default_sentence() {
 #[test]
 fn the_sign_in_page_has_the_configured_links() {
     let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
     let link = |url: &str, text: &str| format!("<a href=\"{url}\" rel=\"noreferrer\">{text}</a>");
     let links = [link(RESET, "Forgot your password?"), link(SIGN_UP, "Create an account")];
     for link in links {
@@ -362,13 +373,13 @@ fn the_navigation_marks_the_current_page_and_keeps_the_language() {
     let page = page.render().unwrap();
     let nav = page.split("<nav ").nth(1).unwrap().split("</nav>").next().unwrap();
     assert_eq!(
-        values(nav, "href"),
+        attribute_values(nav, "href"),
         AccountSection::VARIANTS
             .iter()
             .map(|section| format!("{}?lang=de", section.path()))
             .collect::<Vec<_>>()
     );
-    assert_eq!(values(nav, "aria-current"), ["page"]);
+    assert_eq!(attribute_values(nav, "aria-current"), ["page"]);
     assert!(nav.contains("lang=de\" aria-current=\"page\">Overview</a>"), "{nav}");
     assert!(page.contains("<p class=\"alarm\" role=\"status\">Nothing was saved,"), "{page}");
 }
@@ -381,17 +392,20 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
             let attributes = button.split('>').next().unwrap();
             for attribute in [" id=", " autofocus", " accesskey="] {
                 // The copy button changes nothing.
-                let allowed = attributes.contains(" type=\"button\"");
-                assert!(allowed || !attributes.contains(attribute), "{name}: {attributes}");
+                let is_allowed = attributes.contains(" type=\"button\"");
+                assert!(is_allowed || !attributes.contains(attribute), "{name}: {attributes}");
             }
         }
         for form in page.split("<form").skip(1) {
             let form = form.split("</form>").next().unwrap();
-            let has_id = ["<input id=", "<input type=\"checkbox\" id=", "<select id="];
+            let fields_with_id = ["<input id=", "<input type=\"checkbox\" id=", "<select id="];
             // An empty field that is required prevents submission; trying a message changes
             // nothing.
             let is_safe = form.contains(" required") || form.contains("name=\"members\"");
-            assert!(is_safe || !has_id.iter().any(|id| form.contains(id)), "{name}: {form}");
+            assert!(
+                is_safe || !fields_with_id.iter().any(|field| form.contains(field)),
+                "{name}: {form}"
+            );
         }
     }
 }
@@ -399,7 +413,7 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
 #[test]
 fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(it, _)| *it == name).unwrap().1;
+    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
     for (name, sentence, details) in [
         (
             "unknown-app",
@@ -434,10 +448,10 @@ fn every_page_links_to_each_language_by_its_native_name() {
     let pages = samples::all(Language::German, "Tusky").unwrap();
     for (name, page) in &pages {
         let footer = page.split("<footer>").nth(1).unwrap_or_else(|| panic!("{name}"));
-        assert_eq!(values(footer, "href").len(), Language::ALL.len(), "{name}");
+        assert_eq!(attribute_values(footer, "href").len(), Language::ALL.len(), "{name}");
         assert!(footer.contains("?client_id=a&#38;lang=ar&#38;remember=1\" lang=\"ar\""));
         assert!(footer.contains("dir=\"rtl\" rel=\"nofollow\">العربية</a>"), "{footer}");
-        assert_eq!(values(footer, "aria-current").len(), 1, "{name}");
+        assert_eq!(attribute_values(footer, "aria-current").len(), 1, "{name}");
         assert!(footer.contains("aria-current=\"true\">Deutsch</a>"), "{footer}");
     }
 }

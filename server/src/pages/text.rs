@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Truncates text to this many characters, followed by an ellipsis.
+/// Truncates text that has more than this many characters, and appends an ellipsis to it.
 pub(super) fn truncate(text: &str, characters: usize) -> Cow<'_, str> {
     match text.char_indices().nth(characters) {
         Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),

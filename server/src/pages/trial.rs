@@ -90,7 +90,7 @@ struct TraceRow {
 const MAX_RULES: usize = 100;
 
 /// The event keys that have a sentence of their own in `describe_failure`.
-const EXPLAINED: [&str; 3] = ["content.body", "room_id", "sender"];
+const KEYS_WITH_SENTENCE: [&str; 3] = ["content.body", "room_id", "sender"];
 
 /// The maximum number of characters shown of a value.
 const MAX_VALUE: usize = 100;
@@ -99,11 +99,11 @@ impl TryPage<'_> {
     /// Returns the error of a field.
     fn error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
-        let invalid_id = |error| describe_preference_error(error, self.layout.language);
+        let describe_id_error = |error| describe_preference_error(error, self.layout.language);
         match field {
             "text" => errors.is_text_blank.then(|| self.layout.text("try-text-blank")),
-            "sender" => errors.sender.map(invalid_id),
-            "room" => errors.room.map(invalid_id),
+            "sender" => errors.sender.map(describe_id_error),
+            "room" => errors.room.map(describe_id_error),
             _ => errors.is_count_invalid.then(|| self.layout.text("try-members-invalid")),
         }
     }
@@ -157,7 +157,7 @@ impl TryPage<'_> {
         }
     }
 
-    /// Returns the text about the end of the deciding rule, unless the sentence contains it.
+    /// Returns the text about the expiry of the deciding rule, unless the sentence contains it.
     fn end(&self, result: &TrialResult) -> Option<TimedText> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
         Some(TimedText::new(&self.layout, "try-ends", until.to_second(), TimeFormat::Full))
@@ -165,20 +165,24 @@ impl TryPage<'_> {
 
     fn reason(&self, reason: &TrialReason) -> String {
         let language = self.layout.language;
-        let with = |key: &str, name: &str, value: &str| {
+        let text_with = |key: &str, name: &str, value: &str| {
             language.text_with(key, name, &*format_text(value))
         };
         let key = match reason {
-            TrialReason::Keyword(word) => return with("try-because-keyword", "word", word),
-            TrialReason::MutedWord(word) => return with("try-because-muted-word", "word", word),
+            TrialReason::Keyword(word) => return text_with("try-because-keyword", "word", word),
+            TrialReason::MutedWord(word) => {
+                return text_with("try-because-muted-word", "word", word);
+            }
             TrialReason::SwitchedOff(switch) => {
                 let sentence = self.layout.text(&format!("notifications-switch-{switch}"));
                 let sentence = Argument::Trusted(&sentence);
                 return language.text_with("try-because-switched-off", "switch", sentence);
             }
-            TrialReason::MutedSender(id) => return with("try-because-muted-sender", "sender", id),
-            TrialReason::Sender(id) => return with("try-because-sender", "sender", id),
-            TrialReason::Rule(id) => return with("try-because-rule", "rule", id),
+            TrialReason::MutedSender(id) => {
+                return text_with("try-because-muted-sender", "sender", id);
+            }
+            TrialReason::Sender(id) => return text_with("try-because-sender", "sender", id),
+            TrialReason::Rule(id) => return text_with("try-because-rule", "rule", id),
             TrialReason::Builtin(id) => {
                 let title = builtin_title(id, &self.layout);
                 return language.text_with(
@@ -200,10 +204,10 @@ impl TryPage<'_> {
         language.text(key).into_owned()
     }
 
-    /// Returns the last rules that were checked, of which the last one decided.
+    /// Returns the last rules that were checked. If one decided, it is the last of them.
     fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
-        let shown = result.trace.iter().skip(count_earlier_rules(result));
-        shown.map(|step| self.trace_row(step)).collect()
+        let steps = result.trace.iter().skip(count_earlier_rules(result));
+        steps.map(|step| self.trace_row(step)).collect()
     }
 
     /// Returns a sentence about the rules that are not shown.
@@ -252,10 +256,9 @@ impl TryPage<'_> {
         &self,
         rule: &RuleRef,
         condition: &ConditionKind,
-        found: Option<&Value>,
+        actual: Option<&Value>,
     ) -> String {
-        let found = found.map(format_value);
-        match (condition, &found) {
+        match (condition, &actual.map(format_value)) {
             (ConditionKind::EventMatch { key, pattern }, _) if key == "content.body" => {
                 self.text_with("try-trace-text", &[("word", &*format_text(pattern))])
             }
@@ -296,12 +299,12 @@ impl TryPage<'_> {
         }
     }
 
-    /// Returns the key, the expected and the found value of a condition that an app added to a
-    /// rule.
+    /// Returns the key and the expected and actual values of a condition of a user rule, if it is
+    /// about an event property without a sentence of its own.
     fn describe_condition(&self, step: &Step<RuleRef>) -> Option<String> {
         let (key, expected) = match &step.condition.as_ref()?.kind {
             _ if RuleId::is_reserved(&step.rule.id) => return None,
-            ConditionKind::EventMatch { key, pattern } if !EXPLAINED.contains(&&**key) => {
+            ConditionKind::EventMatch { key, pattern } if !KEYS_WITH_SENTENCE.contains(&&**key) => {
                 (key, format_value(pattern))
             }
             ConditionKind::EventPropertyIs { key, value }
@@ -335,6 +338,7 @@ fn format_value(value: &(impl Serialize + ?Sized)) -> String {
     format_text(&serde_json::to_string(value).unwrap_or_default()).into_owned()
 }
 
+/// Returns text as the page shows it: truncated, and with invisible characters escaped.
 fn format_text(text: &str) -> Cow<'_, str> {
     match truncate(text, MAX_VALUE) {
         Cow::Borrowed(text) => escape_invisible(text),

@@ -1,4 +1,4 @@
-//! The current activity of a connection, by which stalled connections are detected.
+//! Records the current activity of a connection, to detect stalled connections.
 //!
 //! hyper's own `header_read_timeout` is not used, because it also runs while a connection waits for
 //! its next request, so idle connections would get the short timeout of slow request heads. For
@@ -17,8 +17,8 @@ const MAX_REJECTIONS: u32 = 10;
 /// connection for every few requests.
 const MIN_REJECTION_TIME: Duration = Duration::from_secs(1);
 
-/// The age at which the next request that is exempt from rate limits closes its connection.
-/// Otherwise clients could occupy connections forever with health requests.
+/// The age at which the next request that is exempt from rate limits closes its connection. Without
+/// this limit, clients could occupy connections forever with health requests.
 pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
 
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
@@ -40,7 +40,8 @@ struct State {
     requests: usize,
     /// True if part of the next HTTP/1 request head, or of the HTTP/2 preface, has arrived.
     is_reading_head: bool,
-    /// The time at which the two fields above last changed, or a response last made progress.
+    /// The time from which timeouts are measured: when the connection became idle, a request head
+    /// began to arrive, or a response made progress.
     since: Instant,
     protocol: Protocol,
     /// True if a request has been received.
@@ -135,8 +136,9 @@ impl Activity {
             && state.rejected_since.elapsed() >= MIN_REJECTION_TIME
     }
 
-    /// Waits until a timeout has passed. The state is checked at intervals of the shorter timeout,
-    /// without a timer for each request, so a timeout is detected after at most twice its time.
+    /// Waits until the connection must be closed, because a timeout has passed or too many requests
+    /// were rejected. The state is checked at intervals of the shorter timeout, without a timer for
+    /// each request, so a timeout is detected after at most twice its time.
     pub(super) async fn wait_for_timeout(&self, head: Duration, idle: Duration) -> Timeout {
         loop {
             sleep(head.min(idle)).await;
@@ -183,6 +185,7 @@ impl Activity {
         self.has_unread_body.load(Ordering::Relaxed)
     }
 
+    /// Records received bytes. They decide the protocol, and may be the start of a request head.
     pub(super) fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
         if let Protocol::Unknown(received) = state.protocol {

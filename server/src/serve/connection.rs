@@ -40,11 +40,13 @@ const REQUEST_GRACE: Duration = Duration::from_millis(250);
 /// Maximum duration of a connection that serves health requests only.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// An accepted connection.
 pub(super) struct Connection {
     pub(super) builder: Arc<auto::Builder<TokioExecutor>>,
     pub(super) service: HttpService,
     pub(super) peer: Peer,
-    /// Becomes true when the server stops. The connection drops it when it ends.
+    /// Becomes true when the server stops. Dropped when the connection ends, for which the server
+    /// waits.
     pub(super) stop: watch::Receiver<bool>,
     /// True if there are too many connections, so this one serves health requests only.
     pub(super) is_health_only: bool,
@@ -101,7 +103,7 @@ impl Connection {
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
         let stream = RecordedStream::new(stream, Arc::clone(&activity));
-        // Many clients share a proxy's connection, so rejections do not close it.
+        // Many clients share a proxy's connection, so neither rejections nor its age close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
         let shared = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
@@ -138,7 +140,7 @@ impl Connection {
                 }
                 let is_rejected = response.status() == StatusCode::TOO_MANY_REQUESTS && !is_proxy;
                 let is_stopping = service.state().is_stopping();
-                let is_closed = activity.record_response(is_rejected)
+                let must_close = activity.record_response(is_rejected)
                     || has_unread_body
                     || violation.is_some()
                     || is_health_only
@@ -146,7 +148,7 @@ impl Connection {
                     || is_stopping;
                 // HTTP/2 has no such header. Its connections are closed by GOAWAY when they have
                 // expired or the server stops, and otherwise by the timeouts.
-                if is_closed && version < Version::HTTP_2 {
+                if must_close && version < Version::HTTP_2 {
                     let close = HeaderValue::from_static("close");
                     response.headers_mut().insert(header::CONNECTION, close);
                 } else if is_stopping || has_expired {
@@ -159,8 +161,8 @@ impl Connection {
             }
         });
         let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        // `None` if the connection closes for a reason other than a timeout.
-        let timed_out = async {
+        // Returns the timeout that closes the connection; `None` if it closes for another reason.
+        let closing = async {
             tokio::select! {
                 () = activity.wait_for_close() => None,
                 _ = self.stop.wait_for(|is_stopping| *is_stopping) => None,
@@ -171,8 +173,8 @@ impl Connection {
         };
         // Unlike `select!`, this polls the future only when it was woken. Every request wakes the
         // task, and polling `stop` takes a lock that all connections share.
-        let mut timed_out = FuturesUnordered::from_iter([timed_out]);
-        let timed_out = tokio::select! {
+        let mut closing = FuturesUnordered::from_iter([closing]);
+        let passed_timeout = tokio::select! {
             biased;
             result = &mut serving => {
                 if let Err(error) = result {
@@ -180,9 +182,9 @@ impl Connection {
                 }
                 return;
             }
-            Some(timed_out) = timed_out.next() => timed_out,
+            Some(passed_timeout) = closing.next() => passed_timeout,
         };
-        match timed_out {
+        match passed_timeout {
             None => {
                 // HTTP/2 needs no grace period: GOAWAY names the last request that is answered.
                 if !activity.is_http2() && timeout(REQUEST_GRACE, serving.as_mut()).await.is_ok() {

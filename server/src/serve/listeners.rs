@@ -79,9 +79,9 @@ impl Listeners {
 /// socket is closed and the connection is refused, so a proxy tries another server.
 #[cfg(target_os = "linux")]
 fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
-    /// Offset of the flags in the TCP header, and the flag of a connection's first packet (RFC 9293
-    /// section 3.1).
+    /// Offset of the flags in the TCP header (RFC 9293 section 3.1).
     const FLAGS: u32 = 13;
+    /// The flag of a connection's first packet.
     const SYN: u32 = 2;
     // Classic BPF: load the byte; if it has the flag, return 0 (drop), otherwise the whole packet.
     let filter = [
@@ -131,6 +131,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(QUEUE_LENGTH)
 }
 
+/// Listens on these addresses, with the same port on all if any free port is requested.
 fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
     let mut skipped = io::Error::new(io::ErrorKind::NotFound, "the host has no address");

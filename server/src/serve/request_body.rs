@@ -32,8 +32,8 @@ struct State {
 }
 
 impl RequestBody {
-    /// Shares the body of a request. There is nothing to share without a body, or for HTTP/2, where
-    /// a stream can end without its connection.
+    /// Shares the body of a request. Returns `None` if there is no body, and for HTTP/2, where a
+    /// stream can end while its connection stays open.
     pub(super) fn share(request: Request<Incoming>) -> (Request<Body>, Option<Self>) {
         if request.body().is_end_stream() || request.version() >= Version::HTTP_2 {
             return (request.map(Body::new), None);

@@ -2,8 +2,9 @@
 
 use hyper::{HeaderMap, Version, header};
 
-/// Returns why a request must be rejected and its connection closed, if so: a proxy in front of the
-/// server might interpret it differently, which enables request smuggling.
+/// Returns the reason why a request must be rejected and its connection closed, if there is one: a
+/// proxy in front of the server might interpret such a request differently, which enables request
+/// smuggling.
 pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
@@ -37,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_needs_one_host_and_may_only_be_chunked() {
+    fn invalid_hosts_and_unsupported_transfer_encodings_are_rejected() {
         let host = ("host", "a");
         for (version, headers, is_valid) in [
             (Version::HTTP_11, &[host][..], true),

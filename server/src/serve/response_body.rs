@@ -24,7 +24,7 @@ struct ResponseBody {
     activity: Arc<Activity>,
 }
 
-/// Records the progress of a response, if it is large.
+/// Returns a response that records its progress as activity while it is sent, unless it is small.
 pub(super) fn record_progress(response: Response, activity: &Arc<Activity>) -> Response {
     if response.body().size_hint().upper().is_some_and(|size| size <= PIECE_BYTES as u64) {
         return response;

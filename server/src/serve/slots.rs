@@ -37,8 +37,8 @@ pub(super) struct Slot {
 pub(super) struct TooManyConnections;
 
 impl Slots {
-    /// A /48 is allowed `site_multiple` times the connections of a single IPv6 network; any number
-    /// if it is 0.
+    /// Creates the slots of a listener. A /48 is allowed `site_multiple` times the connections of a
+    /// single IPv6 network; any number if `site_multiple` is 0.
     pub(super) fn new(http: config::Http, site_multiple: u32) -> Self {
         let all = http.max_connections.min(Semaphore::MAX_PERMITS);
         let max_per_network = http.max_connections_per_address;
@@ -52,9 +52,9 @@ impl Slots {
         }
     }
 
-    /// Acquires a slot for an accepted connection from this address; `None` for a trusted proxy,
-    /// whose connections are not limited per network. Waits while all slots are taken, including
-    /// those for health requests.
+    /// Acquires a slot for an accepted connection. The address is `None` for a trusted proxy, whose
+    /// connections are not limited per network. Waits while all slots are taken, including those
+    /// for health requests.
     pub(super) async fn acquire(
         &self,
         address: Option<IpAddr>,
@@ -75,16 +75,17 @@ impl Slots {
     fn acquire_network_slot(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
         let site = network.site().zip(self.max_per_site);
-        let mut open = lock(&self.networks);
-        let is_full =
-            |(network, max): (Network, usize)| open.get(&network).is_some_and(|open| *open >= max);
+        let mut counts = lock(&self.networks);
+        let is_full = |(network, max): (Network, usize)| {
+            counts.get(&network).is_some_and(|count| *count >= max)
+        };
         if iter::once((network, self.max_per_network)).chain(site).any(is_full) {
             return Err(TooManyConnections);
         }
         let (networks, site) = (Arc::clone(&self.networks), site.map(|(site, _)| site));
         let slot = NetworkSlot { networks, network, site };
         for network in slot.counted_networks() {
-            *open.entry(network).or_default() += 1;
+            *counts.entry(network).or_default() += 1;
         }
         Ok(slot)
     }
@@ -106,12 +107,12 @@ impl NetworkSlot {
 
 impl Drop for NetworkSlot {
     fn drop(&mut self) {
-        let mut open = lock(&self.networks);
+        let mut counts = lock(&self.networks);
         for network in self.counted_networks() {
-            if let Some(count) = open.get_mut(&network) {
+            if let Some(count) = counts.get_mut(&network) {
                 *count -= 1;
                 if *count == 0 {
-                    open.remove(&network);
+                    counts.remove(&network);
                 }
             }
         }

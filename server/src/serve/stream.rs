@@ -47,9 +47,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
+        let byte_count = ready!(Pin::new(&mut self.stream).poll_write(context, bytes))?;
         self.activity.record_write();
-        Poll::Ready(Ok(written))
+        Poll::Ready(Ok(byte_count))
     }
 
     fn poll_write_vectored(
@@ -57,9 +57,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
+        let byte_count = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, slices))?;
         self.activity.record_write();
-        Poll::Ready(Ok(written))
+        Poll::Ready(Ok(byte_count))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -137,7 +137,11 @@ mod tests {
         AWFPpbluAW8M8xsBMWGI+YS3q0R1YaFdVz5uXDEW9SOwwTLWDA==\n\
         -----END CERTIFICATE-----\n";
 
-    fn write(folder: &Path, change: impl FnOnce(&mut CertificateParams)) -> Certificate {
+    /// Writes a certificate to a file and reads it.
+    fn create_certificate(
+        folder: &Path,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Certificate {
         let names = ["ring.example", "*.bells.example", "192.0.2.1", "2001:db8::1"];
         let mut params = CertificateParams::new(names.map(str::to_owned)).unwrap();
         params.not_before = date_time_ymd(2026, 1, 1);
@@ -156,7 +160,7 @@ mod tests {
     #[test]
     fn validity_problems_depend_on_the_time() {
         let folder = tempfile::tempdir().unwrap();
-        let certificate = write(folder.path(), |_| ());
+        let certificate = create_certificate(folder.path(), |_| ());
         let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(time);
         assert_eq!((certificate.not_before, certificate.not_after), (start, end));
         let second = SignedDuration::from_secs(1);
@@ -173,16 +177,16 @@ mod tests {
     }
 
     #[test]
-    fn extreme_validity_periods_are_read() {
+    fn validity_is_read_for_extreme_periods_and_authority_certificates() {
         let folder = tempfile::tempdir().unwrap();
-        let certificate = write(folder.path(), |params| {
+        let certificate = create_certificate(folder.path(), |params| {
             params.not_before = date_time_ymd(1970, 1, 1);
             params.not_after = date_time_ymd(9999, 12, 31);
         });
         assert_eq!(certificate.not_before, Timestamp::UNIX_EPOCH);
         assert!(certificate.not_after >= time("9999-12-30T00:00:00Z"));
         // The certificate of a private authority, used as a server certificate.
-        let authority = write(folder.path(), |params| {
+        let authority = create_certificate(folder.path(), |params| {
             params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         });
         assert_eq!(authority.not_after, time("2026-04-01T00:00:00Z"));
@@ -191,7 +195,7 @@ mod tests {
     #[test]
     fn a_certificate_covers_its_names() {
         let folder = tempfile::tempdir().unwrap();
-        let certificate = write(folder.path(), |_| ());
+        let certificate = create_certificate(folder.path(), |_| ());
         for (host, is_covered) in [
             ("ring.example", true),
             ("RING.example", true),
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_a_certificate_is_rejected() {
+    fn a_file_without_a_usable_certificate_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("certificate.pem");
         assert!(Certificate::read(&path).unwrap_err().contains("No such file"));

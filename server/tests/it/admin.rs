@@ -25,8 +25,8 @@ async fn set_role(service: &Service, name: &str, role: Role) {
     service.store().set_account_role(&any_events(), id, role).await.unwrap();
 }
 
-/// Returns a client with a token for the admin `root` with these scopes. Creates the account if it
-/// does not exist.
+/// Makes `root` an admin, and returns a client with a token for `root` with these scopes. Creates
+/// the account if it does not exist.
 async fn root(service: &Service, scopes: &str) -> TestClient {
     let root = service.user_with_scopes("root", scopes).await;
     set_role(service, "root", Role::Admin).await;

@@ -24,7 +24,7 @@ async fn events(service: &Service) -> Vec<AuditEvent> {
     service.store().audit_events(recorded_events(), 10_000).await.unwrap()
 }
 
-/// Returns the events as lines: kind, outcome, account, app, address, detail and count.
+/// Returns the events as sorted lines: kind, outcome, account, app, address, detail and count.
 async fn lines(service: &Service) -> Vec<String> {
     let mut lines: Vec<String> =
         events(service).await.into_iter().map(|event| line(&event)).collect();
@@ -33,9 +33,9 @@ async fn lines(service: &Service) -> Vec<String> {
 }
 
 fn line(event: &AuditEvent) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    let (account, app) = (text(&event.account), text(&event.app));
-    let (address, detail) = (text(&event.address), text(&event.detail));
+    let or_dash = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+    let (account, app) = (or_dash(&event.account), or_dash(&event.app));
+    let (address, detail) = (or_dash(&event.address), or_dash(&event.detail));
     let AuditEvent { kind, outcome, count, .. } = event;
     format!("{kind} {outcome} {account} {app} {address} {detail} {count}")
 }
@@ -66,13 +66,13 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     let token = parse_token(&client.redeem(&code, &[]).await);
-    let again = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    let second = parse_token(&client.redeem(&again, &[]).await);
+    let second_code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
+    let second_token = parse_token(&client.redeem(&second_code, &[]).await);
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
     // Redeeming a code twice revokes its token.
-    assert_eq!(client.redeem(&again, &[]).await.status, 400);
-    let second = service.anonymous().with_token(&second).get("/oauth/userinfo").await;
-    assert_eq!(second.status, 401);
+    assert_eq!(client.redeem(&second_code, &[]).await.status, 400);
+    let response = service.anonymous().with_token(&second_token).get("/oauth/userinfo").await;
+    assert_eq!(response.status, 401);
 
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     parse_token(&client.redeem(&code, &[]).await);
@@ -105,9 +105,9 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
         json!({ "type": "m.login.password", "identifier": identifier, "password": password })
     };
     assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
-    let signed_in = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
-    let signed_in = service.anonymous().with_token(signed_in["access_token"].as_str().unwrap());
-    assert_eq!(signed_in.send("POST /_matrix/client/v3/logout", "").await.status, 200);
+    let session = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
+    let alice = service.anonymous().with_token(session["access_token"].as_str().unwrap());
+    assert_eq!(alice.send("POST /_matrix/client/v3/logout", "").await.status, 200);
     let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     assert_eq!(matrix("register", registration).await.status, 200);
 
@@ -126,7 +126,7 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
     let mut expected = vec![
         sender.to_owned(),
         format!("app_register success - Tusky {here} - 1"),
-        // On the page and by the Matrix client.
+        // One failure is on the page, the other by the Matrix client.
         format!("sign_in failure alice - {here} - 1"),
         format!("sign_in failure alice - {here} - 1"),
         format!("sign_in failure - - {here} - 1"),
@@ -170,12 +170,12 @@ async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
         let body = form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
         guesser.send("POST /oauth/token", body).await;
     }
-    let recorded = lines(&service).await;
+    let event_lines = lines(&service).await;
     for expected in [
         "client_authentication failure - Tusky 192.0.2.8 wrong secret 25",
         "abuse_limit failure - Tusky 192.0.2.8 client_secret 2",
     ] {
-        assert!(recorded.iter().any(|line| line == expected), "{recorded:?}");
+        assert!(event_lines.iter().any(|line| line == expected), "{event_lines:?}");
     }
 }
 
@@ -209,8 +209,8 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
     let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
     client.http.send("POST /oauth/token", form(&guess)).await;
     client.post("/oauth/revoke", &[("token", &token)]).await;
-    let recorded = format!("{:?}", events(&service).await);
-    assert!(recorded.contains("token_revoke"), "{recorded}");
+    let text = format!("{:?}", events(&service).await);
+    assert!(text.contains("token_revoke"), "{text}");
     let secrets = [
         "correct horse",
         "secret",
@@ -222,7 +222,7 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
         browser.cookie(),
     ];
     for secret in secrets {
-        assert!(!recorded.contains(secret), "{secret}: {recorded}");
+        assert!(!text.contains(secret), "{secret}: {text}");
     }
 }
 
@@ -258,7 +258,7 @@ async fn an_event_has_the_request_id_of_the_response() {
 
 #[tokio::test]
 async fn addresses_are_truncated_or_omitted_as_configured() {
-    for (addresses, recorded) in [
+    for (addresses, expected) in [
         (AddressPolicy::Full, Some("198.51.100.77")),
         (AddressPolicy::Truncated, Some("198.51.100.0/24")),
         (AddressPolicy::None, None),
@@ -274,12 +274,12 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
         assert_eq!(client.http.send("POST /oauth/token", wrong).await.status, 401);
         let addresses: Vec<_> =
             events(&service).await.into_iter().map(|event| event.address).collect();
-        let recorded = recorded.map(str::to_owned);
-        assert_eq!(addresses, [recorded.clone(), recorded]);
+        let expected = expected.map(str::to_owned);
+        assert_eq!(addresses, [expected.clone(), expected]);
     }
 }
 
-/// An attacker with many addresses can fill neither memory nor the disk.
+/// An attacker with many addresses must not be able to fill the table.
 #[tokio::test]
 async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
     let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
@@ -312,13 +312,13 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
     assert!(service.state.audit.flush(service.store()).await.is_err());
     client.app_token("read").await;
     service.execute_sql("alter table hidden rename to audit_events");
-    let counted: Vec<i64> = events(&service)
+    let counts: Vec<i64> = events(&service)
         .await
         .into_iter()
         .filter(|event| event.kind == "app_token_issue")
         .map(|event| event.count)
         .collect();
-    assert_eq!(counted, [2]);
+    assert_eq!(counts, [2]);
 }
 
 /// A user removes the app on a page, and the app revokes its token: both record `token_revoke`.
@@ -353,7 +353,7 @@ async fn an_event_records_whether_a_page_or_a_client_caused_it() {
     assert_eq!(origins("app_register"), ["client"]);
 }
 
-/// A password is guessed on the sign-in page and by a Matrix client, until a limit applies.
+/// A password is guessed on the sign-in page and by a Matrix client until the limit rejects both.
 #[tokio::test]
 async fn counted_events_have_the_origin_of_their_requests() {
     let service = Service::start().await;
@@ -373,20 +373,20 @@ async fn counted_events_have_the_origin_of_their_requests() {
         let by_client = matrix.send("POST /_matrix/client/v3/login", login.to_string()).await;
         statuses.extend([on_page, by_client].map(|response| response.status));
     }
-    let mut recorded: Vec<(String, String)> =
+    let mut actual: Vec<(String, String)> =
         events(&service).await.into_iter().map(|event| (event.kind, event.origin)).collect();
-    recorded.sort();
+    actual.sort();
     let expected = [
         ("abuse_limit", "client"),
         ("abuse_limit", "page"),
         ("sign_in", "client"),
         ("sign_in", "page"),
     ];
-    assert_eq!(recorded, expected.map(|(kind, origin)| (kind.to_owned(), origin.to_owned())));
+    assert_eq!(actual, expected.map(|(kind, origin)| (kind.to_owned(), origin.to_owned())));
 }
 
-/// Events are logged as JSON under their own target. Counted events are logged when the server
-/// stops at the latest.
+/// Events are logged as JSON under their own target. Counted events are logged at the latest
+/// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_logged_even_if_the_log_level_is_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -404,10 +404,11 @@ async fn events_are_logged_even_if_the_log_level_is_error() {
     assert_eq!(server.wait(), Some(0));
 
     let log = server.log();
-    let logged: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let log_lines: Vec<Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let fields = ["target", "kind", "outcome", "origin", "address", "count"];
     let summary: Vec<Value> =
-        logged.iter().map(|event| fields.map(|field| event[field].clone()).into()).collect();
+        log_lines.iter().map(|event| fields.map(|field| event[field].clone()).into()).collect();
     let event =
         |outcome, origin| json!(["belfry::audit", "sign_in", outcome, origin, "127.0.0.1", 1]);
     assert_eq!(summary.len(), 2, "{log}");
@@ -415,14 +416,14 @@ async fn events_are_logged_even_if_the_log_level_is_error() {
         summary.contains(&event("success", "page")) && summary.contains(&event("failure", "page")),
         "{log}"
     );
-    assert!(logged.iter().all(|event| event["account"].is_string()), "{log}");
+    assert!(log_lines.iter().all(|event| event["account"].is_string()), "{log}");
     for secret in [&*password, "wrong horse", browser.cookie()] {
         assert!(!log.contains(secret), "{log}");
     }
-    let listed = run_successfully(path, &["audit", "--json"]);
-    let listed: Vec<Value> =
-        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let kinds: Vec<Value> = listed
+    let output = run_successfully(path, &["audit", "--json"]);
+    let events: Vec<Value> =
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<Value> = events
         .iter()
         .map(|event| json!([event["kind"], event["outcome"], event["account"]]))
         .collect();

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 
 use crate::support::TestDatabase;
 
-/// Returns the time of every backup and restore.
+/// Returns the fixed time at which all backups and restores take place.
 fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
@@ -32,7 +32,7 @@ async fn back_up(database: &TestDatabase, file: &Path) -> Manifest {
     create_backup(&database.database, &options(), file, overwrite, now(), None).await.unwrap()
 }
 
-/// Checks a backup and restores it.
+/// Verifies a backup and restores it.
 async fn try_restore(
     file: &Path,
     database: &Database,
@@ -53,7 +53,7 @@ async fn try_restore_with(
     restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await
 }
 
-/// Restores a backup into a new database.
+/// Restores a backup with its tokens, which must succeed.
 async fn restore(file: &Path, database: &TestDatabase) {
     try_restore(file, &database.database, RestoredTokens::Keep).await.unwrap();
 }

@@ -1,5 +1,6 @@
-//! nginx and Caddy in front of Belfry over HTTPS, configured as in docs/install.md. The client is
-//! curl, with a different source address for each person.
+//! nginx and Caddy in front of Belfry over HTTPS, configured as in docs/install.md. curl sends the
+//! requests, with a different source address for each client. One test uses a minimal nginx
+//! configuration instead, over HTTP.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +27,7 @@ struct Site {
     _folder: TempDir,
 }
 
-/// A response as curl shows it.
+/// A response, parsed from curl's output.
 struct Response {
     status: u16,
     headers: String,
@@ -34,9 +35,9 @@ struct Response {
 }
 
 impl Site {
-    /// Starts both. `configure` returns the proxy's configuration for its port, Belfry's address and
-    /// the directory with `certificate.pem` and `key.pem`. Returns `None` if a program is not
-    /// installed.
+    /// Starts Belfry and the proxy. `configure` returns the proxy's configuration for its port,
+    /// Belfry's address and the directory with `certificate.pem` and `key.pem`. Returns `None` if
+    /// curl or the proxy is not installed.
     fn start(
         configure: impl FnOnce(u16, &str, &Path) -> String,
         start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
@@ -51,8 +52,9 @@ impl Site {
 
         let (_, section) = GUIDE.split_once("\n## Behind a proxy\n").unwrap();
         let settings = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-        let tests = "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
-        fs::write(folder.path().join("belfry.toml"), format!("{settings}{tests}")).unwrap();
+        let test_settings =
+            "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
+        fs::write(folder.path().join("belfry.toml"), format!("{settings}{test_settings}")).unwrap();
         let belfry = Process::start(folder.path(), &[]);
 
         let port = free_port().unwrap();
@@ -118,7 +120,7 @@ impl Site {
         Response { status, headers: headers.to_lowercase(), body: body.to_owned() }
     }
 
-    /// Asserts the behaviour that every proxy must have.
+    /// Asserts the behaviour that is required behind every proxy.
     fn verify(&self) {
         // Links begin with the base URL, whatever the proxy forwards.
         let metadata = self.curl("127.0.0.2", "/.well-known/oauth-authorization-server", &[]);
@@ -141,13 +143,13 @@ impl Site {
         assert_eq!(self.curl("127.0.0.4", "/metrics", &forged).status, 404);
         assert_eq!(self.curl("127.0.0.9", "/metrics", &[]).status, 200);
 
-        // A request that causes an audit event has an id, which the client does not choose.
+        // The response has a request id, which the client cannot choose.
         let app =
             ["-d", "client_name=a&redirect_uris=https://app.example/", "-H", "X-Request-Id: mine"];
-        let registered = self.curl("127.0.0.4", "/api/v1/apps", &app);
-        assert_eq!(registered.status, 200, "{}", registered.body);
-        assert!(registered.headers.contains("\r\nx-request-id: "), "{}", registered.headers);
-        assert!(!registered.headers.contains("x-request-id: mine"), "{}", registered.headers);
+        let response = self.curl("127.0.0.4", "/api/v1/apps", &app);
+        assert_eq!(response.status, 200, "{}", response.body);
+        assert!(response.headers.contains("\r\nx-request-id: "), "{}", response.headers);
+        assert!(!response.headers.contains("x-request-id: mine"), "{}", response.headers);
     }
 }
 

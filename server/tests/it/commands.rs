@@ -19,6 +19,7 @@ mod settings;
 mod shell;
 mod terminal;
 mod tokens;
+mod with_server;
 
 use std::io::Write;
 use std::path::Path;
@@ -30,7 +31,7 @@ use tempfile::TempDir;
 use crate::support::TestDatabase;
 use crate::support::process::{belfry, run, run_successfully};
 
-/// A directory to run commands in, and the flags for the database.
+/// A directory to run commands in, and their database: `None` for SQLite in the directory.
 struct Workspace {
     folder: TempDir,
     database: Option<TestDatabase>,
@@ -85,7 +86,7 @@ impl Workspace {
         child.wait_with_output().unwrap()
     }
 
-    /// Runs a command that must fail, and returns its message.
+    /// Runs a command that must fail with exit code 1, and returns its message.
     #[track_caller]
     fn fail(&self, arguments: &[&str]) -> String {
         let output = run(self.path(), &[arguments, &self.flags()].concat());
@@ -116,6 +117,6 @@ impl Workspace {
 /// Returns the value after a label such as `password: ` in the output of a command.
 #[track_caller]
 fn printed_value(output: &str, label: &str) -> String {
-    let found = output.lines().find_map(|line| line.strip_prefix(label));
-    found.unwrap_or_else(|| panic!("no {label:?} in {output}")).to_owned()
+    let value = output.lines().find_map(|line| line.strip_prefix(label));
+    value.unwrap_or_else(|| panic!("no {label:?} in {output}")).to_owned()
 }

@@ -43,11 +43,11 @@ impl Server {
         let tls = tls.map(|files| belfry::tls::Tls::load(files).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (stop, stop_receiver) = oneshot::channel::<()>();
         if let Some(tls) = &tls {
             tokio::spawn(tls.clone().watch());
         }
-        let stopped = async { drop(stopped.await) };
+        let stopped = async { drop(stop_receiver.await) };
         let serving = tokio::spawn(serve(listener, tls, service.http.clone(), stopped));
         Self { address, stop: Some(stop), serving, service }
     }
@@ -71,11 +71,11 @@ impl Server {
 }
 
 async fn read_until_closed(stream: &mut TcpStream) -> String {
-    let mut all = Vec::new();
-    let reading = stream.read_to_end(&mut all);
+    let mut bytes = Vec::new();
+    let reading = stream.read_to_end(&mut bytes);
     // The connection may also be reset.
     drop(timeout(DEADLINE, reading).await.expect("the connection is closed"));
-    String::from_utf8_lossy(&all).into_owned()
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[tokio::test]
@@ -200,10 +200,10 @@ async fn the_host_of_a_request_is_not_trusted() {
             );
         }
     }
-    // Such a request is routed like any other.
-    let elsewhere =
+    // A request that names a different host is routed like any other.
+    let foreign_host =
         "GET http://evil.example/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    let response = server.send(elsewhere.as_bytes()).await;
+    let response = server.send(foreign_host.as_bytes()).await;
     assert!(
         response.starts_with("HTTP/1.1 200 OK\r\n") && !response.contains("ratelimit"),
         "{response}"

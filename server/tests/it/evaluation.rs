@@ -23,7 +23,7 @@ pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 pub(crate) const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
-/// Returns a service without rate limits, and the client of its application service.
+/// Returns a service without rate limits, and a client with its application service's token.
 async fn with_product() -> (Service, TestClient) {
     with_settings(PRODUCT).await
 }

@@ -1,4 +1,4 @@
-//! The front page, and the settings for the look of the pages.
+//! The front page, and the settings for the appearance of the pages.
 
 use axum::http::StatusCode;
 use belfry::config::Config;
@@ -76,13 +76,13 @@ async fn the_configured_description_links_and_accent_are_shown() {
         page.assert_page(200, text);
     }
     // Every page uses the style sheet with the accent, whose path differs from the default one.
-    let path_of = |text: &str| {
+    let style_path = |text: &str| {
         let link = text.split("<link rel=\"stylesheet\" href=\"").nth(1).unwrap();
         link.split('"').next().unwrap().to_owned()
     };
-    let path = path_of(&page.text);
-    assert_eq!(path_of(&service.browser().get("/oauth/sign_in").await.text), path);
-    assert_ne!(path, path_of(&Service::start().await.browser().get("/").await.text));
+    let path = style_path(&page.text);
+    assert_eq!(style_path(&service.browser().get("/oauth/sign_in").await.text), path);
+    assert_ne!(path, style_path(&Service::start().await.browser().get("/").await.text));
     let style = service.anonymous().get(&path).await;
     assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
     assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");

@@ -47,7 +47,7 @@ async fn a_valid_token_passes_with_its_account_app_and_scopes() {
     let service = Service::start().await;
     let alice = service.user_with_scopes("alice", "read write:media").await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
-    for (left, response) in [
+    for (remaining, response) in [
         (29, check_like_nginx(&alice, "POST", "/api/v1/media").await),
         (28, check_like_caddy(&alice, "POST", "/api/v1/media?x=y").await),
         (27, check_like_envoy(&alice, "POST", "/api/v1/media?scope=nonsense").await),
@@ -57,7 +57,7 @@ async fn a_valid_token_passes_with_its_account_app_and_scopes() {
         assert_eq!(response.header("x-account-id"), id);
         assert_eq!(response.header("x-app-id"), "1");
         assert_eq!(response.header("x-scopes"), "read write:media");
-        assert_eq!(response.header("x-ratelimit-remaining"), left.to_string());
+        assert_eq!(response.header("x-ratelimit-remaining"), remaining.to_string());
         assert!(response.header("ratelimit").contains("\"media\""));
     }
 }
@@ -147,7 +147,8 @@ async fn a_check_can_require_scopes() {
     assert!(rejected.header("www-authenticate").ends_with(r#", scope="push write:statuses""#));
 }
 
-/// The account header is present but empty: a proxy that copies it overwrites the client's value.
+/// For an app token the account header is present but empty, so a proxy that copies the header
+/// overwrites the client's value.
 #[tokio::test]
 async fn an_app_token_passes_only_if_the_check_allows_it() {
     let service = Service::start().await;
@@ -164,7 +165,7 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         ("?app=allow", "/x", 200),
         ("?scope=read&app=allow", "/x?a=b", 200),
         ("?scope=write&app=allow", "/x", 403),
-        // Some proxies append their client's query.
+        // The check also contains the original request's query, which some proxies append.
         ("?app=allow", "/x?app=allow", 403),
         ("?a=b&%61pp=allow", "/x?a=b&%61pp=allow", 403),
         ("?app=allow", "/x?app=allow#y", 403),
@@ -186,7 +187,7 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
     assert_eq!(admitted.header("x-app-id"), "1");
 }
 
-/// The proxy's client sees the error response. What the operator has to change is logged.
+/// The error response reaches the proxy's client, so hints for the operator are in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_for_the_operator_are_logged() {
     let folder = tempfile::tempdir().unwrap();
@@ -239,8 +240,8 @@ async fn all_app_tokens_of_an_app_share_its_limits() {
     let tokens = [service.issue(None, "write").await, service.issue(None, "write").await];
     let apps = tokens.map(|token| service.anonymous().with_token(token.reveal()));
     let upload = async |client: &TestClient| {
-        let upload = client.with("x-original-method", "POST");
-        upload.with("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
+        let client = client.with("x-original-method", "POST");
+        client.with("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
     };
     for number in 0..30 {
         assert_eq!(upload(&apps[number % 2]).await.status, 200);
@@ -326,7 +327,7 @@ async fn a_check_without_an_original_request_is_counted_itself() {
 async fn behind_a_trusted_proxy_the_client_address_counts() {
     let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
-    for (peer, forwarded_for, left) in [
+    for (peer, forwarded_for, remaining) in [
         (address(9), "198.51.100.1", 299),
         (address(9), "198.51.100.2", 298),
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
@@ -334,7 +335,7 @@ async fn behind_a_trusted_proxy_the_client_address_counts() {
     ] {
         let client = service.user("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
         let response = check_like_nginx(&client, "GET", "/x").await;
-        let expected = format!("\"ip\";r={left};");
+        let expected = format!("\"ip\";r={remaining};");
         assert!(
             response.header("ratelimit").contains(&expected),
             "{}",

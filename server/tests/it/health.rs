@@ -1,4 +1,4 @@
-//! Health, readiness, metrics, and properties of every response.
+//! Health, readiness, diagnostics, access to metrics, and properties that all responses share.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ async fn healthz_reports_that_the_process_responds() {
 }
 
 #[tokio::test]
-async fn readyz_names_each_engine() {
+async fn readyz_reports_the_database() {
     let service = Service::start().await;
     let response = service.operator().get("/readyz").await;
     assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
@@ -151,7 +151,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
     ] {
         assert_eq!(is_operator(&service, metrics, headers).await, expected, "{headers:?}");
     }
-    // HTTP/2, and HTTP/1.1 with a whole URL.
+    // With HTTP/2, or HTTP/1.1 with an absolute URL, the host is in the target.
     for (target, expected) in [
         ("GET http://127.0.0.1:8080/metrics", true),
         ("GET http://[::1]/metrics", true),
@@ -202,7 +202,7 @@ async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
 }
 
 #[tokio::test]
-async fn every_response_forbids_content_sniffing() {
+async fn successful_and_error_responses_forbid_content_sniffing() {
     let service = Service::start().await;
     for path in ["/healthz", "/nothing"] {
         let response = service.anonymous().get(path).await;
@@ -236,21 +236,26 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     }
 
     let challenge = Challenge::new(Purpose::Settings);
-    let found = fetch_diagnostics(service.operator(), &challenge.to_header(key)).await.unwrap();
-    let settings: Value = found.verify(&challenge, key).unwrap();
+    let diagnostics =
+        fetch_diagnostics(service.operator(), &challenge.to_header(key)).await.unwrap();
+    let settings: Value = diagnostics.verify(&challenge, key).unwrap();
     let digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
     assert_eq!(digest.len(), 16);
     assert!(!settings.to_string().contains("10.0.0.1"), "{settings}");
 
     let challenge = Challenge::new(Purpose::Arrival);
     let header = challenge.to_header(key);
-    let found = fetch_diagnostics(through_proxy(), &header).await.unwrap();
-    let arrival: Value = found.verify(&challenge, key).unwrap();
+    let diagnostics = fetch_diagnostics(through_proxy(), &header).await.unwrap();
+    let arrival: Value = diagnostics.verify(&challenge, key).unwrap();
     assert_eq!(arrival["is_trusted_proxy"], true);
     assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
     assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
     assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
     let next = Challenge::new(Purpose::Arrival);
-    assert_eq!(found.verify::<Value>(&next, key), None, "an earlier response");
-    assert_eq!(found.verify::<Value>(&challenge, &other), None, "the key of a different process");
+    assert_eq!(diagnostics.verify::<Value>(&next, key), None, "an earlier response");
+    assert_eq!(
+        diagnostics.verify::<Value>(&challenge, &other),
+        None,
+        "the key of a different process"
+    );
 }

@@ -27,7 +27,7 @@ impl Home {
     }
 }
 
-/// Logs in, creates, orders, enables, changes, deletes and reads rules.
+/// The script logs in, and creates, orders, enables, changes, deletes and reads rules.
 #[test]
 fn matrix_nio_manages_push_rules() {
     let home = Home::start();
@@ -35,8 +35,8 @@ fn matrix_nio_manages_push_rules() {
     python::run(script, &[&home.server.url, ALICE, &home.password]);
 }
 
-/// Registers an app, authorises it, logs in with the code, verifies credentials, revokes the token,
-/// signs up, and manages accounts.
+/// The script registers an app, authorises it, logs in with the code, verifies credentials, revokes
+/// the token, signs up, and manages accounts.
 #[test]
 fn mastodon_py_gets_and_revokes_a_token_and_manages_accounts() {
     let home = Home::start();

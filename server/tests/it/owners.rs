@@ -8,7 +8,8 @@ use belfry_store::Database;
 use crate::support::service::metric;
 use crate::support::{Service, TestDatabase};
 
-/// A command in another process deletes the owner while a request's write waits for its transaction.
+/// Simulates a command in a different process: its transaction deletes the owners while the writes
+/// of two requests wait for it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite() {
     let database = TestDatabase::sqlite();
@@ -41,7 +42,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     assert_eq!(issue.await.unwrap(), (401, "invalid_client".into()));
 }
 
-/// Returns the number of writes so far, including those that are waiting.
+/// Returns the number of writes so far, including waiting ones.
 async fn writes(service: &Service) -> f64 {
     let metrics = service.metrics().await;
     metric(&metrics, "belfry_sqlite_commit_writes_sum")

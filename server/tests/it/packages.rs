@@ -52,8 +52,8 @@ fn succeed(command: &mut Command) -> String {
     stdout.into_owned()
 }
 
-/// Returns whether packages can be installed into a directory and run there: by root, for `chroot`,
-/// on a Debian system, for its libraries. Otherwise the tests are reported as skipped.
+/// Returns whether packages can be installed into a directory and run there, which requires root
+/// for `chroot`, and a Debian system for its libraries. If not, reports the tests as skipped.
 fn can_install() -> bool {
     let can_install =
         rustix::process::geteuid().is_root() && Path::new("/var/lib/dpkg/status").exists();
@@ -79,10 +79,10 @@ fn checksums_match_the_packages() {
     let packages = packages();
     let mut check = Command::new("sha256sum");
     check.args(["--check", "--strict", "SHA256SUMS"]);
-    let checked = succeed(check.current_dir(packages.checksums.parent().unwrap()));
+    let output = succeed(check.current_dir(packages.checksums.parent().unwrap()));
     let files = [&packages.archive, &packages.debian, &packages.image, &packages.sbom];
     let names = files.map(|path| path.file_name().unwrap().to_str().unwrap());
-    assert_eq!(checked, names.map(|name| format!("{name}: OK\n")).concat());
+    assert_eq!(output, names.map(|name| format!("{name}: OK\n")).concat());
     for name in names {
         let name = name.replace("aarch64", "x86_64").replace("arm64", "amd64");
         assert!(GUIDE.contains(&format!("`{name}`")), "{name} is in the guide");

@@ -171,7 +171,7 @@ fn a_second_server_on_the_same_sqlite_data_is_rejected() {
     assert!(message.contains("another belfry is serving this data: data/belfry.lock"), "{message}");
 }
 
-/// Otherwise a newer binary would upgrade the schema while an older one is running.
+/// In the opposite order, a newer binary would upgrade the schema while an older one is running.
 #[test]
 fn the_lock_is_taken_before_the_database_is_opened() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use crate::support::Process;
 
 const README: &str = include_str!("../../../README.md");
 
-/// Returns the code blocks of the section, without their fences.
+/// Returns the code blocks in the section "The first five minutes", without their fences.
 fn blocks() -> Vec<&'static str> {
     let (_, section) = README.split_once("\n## The first five minutes\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
@@ -14,7 +14,7 @@ fn blocks() -> Vec<&'static str> {
     blocks.map(|block| block.split_once('\n').unwrap().1).collect()
 }
 
-/// Returns the commands of a `console` block, with their continued lines.
+/// Returns the commands of a `console` block, including continuation lines.
 fn commands(block: &str) -> Vec<String> {
     let mut commands: Vec<String> = vec![];
     let mut is_continued = false;
@@ -34,15 +34,15 @@ fn commands(block: &str) -> Vec<String> {
 fn the_readme_shows_what_the_server_prints() {
     let folder = tempfile::tempdir().unwrap();
     let server = Process::start(folder.path(), &["--log-format", "human"]);
-    let shown = blocks()[0].replace("http://127.0.0.1:8080", &server.url);
+    let block = blocks()[0].replace("http://127.0.0.1:8080", &server.url);
     let without_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
     let log = server.log();
-    let [first, second] = shown.lines().collect::<Vec<_>>()[..] else { panic!("{shown}") };
+    let [first, second] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
     assert_eq!(without_time(first), without_time(log.lines().next().unwrap()));
     assert_eq!(second, format!("belfry listening on {}", server.url));
 }
 
-/// Runs all commands, but not the page in the browser. The code is therefore unknown, and the error
+/// Runs all commands, but opens no page in a browser. The code is therefore unknown, and the error
 /// `invalid_grant` shows that the last command reaches the token endpoint with valid credentials.
 #[test]
 fn the_first_five_minutes_work_as_typed() {
@@ -51,23 +51,23 @@ fn the_first_five_minutes_work_as_typed() {
     let blocks = blocks();
     let [_, rules, quota, app, token] = blocks[..] else { panic!("{blocks:#?}") };
     let program = format!("belfry() {{ {} \"$@\"; }}", env!("CARGO_BIN_EXE_belfry"));
-    let typed: Vec<String> = [rules, app, token].into_iter().flat_map(commands).collect();
-    let typed = typed.join("\n").replace("alias belfry=target/release/belfry", &program);
+    let lines: Vec<String> = [rules, app, token].into_iter().flat_map(commands).collect();
+    let typed = lines.join("\n").replace("alias belfry=target/release/belfry", &program);
     assert!(typed.starts_with(&program), "{typed}");
     let script = format!("set -eu\n{typed}\n").replace("http://127.0.0.1:8080", &server.url);
     let script = script.replace("curl ", "curl -s ").replace("read -r CODE", "CODE=unknown");
     let mut shell = Command::new("bash");
     shell.args(["-c", &script]).current_dir(folder.path());
     let output = shell.output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{printed}\n{errors}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stdout}\n{stderr}");
 
     let rule = rules.lines().last().unwrap();
-    assert!(printed.contains(&format!("{{}}{rule}")), "{printed}");
+    assert!(stdout.contains(&format!("{{}}{rule}")), "{stdout}");
     let page = format!("{}/oauth/authorize?response_type=code&client_id=", server.url);
-    assert!(printed.contains(&page), "{printed}");
-    assert!(printed.ends_with('}') && printed.contains(r#""error":"invalid_grant""#), "{printed}");
+    assert!(stdout.contains(&page), "{stdout}");
+    assert!(stdout.ends_with('}') && stdout.contains(r#""error":"invalid_grant""#), "{stdout}");
     for line in quota.lines() {
         let name = line.split(':').next().unwrap();
         let url = format!("{}/api/v1/instance", server.url);

@@ -97,7 +97,7 @@ async fn only_a_trusted_proxy_can_set_the_request_id() {
     }
 }
 
-/// This includes errors of the store, whose code does not know the request.
+/// The error comes from the store, whose code does not know the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_line_shows_the_request_with_its_account_and_app() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,9 +142,9 @@ async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];
-    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    assert_eq!(signed_in.status, 303);
-    let id = signed_in.header("x-request-id");
+    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    assert_eq!(response.status, 303);
+    let id = response.header("x-request-id");
 
     let log = server.log();
     let [line] = &*json_lines(&log) else { panic!("{log}") };
@@ -164,9 +164,9 @@ async fn a_log_line_in_human_format_ends_with_the_request() {
     let response = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
     let id = response.headers()["x-request-id"].to_str().unwrap();
     let log = server.log();
-    let shown = format!("request.id={id} request.method=GET request.route=/healthz\n");
+    let context = format!("request.id={id} request.method=GET request.route=/healthz\n");
     assert!(log.contains(" INFO request path=\"/healthz\" status=200 duration_us="), "{log}");
-    assert!(log.ends_with(&shown), "{log}");
+    assert!(log.ends_with(&context), "{log}");
 }
 
 /// Returns the integers in a value that JavaScript and jq would round, because they are above 2^53.
@@ -179,15 +179,14 @@ fn rounded_integers(value: &Value) -> Vec<i64> {
     }
 }
 
-/// In the access log, in stored and counted audit events, and in lines about accounts and
-/// apps.
+/// Covers the access log, stored and counted audit events, and lines about accounts and apps.
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_in_the_log_are_strings() {
     let folder = tempfile::tempdir().unwrap();
     let password = add_account(folder.path(), "alice");
     let token = issue_token(folder.path(), "alice");
-    let added = run_successfully(folder.path(), &["app", "add", "Tusky", "--json"]);
-    let app: Value = serde_json::from_str(&added).unwrap();
+    let output = run_successfully(folder.path(), &["app", "add", "Tusky", "--json"]);
+    let app: Value = serde_json::from_str(&output).unwrap();
     let arguments = ["--log-level", "debug", "--log-access", "all"];
     let mut server = Process::start(folder.path(), &arguments);
     let mut browser = Browser::over_http(&server.url);
@@ -225,8 +224,8 @@ async fn ids_in_the_log_are_strings() {
     let id = app["id"].as_str().unwrap();
     assert_shown("/request/app", "belfry::access", id);
     assert_shown("/app", "belfry::audit", id);
-    let shown = run_successfully(folder.path(), &["account", "show", "alice", "--json"]);
-    let account: Value = serde_json::from_str(&shown).unwrap();
+    let output = run_successfully(folder.path(), &["account", "show", "alice", "--json"]);
+    let account: Value = serde_json::from_str(&output).unwrap();
     let id = account["id"].as_str().unwrap();
     assert_shown("/request/account", "belfry::access", id);
     assert_shown("/account", "belfry::audit", id);

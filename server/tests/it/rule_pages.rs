@@ -109,7 +109,7 @@ impl PageForm {
         browser.post(&self.action, &fields).await
     }
 
-    /// Submits the form by a button.
+    /// Submits the form with one of its buttons.
     async fn press(&self, button: &str, browser: &mut Browser) -> TestResponse {
         assert!(self.buttons.iter().any(|other| other == button), "{button}: {self:?}");
         self.clone().set("change", button).submit(browser).await
@@ -162,8 +162,8 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
 /// Returns the form on the page for the rule with this path.
 #[track_caller]
 fn row(page: &TestResponse, rule: &str) -> PageForm {
-    let found = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
-    found.unwrap_or_else(|| panic!("{rule}: {}", page.text))
+    let form = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
+    form.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
 /// Returns the URL of the page for the rule with this path.

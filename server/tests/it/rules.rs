@@ -70,7 +70,7 @@ impl TestClient {
     }
 }
 
-/// Returns the ids of the built-in rules, or of the user rules, in an array.
+/// Returns the ids of the built-in rules in an array, or of the user rules if `builtin` is false.
 pub(crate) fn ids(rules: &Value, builtin: bool) -> Vec<String> {
     let rules = rules.as_array().unwrap().iter().filter(|rule| rule["default"] == builtin);
     rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()

@@ -40,8 +40,8 @@ const FIREFOX: &str = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 
 const SAFARI: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 \
                       (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1";
 
-/// Returns the events of an account: kind, outcome, count and detail. Sorted, because events of the
-/// same millisecond have no order.
+/// Returns the events of an account: kind, outcome, count and detail. Sorted, because events within
+/// one second have no order.
 async fn events(service: &Service, name: &str) -> Vec<String> {
     service.state.audit.flush(service.store()).await.unwrap();
     let account = service.store().account_by_name(name).await.unwrap().map(|account| account.id);
@@ -67,7 +67,7 @@ async fn is_signed_in(browser: &mut Browser) -> bool {
     browser.get(SECURITY).await.status == 200
 }
 
-/// Changes the password on a page.
+/// Submits the form that changes the password.
 async fn change_password(
     browser: &mut Browser,
     page: &TestResponse,
@@ -106,8 +106,8 @@ async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
     let mut browser = sign_in_alice(&service).await;
     let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
     for (action, fields) in FORMS {
-        let without = browser.post(action, fields).await;
-        without.assert_page(403, "This form could not be checked");
+        let response = browser.post(action, fields).await;
+        response.assert_page(403, "This form could not be checked");
         let mut fields = fields.to_vec();
         fields.push(("csrf", &csrf));
         browser.fetch_site = Some("cross-site");

@@ -23,14 +23,14 @@ fn count(connection: &Connection, table: &str) -> i64 {
     connection.query_row(&select, [], |row| row.get(0)).unwrap()
 }
 
-/// Files and memory after an hour, in bytes.
+/// Size of the files and of the process memory after an hour, in bytes.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     files: u64,
     memory: u64,
 }
 
-/// Returns the memory of this process.
+/// Returns the resident memory of this process, in bytes.
 fn resident_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -60,11 +60,11 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
                 let client = service.anonymous().at([198, 51, high, low]);
                 client.get(&authorize).await;
                 let form = client.with("content-type", "application/x-www-form-urlencoded");
-                let registered = form.send("POST /api/v1/apps", registration.clone()).await.json();
+                let app_json = form.send("POST /api/v1/apps", registration.clone()).await.json();
                 let [id, secret] = ["client_id", "client_secret"]
-                    .map(|field| registered[field].as_str().unwrap().to_owned());
-                let registered = OAuthClient { http: form, id, secret, ..app.clone() };
-                registered.app_token("read").await;
+                    .map(|field| app_json[field].as_str().unwrap().to_owned());
+                let new_app = OAuthClient { http: form, id, secret, ..app.clone() };
+                new_app.app_token("read").await;
             }))
             .await;
             // Often enough to exceed the number of app tokens that one app can have.
@@ -99,7 +99,8 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
     sizes
 }
 
-/// The bound is documented in docs/databases.md.
+/// Asserts that the files stay within the bound in docs/databases.md, and hardly grow in the second
+/// half.
 fn assert_bounded(sizes: &[Size], addresses: u64) {
     let bound = 64 * MIB + addresses * MIB;
     assert!(sizes.iter().all(|size| size.files < bound), "{sizes:?}, at most {bound}");
@@ -120,6 +121,6 @@ async fn a_day_of_abuse_from_1000_addresses_leaves_files_and_memory_bounded() {
     let sizes = abuse(24, 1000).await;
     assert_bounded(&sizes, 1000);
     let memory = sizes.iter().map(|size| size.memory).max().unwrap_or_default();
-    let grown = memory.saturating_sub(before);
-    assert!(grown < 1024 * MIB, "{grown} bytes of memory");
+    let growth = memory.saturating_sub(before);
+    assert!(growth < 1024 * MIB, "{growth} bytes of memory");
 }

@@ -10,7 +10,7 @@ use crate::rules::pushrules;
 use crate::support::browser::{form, with_query};
 use crate::support::{Service, TestClient, TestResponse};
 
-/// Strings with NUL, which PostgreSQL cannot store, and with rare characters.
+/// Strings with NUL, which PostgreSQL cannot store, with rare characters, and with injections.
 const UNUSUAL: [&str; 12] = [
     "\0",
     "a\0b",
@@ -96,10 +96,10 @@ async fn send_to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Tes
 }
 
 async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let json = |http: TestClient| http.with("content-type", "application/json");
+    let with_json_type = |http: TestClient| http.with("content-type", "application/json");
     let mut all = Vec::new();
     let client = service.client().await;
-    let app = json(service.anonymous().with_token(&client.app_token("write").await));
+    let app = with_json_type(service.anonymous().with_token(&client.app_token("write").await));
     for key in ["username", "email", "locale", "reason"] {
         let mut body = json!({
             "username": "carol", "email": "c@example.org", "password": "p", "agreement": true,
@@ -107,7 +107,7 @@ async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static st
         body[key] = text.into();
         all.push((key, app.send("POST /api/v1/accounts", body.to_string()).await));
     }
-    let anonymous = json(service.anonymous());
+    let anonymous = with_json_type(service.anonymous());
     for key in ["client_name", "redirect_uris", "scopes", "website"] {
         let mut body = json!({ "client_name": "a", "redirect_uris": "https://a.example/" });
         body[key] = text.into();

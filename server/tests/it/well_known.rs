@@ -1,4 +1,4 @@
-//! `/.well-known/security.txt`, `/.well-known/change-password` and the links of profiles.
+//! `/.well-known/security.txt`, `/.well-known/change-password` and profile links.
 
 use belfry::config::Config;
 

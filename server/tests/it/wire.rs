@@ -26,7 +26,7 @@ use crate::support::{Service, TestClient, TestResponse};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// The headers that are part of the wire format. The others are tested elsewhere.
+/// Headers that snapshots record. Headers that are in none of these lists are tested elsewhere.
 const HEADERS: [&str; 16] = [
     "access-control-allow-headers",
     "access-control-allow-methods",
@@ -49,7 +49,7 @@ const HEADERS: [&str; 16] = [
 /// Headers with counts, which depend on earlier requests. Compared for rejected requests only.
 const COUNTS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
-/// Identity of the client, as the gateway check reports it to a proxy.
+/// Headers in which the gateway check reports the client's identity to a proxy.
 const IDENTITY: [&str; 3] = ["x-account-id", "x-app-id", "x-scopes"];
 
 /// A request line and its response.
@@ -123,7 +123,8 @@ async fn limited_client(service: &Service) -> TestClient {
     client
 }
 
-/// Compares a value with a snapshot. Random values are checked and replaced.
+/// Compares a value with a snapshot. Random values are replaced, secrets after a check of their
+/// format.
 fn assert_snapshot(name: &str, value: &impl Serialize) {
     let mut settings = Settings::new();
     settings.set_snapshot_path("wire/snapshots");
@@ -148,12 +149,12 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     settings.bind(|| insta::assert_json_snapshot!(name, value));
 }
 
-/// Replaces a string; numbers, like the ids of roles, are constant.
+/// Applies a replacement to a string. Keeps numbers, such as the ids of roles, which are constant.
 fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
     value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
 }
 
-/// Replaces a random value, 64 base64url, characters with its name.
+/// Replaces a random value of 64 base64url characters with its name.
 fn redact_secret(name: &str, text: &str) -> String {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     assert!(text.len() == 64 && text.bytes().all(is_base64url), "{text}");
@@ -166,7 +167,7 @@ fn redact_id(text: &str) -> String {
     if text.len() - rest.len() < 10 { text.to_owned() } else { format!("{rest}[id]") }
 }
 
-/// Replaces the id at the end of the URL of a link.
+/// Replaces the id at the end of a link's URL.
 fn redact_link(text: &str) -> String {
     text.strip_suffix('>').map_or_else(|| text.to_owned(), |url| format!("{}>", redact_id(url)))
 }

@@ -9,7 +9,7 @@ use crate::engine::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TableChecksum {
     pub(super) rows: u64,
-    /// The least significant limb first.
+    /// The limbs of the sum, the least significant first.
     sum: [u64; 4],
 }
 
@@ -33,8 +33,8 @@ impl TableChecksum {
     }
 }
 
-/// Returns the digest of the values with their types and lengths, so that different rows have
-/// different input.
+/// Returns the digest of a row. The types of its values and the lengths of its strings are hashed
+/// too, so that different rows never have the same hash input.
 fn digest(row: &[Value]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for value in row {
@@ -99,7 +99,7 @@ mod tests {
     fn the_sum_carries_into_all_digits() {
         let mut checksum = TableChecksum { rows: 0, sum: [u64::MAX; 4] };
         checksum.add(&[1.into()]);
-        // Minus one plus the digest.
+        // The initial sum is minus one, modulo 2^256.
         let mut one_less = TableChecksum::default();
         one_less.add(&[1.into()]);
         one_less.sum[0] -= 1;

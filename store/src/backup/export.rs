@@ -16,7 +16,7 @@ use crate::Migrations;
 use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
 
-/// Source, destination and time of a backup.
+/// Parameters of a backup.
 pub(super) struct Export<'a> {
     pub(super) database: &'a Database,
     pub(super) file: &'a Path,
@@ -34,11 +34,11 @@ impl Export<'_> {
         {
             return Err(BackupError::IsDatabase(self.file.to_owned()));
         }
-        if let Ok(existing) = self.file.symlink_metadata() {
+        if let Ok(metadata) = self.file.symlink_metadata() {
             if self.overwrite == Overwrite::Reject {
                 return Err(BackupError::Exists(self.file.to_owned()));
             }
-            if !existing.is_file() {
+            if !metadata.is_file() {
                 return Err(BackupError::NotAFile(self.file.to_owned()));
             }
         }
@@ -56,8 +56,8 @@ pub(super) async fn write<T: TableTransaction>(
     let version = source.read_integer(SCHEMA_VERSION).await?;
     // Another process may have migrated the database since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
-    let (found, database) = (SchemaVersion::exact(version), export.database.location());
-    export.migrations.pending(SchemaPolicy::Require, &database, found)?;
+    let (schema_version, database) = (SchemaVersion::exact(version), export.database.location());
+    export.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
     let schema = Schema::at(version, export.migrations)?;
     let mut ignore = |_| {};
     let mut counter = match report {
@@ -67,17 +67,17 @@ pub(super) async fn write<T: TableTransaction>(
     let new_file = NewFile::create(export.file, &schema)?;
     let mut tables = Vec::new();
     for table in schema.tables() {
-        let failed = |error: rusqlite::Error| new_file.write_error(&error);
-        let mut insert = new_file.connection.prepare(&table.insert()).map_err(failed)?;
+        let write_error = |error: rusqlite::Error| new_file.write_error(&error);
+        let mut insert = new_file.connection.prepare(&table.insert()).map_err(write_error)?;
         let mut checksum = TableChecksum::default();
-        let mut check = RowCheck::new(table);
+        let mut row_check = RowCheck::new(table);
         let mut copy = |row: &[_]| {
-            check
+            row_check
                 .check(row)
                 .map_err(|value| BackupError::Unreadable { database: database.clone(), value })?;
             checksum.add(row);
             counter.advance();
-            insert.execute(params_from_iter(row)).map(drop).map_err(failed)
+            insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
         source.scan(table, &mut copy).await?;
         let (rows, checksum) = (checksum.rows, checksum.to_text());

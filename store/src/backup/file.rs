@@ -29,21 +29,22 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Opens the file and reads its manifest. Rejects other files, backups of newer versions and of
-    /// pre-releases, and anything that could compute rows in place of a table.
+    /// Opens the file and reads its manifest. Rejects files that are not backups, truncated files,
+    /// changed manifests, backups of newer versions and of pre-releases, and anything that could
+    /// compute rows in place of a table. Does not check the rows: see [`Backup::verify`].
     pub fn open(file: &Path, options: &Options) -> Result<Self, BackupError> {
         // SQLite's error would not say why the file cannot be opened.
         let metadata = File::open(file).and_then(|file| file.metadata()).map_err(|error| {
             BackupError::Read { file: file.to_owned(), reason: describe_file_error(file, &error) }
         })?;
         let bytes = metadata.len();
-        let failed = |error: rusqlite::Error| read_error(file, &error);
-        let connection = sqlite::open_ignoring_wal(file).map_err(failed)?;
-        connection.pragma_update(None, "trusted_schema", false).map_err(failed)?;
+        let to_read_error = |error: rusqlite::Error| read_error(file, &error);
+        let connection = sqlite::open_ignoring_wal(file).map_err(to_read_error)?;
+        connection.pragma_update(None, "trusted_schema", false).map_err(to_read_error)?;
         check_format(&connection, file, options.migrations)?;
         check_length(&connection, bytes, file)?;
         check_tables(&connection, file, manifest::TABLES)?;
-        let (manifest, checksum) = Manifest::read(&connection).map_err(failed)?;
+        let (manifest, checksum) = Manifest::read(&connection).map_err(to_read_error)?;
         if manifest.checksum() != checksum {
             return Err(damaged(file, "its manifest was changed"));
         }
@@ -77,23 +78,23 @@ impl Backup {
         let mut unknown_names = Vec::new();
         for table in self.schema.tables() {
             let mut checksum = TableChecksum::default();
-            let mut check = RowCheck::new(table);
-            let mut add = |row: &[Value]| {
+            let mut row_check = RowCheck::new(table);
+            let mut check_row = |row: &[Value]| {
                 checksum.add(row);
                 self.check_count(table, checksum.rows)?;
                 let unreadable = |value| damaged(&self.file, &format!("unreadable {value}"));
-                check.check(row).map_err(unreadable)?;
+                row_check.check(row).map_err(unreadable)?;
                 counter.advance();
                 Ok(())
             };
-            scan(&self.connection, &table.select(), &mut add, |error| {
+            scan(&self.connection, &table.select(), &mut check_row, |error| {
                 read_error(&self.file, &error)
             })?;
             if !self.has_checksum(table, &checksum) {
                 let reason = format!("the rows of table {} do not match its checksum", table.name);
                 return Err(damaged(&self.file, &reason));
             }
-            unknown_names.extend(check.unknown_names());
+            unknown_names.extend(row_check.unknown_names());
         }
         Ok(unknown_names)
     }
@@ -108,10 +109,10 @@ impl Backup {
         Err(damaged(&self.file, &reason))
     }
 
-    /// Returns whether the rows of a table have the checksum of the manifest.
-    pub(super) fn has_checksum(&self, table: &Table, found: &TableChecksum) -> bool {
+    /// Returns whether a table's row count and checksum are those in the manifest.
+    pub(super) fn has_checksum(&self, table: &Table, checksum: &TableChecksum) -> bool {
         manifest_row(&self.manifest, table)
-            .is_some_and(|row| (row.rows, &row.checksum) == (found.rows, &found.to_text()))
+            .is_some_and(|row| (row.rows, &row.checksum) == (checksum.rows, &checksum.to_text()))
     }
 
     /// Reads the rows of a table after a position, up to about [`PAGE_BYTES`], and moves the
@@ -121,7 +122,7 @@ impl Backup {
         table: &Table,
         position: &mut i64,
     ) -> Result<Vec<Vec<Value>>, BackupError> {
-        let read = || -> rusqlite::Result<_> {
+        let read_page = || -> rusqlite::Result<_> {
             let select = format!(
                 "select {}, rowid from {} where rowid > ? order by rowid",
                 table.column_list(),
@@ -142,7 +143,7 @@ impl Backup {
             }
             Ok((page, last))
         };
-        let (page, last) = read().map_err(|error| read_error(&self.file, &error))?;
+        let (page, last) = read_page().map_err(|error| read_error(&self.file, &error))?;
         *position = last;
         Ok(page)
     }
@@ -158,8 +159,8 @@ fn size(value: &Value) -> usize {
     size_of::<Value>() + text
 }
 
-/// Rejects other files, newer versions and pre-releases. The columns that are read here are in
-/// every format.
+/// Rejects files that are not backups, files without a manifest, invalid and newer versions, and
+/// pre-releases. The columns that are read here are in every format.
 fn check_format(
     connection: &Connection,
     file: &Path,
@@ -207,11 +208,11 @@ fn check_format(
 /// Checks that the file has the tables that these statements create, and nothing else in their
 /// place: a view, a virtual table or a computed column could return rows forever.
 fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Result<(), BackupError> {
-    let failed = |error: rusqlite::Error| read_error(file, &error);
+    let to_read_error = |error: rusqlite::Error| read_error(file, &error);
     let select = "select 1 from sqlite_schema where type = 'table' and lower(sql) = ?";
-    let mut prepared = connection.prepare_cached(select).map_err(failed)?;
+    let mut prepared = connection.prepare_cached(select).map_err(to_read_error)?;
     for statement in statements.split("; ") {
-        if !prepared.exists([statement]).map_err(failed)? {
+        if !prepared.exists([statement]).map_err(to_read_error)? {
             return Err(damaged(file, "its tables are not those of its schema version"));
         }
     }
@@ -221,8 +222,8 @@ fn check_tables(connection: &Connection, file: &Path, statements: &str) -> Resul
 /// Rejects a file that is shorter than its header says: SQLite reads the missing bytes as zeros.
 fn check_length(connection: &Connection, bytes: u64, file: &Path) -> Result<(), BackupError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    let read = || Ok(pragma("page_size")?.saturating_mul(pragma("page_count")?));
-    let expected = read().map_err(|error| read_error(file, &error))?;
+    let length = || Ok(pragma("page_size")?.saturating_mul(pragma("page_count")?));
+    let expected = length().map_err(|error| read_error(file, &error))?;
     if u64::try_from(expected).is_ok_and(|expected| bytes >= expected) {
         return Ok(());
     }
@@ -233,7 +234,7 @@ fn damaged(file: &Path, reason: &str) -> BackupError {
     BackupError::Damaged { file: file.to_owned(), reason: reason.to_owned() }
 }
 
-/// Converts an error of SQLite while reading a backup.
+/// Converts a SQLite error that occurred while reading a backup.
 fn read_error(file: &Path, error: &rusqlite::Error) -> BackupError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => BackupError::NotABackup(file.to_owned()),

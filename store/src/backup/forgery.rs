@@ -19,8 +19,8 @@ pub fn forge_checksums(backup: &Connection) {
             Ok(())
         };
         let select = format!("select * from {}", table.name);
-        let failed = |error: rusqlite::Error| StoreError::Failed(error.to_string()).into();
-        scan(backup, &select, &mut add, failed).unwrap();
+        let store_error = |error: rusqlite::Error| StoreError::Failed(error.to_string()).into();
+        scan(backup, &select, &mut add, store_error).unwrap();
         let update = "update backup_tables set checksum = ? where name = ?";
         backup.execute(update, [checksum.to_text(), table.name]).unwrap();
     }

@@ -33,7 +33,7 @@ pub(super) struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Restores the backup and commits. If it fails, the transaction is dropped.
+    /// Restores the backup and commits. If it fails, the transaction is rolled back.
     pub(super) async fn run<T: TableTransaction>(
         &self,
         target: T,
@@ -52,21 +52,22 @@ impl Restore<'_> {
         Ok(target.commit(schema).await?)
     }
 
-    /// Drops the tables of an existing schema if they are empty, because its version may differ
-    /// from the backup's.
+    /// Drops the tables of an existing schema, because its version may differ from the backup's.
+    /// Fails if they have rows.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
         target.execute(migrations::TABLE).await?;
-        let found = target.read_integer(SCHEMA_VERSION).await?;
+        let version = target.read_integer(SCHEMA_VERSION).await?;
         let migrations = self.backup.schema.migrations;
-        let version = SchemaVersion::exact(found);
-        migrations.pending(SchemaPolicy::Migrate, &self.database, version)?;
-        if found == 0 {
+        let exact_version = SchemaVersion::exact(version);
+        migrations.pending(SchemaPolicy::Migrate, &self.database, exact_version)?;
+        if version == 0 {
             return Ok(());
         }
-        let existing = Schema::at(found, migrations)?;
-        target.lock(&existing).await?;
-        for table in &existing.all_tables {
-            // A server writes the first at its start, and the second when an account is disabled.
+        let old_schema = Schema::at(version, migrations)?;
+        target.lock(&old_schema).await?;
+        for table in &old_schema.all_tables {
+            // These have no content to lose: a server writes to `sweeps` at its start, and to
+            // `locks` to serialise transactions.
             if matches!(&*table.name, "sweeps" | "locks") {
                 continue;
             }
@@ -76,12 +77,13 @@ impl Restore<'_> {
                 return Err(BackupError::NotEmpty { database, table });
             }
         }
-        for table in &existing.all_tables {
+        for table in &old_schema.all_tables {
             target.execute(&format!("drop table {}", table.name)).await?;
         }
         Ok(target.execute("delete from migrations").await?)
     }
 
+    /// Applies migrations and records them in the `migrations` table.
     async fn migrate<T: TableTransaction>(
         &self,
         target: &T,
@@ -90,12 +92,13 @@ impl Restore<'_> {
         for migration in migrations {
             target.execute(T::migration_sql(migration)).await?;
             let (number, compatible_from) = (migration.number, migration.compatible_from);
-            let applied = vec![number.into(), self.event.at.into(), compatible_from.into()];
-            target.run(&Statement::new(migrations::INSERT, applied)).await?;
+            let values = vec![number.into(), self.event.at.into(), compatible_from.into()];
+            target.run(&Statement::new(migrations::INSERT, values)).await?;
         }
         Ok(())
     }
 
+    /// Inserts all rows of the backup.
     async fn load<T: TableTransaction>(
         &self,
         target: &T,
@@ -103,14 +106,14 @@ impl Restore<'_> {
     ) -> Result<(), BackupError> {
         let mut counter = RowCounter::new("restoring", self.backup.manifest().rows(), report);
         for table in self.backup.schema.tables() {
-            let (mut position, mut loaded) = (i64::MIN, 0);
+            let (mut position, mut row_count) = (i64::MIN, 0);
             loop {
                 let rows = self.backup.page(table, &mut position)?;
                 if rows.is_empty() {
                     break;
                 }
-                loaded += rows.len() as u64;
-                self.backup.check_count(table, loaded)?;
+                row_count += rows.len() as u64;
+                self.backup.check_count(table, row_count)?;
                 target.insert(table, &rows).await?;
                 for _ in &rows {
                     counter.advance();
@@ -156,7 +159,7 @@ impl Restore<'_> {
                 sql!("delete from codes"),
             ],
         };
-        // A deletion may have been cancelled after the backup.
+        // A deletion may have been cancelled after the backup, so the full delay begins again.
         statements.push(sql!(
             "update accounts set delete_at = $expiry where delete_at < $expiry",
             [expiry = expiry(self.event.at, DELETION_DELAY)]

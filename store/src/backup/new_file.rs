@@ -33,7 +33,7 @@ const REPLACED: &str = "another process has replaced its temporary file";
 /// before it is locked.
 const ATTEMPTS: usize = 10;
 
-/// A backup that is being written under a temporary name in the directory of its file. It is
+/// A backup that is being written under a temporary name in its final directory. The file is
 /// removed unless [`NewFile::finish`] succeeds.
 pub(super) struct NewFile {
     pub(super) connection: Connection,
@@ -50,17 +50,18 @@ impl NewFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let failed = |error: &dyn Display| write_error(file, error);
-        let denied = |error: io::Error| failed(&describe_file_error(directory, &error));
-        if !directory.try_exists().map_err(denied)? {
-            return Err(failed(&format!("there is no directory {}", directory.display())));
+        let to_error = |error: &dyn Display| write_error(file, error);
+        let to_directory_error =
+            |error: io::Error| to_error(&describe_file_error(directory, &error));
+        if !directory.try_exists().map_err(to_directory_error)? {
+            return Err(to_error(&format!("there is no directory {}", directory.display())));
         }
         // With `SQLITE_OPEN_NOFOLLOW` the directory's path must not contain links either.
-        let directory = directory.canonicalize().map_err(denied)?;
+        let directory = directory.canonicalize().map_err(to_directory_error)?;
         remove_leftovers(&directory);
         let create = || {
             let temporary = Builder::new().prefix(PREFIX).tempfile_in(&directory);
-            Self::open(temporary.map_err(denied)?, file, schema)
+            Self::open(temporary.map_err(to_directory_error)?, file, schema)
         };
         let mut outcome = create();
         for _ in 1..ATTEMPTS {
@@ -76,16 +77,16 @@ impl NewFile {
     /// other users may have removed or replaced it. So SQLite must not create a file, which would
     /// have a different mode, and no row is written unless the tables are in this very file.
     fn open(temporary: NamedTempFile, file: &Path, schema: &Schema) -> Result<Self, BackupError> {
-        let failed = |error: &dyn Display| write_error(file, error);
+        let to_error = |error: &dyn Display| write_error(file, error);
         let (lock, temporary) = temporary.into_parts();
-        lock.try_lock().map_err(|error| failed(&error))?;
+        lock.try_lock().map_err(|error| to_error(&error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = Connection::open_with_flags(&temporary, flags)
-            .map_err(|error| failed(&sqlite::describe(&temporary, &error)))?;
+            .map_err(|error| to_error(&sqlite::describe(&temporary, &error)))?;
         let new = Self { connection, temporary, lock, file: file.to_owned() };
         new.create_tables(schema).map_err(|error| new.write_error(&error))?;
-        if new.lock.metadata().map_err(|error| failed(&error))?.len() == 0 {
-            return Err(failed(&REPLACED));
+        if new.lock.metadata().map_err(|error| to_error(&error))?.len() == 0 {
+            return Err(to_error(&REPLACED));
         }
         Ok(new)
     }
@@ -113,23 +114,23 @@ impl NewFile {
         self.connection.execute_batch("commit").map_err(|error| self.write_error(&error))?;
         let Self { connection, temporary, lock, file } = self;
         drop(connection);
-        let failed = |error: io::Error| match error.kind() {
+        let to_error = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => BackupError::Exists(file.clone()),
             _ => write_error(&file, &error),
         };
-        lock.sync_all().map_err(failed)?;
+        lock.sync_all().map_err(to_error)?;
         let directory = temporary.parent().map(Path::to_owned).unwrap_or_default();
         match overwrite {
             Overwrite::Reject => temporary.persist_noclobber(&file),
             Overwrite::Replace => temporary.persist(&file),
         }
-        .map_err(|error| failed(error.error))?;
-        let written = lock.metadata().map_err(failed)?;
-        let named = fs::symlink_metadata(&file).map_err(failed)?;
-        if (written.dev(), written.ino()) != (named.dev(), named.ino()) {
+        .map_err(|error| to_error(error.error))?;
+        let written_file = lock.metadata().map_err(to_error)?;
+        let named_file = fs::symlink_metadata(&file).map_err(to_error)?;
+        if (written_file.dev(), written_file.ino()) != (named_file.dev(), named_file.ino()) {
             return Err(write_error(&file, &REPLACED));
         }
-        File::open(directory).and_then(|directory| directory.sync_all()).map_err(failed)
+        File::open(directory).and_then(|directory| directory.sync_all()).map_err(to_error)
     }
 
     pub(super) fn write_error(&self, error: &rusqlite::Error) -> BackupError {
@@ -137,9 +138,9 @@ impl NewFile {
     }
 }
 
-/// Removes the files that killed backups have left in the directory, which no process has locked.
-/// Other users may be able to write to the directory, and opening a named pipe would block forever,
-/// so only regular files are opened.
+/// Removes the temporary files of killed backups from a directory: those that no process has
+/// locked. Other users may be able to write to the directory, and opening a named pipe would block
+/// forever, so only regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)
@@ -186,7 +187,7 @@ mod tests {
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let (target, other) = (folder.path().join("backup"), folder.path().join("other"));
-        let with = |change: &dyn Fn(&Path)| {
+        let open_after = |change: &dyn Fn(&Path)| {
             let temporary = Builder::new().prefix(PREFIX).tempfile_in(&folder).unwrap();
             change(temporary.path());
             NewFile::open(temporary, &target, &schema)
@@ -204,7 +205,7 @@ mod tests {
         let remove = |path: &Path| fs::remove_file(path).unwrap();
         let changes: [&dyn Fn(&Path); 3] = [&remove, &replace, &link];
         for (index, change) in changes.into_iter().enumerate() {
-            assert!(with(change).is_err(), "change {index}");
+            assert!(open_after(change).is_err(), "change {index}");
         }
         assert_eq!(other.metadata().unwrap().len(), 0);
 
@@ -214,11 +215,11 @@ mod tests {
             created_at: jiff::Timestamp::UNIX_EPOCH,
             tables: Vec::new(),
         };
-        let new = with(&|_| {}).unwrap();
+        let new = open_after(&|_| {}).unwrap();
         assert_eq!(mode(&new.temporary), 0o600);
         replace(&new.temporary);
         assert!(new.finish(&manifest, Overwrite::Replace).is_err(), "it was replaced later");
-        with(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
+        open_after(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
         assert_eq!(mode(&target), 0o600);
     }
 }

@@ -24,8 +24,9 @@ pub(super) struct Transaction {
 /// Maximum time that a restore waits for a lock on a table.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Disables timeouts that the server, the database or the URL configures: a large table takes
-/// longer than any statement of a request. Not every version of PostgreSQL has all of them.
+/// Statement that disables timeouts configured by the server, the database or the URL: a large
+/// table takes longer than any statement of a request. Not every version of PostgreSQL has all of
+/// these timeouts.
 const NO_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
     ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
 
@@ -103,7 +104,7 @@ impl TableTransaction for Transaction {
         migration.postgres
     }
 
-    /// Collects statistics for the planner, and invalidates the caches of running nodes.
+    /// Also collects statistics for the planner, and invalidates the caches of running nodes.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError> {
         self.execute(&format!("analyze {}", table_list(schema))).await?;
         let everything = Invalidation::Everything.to_text();
@@ -119,17 +120,17 @@ fn table_list(schema: &Schema) -> String {
 }
 
 fn types(table: &Table) -> Vec<Type> {
-    let kind = |kind| match kind {
+    let postgres_type = |kind| match kind {
         ColumnKind::Text => Type::TEXT,
         ColumnKind::Integer => Type::INT8,
     };
-    table.columns.iter().map(|column| kind(column.kind)).collect()
+    table.columns.iter().map(|column| postgres_type(column.kind)).collect()
 }
 
 fn read_row(table: &Table, row: &BinaryCopyOutRow) -> Result<Vec<Value>, tokio_postgres::Error> {
-    let value = |(index, kind)| match kind {
+    let read_value = |(index, kind)| match kind {
         ColumnKind::Text => row.try_get::<Option<&str>>(index).map(Value::from),
         ColumnKind::Integer => row.try_get::<Option<i64>>(index).map(Value::from),
     };
-    table.columns.iter().map(|column| column.kind).enumerate().map(value).collect()
+    table.columns.iter().map(|column| column.kind).enumerate().map(read_value).collect()
 }

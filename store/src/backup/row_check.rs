@@ -1,7 +1,7 @@
 //! Checks that the store can read the values of a row.
 //!
-//! A row that it cannot read would break a list of accounts, or every request of a user, long after
-//! the restore. The check uses the same parsers as the store.
+//! A row that the store cannot read would break a list of accounts, or every request of a user,
+//! long after the restore. The check uses the same parsers as the store.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::codes::binding_from_json;
 use crate::engine::{FromValue, Value};
 
 /// Maximum length of a value in a message, in characters.
-const MAX_SHOWN: usize = 64;
+const MAX_VALUE_CHARS: usize = 64;
 
 /// The outcome of checking a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,15 +70,18 @@ impl<'a> RowCheck<'a> {
 
 /// Describes a value, and identifies its row by the first column, which is part of the primary key.
 fn describe(table: &Table, row: &[Value], column: usize) -> String {
-    let show = |index: usize| {
+    let describe_column = |index: usize| {
         let value = match &row[index] {
             Value::Null => "null".to_owned(),
             Value::Integer(integer) => integer.to_string(),
-            Value::Text(text) => format!("{:?}", text.chars().take(MAX_SHOWN).collect::<String>()),
+            Value::Text(text) => {
+                format!("{:?}", text.chars().take(MAX_VALUE_CHARS).collect::<String>())
+            }
         };
         format!("{} {value}", table.columns[index].name)
     };
-    format!("{} in the row of table {} with {}", show(column), table.name, show(0))
+    let (value, key) = (describe_column(column), describe_column(0));
+    format!("{value} in the row of table {} with {key}", table.name)
 }
 
 /// Returns the check for a column: the store's parser if it has one, otherwise a type check.

@@ -111,8 +111,8 @@ mod tests {
     fn every_table_is_part_of_a_backup_or_volatile() {
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
-        let mut saved: Vec<&str> = schema.tables().map(|table| &*table.name).collect();
-        saved.sort_unstable();
+        let mut table_names: Vec<&str> = schema.tables().map(|table| &*table.name).collect();
+        table_names.sort_unstable();
         let expected = [
             "accounts",
             "apps",
@@ -125,7 +125,7 @@ mod tests {
             "sessions",
             "tokens",
         ];
-        assert_eq!(saved, expected);
+        assert_eq!(table_names, expected);
         assert_eq!(schema.all_tables.len(), expected.len() + VOLATILE.len());
     }
 

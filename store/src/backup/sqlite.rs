@@ -103,16 +103,16 @@ pub(super) fn scan(
     connection: &Connection,
     select: &str,
     each: EachRow<'_>,
-    describe: impl Fn(rusqlite::Error) -> BackupError,
+    to_error: impl Fn(rusqlite::Error) -> BackupError,
 ) -> Result<(), BackupError> {
-    let mut select = connection.prepare(select).map_err(&describe)?;
+    let mut select = connection.prepare(select).map_err(&to_error)?;
     let width = select.column_count();
     let mut rows = select.raw_query();
     let mut values = Vec::with_capacity(width);
-    while let Some(row) = rows.next().map_err(&describe)? {
+    while let Some(row) = rows.next().map_err(&to_error)? {
         values.clear();
         for column in 0..width {
-            values.push(row.get(column).map_err(&describe)?);
+            values.push(row.get(column).map_err(&to_error)?);
         }
         each(&values)?;
     }

@@ -1,4 +1,4 @@
-//! The interface of a transaction that reads or writes whole tables.
+//! Interface for transactions that read or write whole tables.
 
 use super::BackupError;
 use super::schema::{Schema, Table};
@@ -23,7 +23,7 @@ pub(super) trait TableTransaction {
     /// Runs statements without parameters.
     async fn execute(&self, sql: &str) -> Result<(), StoreError>;
 
-    /// Runs one statement.
+    /// Runs one statement with its parameters.
     async fn run(&self, statement: &Statement) -> Result<(), StoreError>;
 
     /// Runs a query that returns one integer.
@@ -35,6 +35,7 @@ pub(super) trait TableTransaction {
     /// Returns a migration's statements for this engine.
     fn migration_sql(migration: &Migration) -> &'static str;
 
-    /// Commits the rows in these tables, which are durable and visible when it returns.
+    /// Commits the transaction. The rows in the schema's tables are durable and visible when it
+    /// returns.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError>;
 }

@@ -35,7 +35,7 @@ pub(super) struct ByteWeighter;
 
 /// Bytes that the cache needs for an entry in addition to key and value.
 const ENTRY_OVERHEAD: usize = 32;
-/// Reference counts of an `Arc`.
+/// Bytes that the reference counts of an `Arc` need.
 const ARC_OVERHEAD: usize = 16;
 
 impl<K, V: Cached<K>> Weighter<K, Entry<V>> for ByteWeighter {

@@ -27,12 +27,12 @@ fn token(id: i64) -> (HashedSecret, Token) {
     (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), token)
 }
 
-fn stored(token: Token) -> Arc<StoredToken> {
+fn stored_token(token: Token) -> Arc<StoredToken> {
     Arc::new(StoredToken::new(token, None))
 }
 
 fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, since: ReadEpoch) {
-    cache.tokens.insert(secret.lookup, (secret.digest, stored(token)), since);
+    cache.tokens.insert(secret.lookup, (secret.digest, stored_token(token)), since);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn a_million_users_without_rules_fit_into_the_default_size() {
     const USERS: u64 = 1_000_000;
     let cache = Cache::new(Options::default().cache_bytes, true);
     let (secret, token) = token(999_999);
-    let (value, slots, number) = ((secret.digest, stored(token)), [0; 2], 0);
+    let (value, slots, number) = ((secret.digest, stored_token(token)), [0; 2], 0);
     let token = ByteWeighter.weight(&secret.lookup, &Entry { value, slots, number });
     let value = StoredRulesets::default();
     let rules = ByteWeighter.weight(&7, &Entry { value, slots, number });
@@ -120,20 +120,20 @@ fn invalidating_an_account_or_app_affects_only_its_entries() {
         cache.accounts.insert(name.into(), id, cache.accounts.epoch(name));
         cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
     }
-    let cached = || {
+    let cached_entries = || {
         let tokens = tokens.map(|lookup| cache.tokens.get(&lookup).is_some());
         let accounts = ["alice", "bob"].map(|name| cache.accounts.get(name).is_some());
         (tokens, accounts, [7, 8].map(|id| cache.rules.get(&id).is_some()))
     };
-    assert_eq!(cached(), ([true; 4], [true; 2], [true; 2]));
+    assert_eq!(cached_entries(), ([true; 4], [true; 2], [true; 2]));
     let rules_epoch = cache.rules.epoch(&7);
     cache.invalidate(&[Invalidation::AppSecret(1), Invalidation::App(99)]);
-    assert_eq!(cached(), ([true; 4], [true; 2], [true; 2]));
+    assert_eq!(cached_entries(), ([true; 4], [true; 2], [true; 2]));
     cache.invalidate(&[Invalidation::App(2)]);
-    assert_eq!(cached(), ([true, false, true, false], [true; 2], [true; 2]));
+    assert_eq!(cached_entries(), ([true, false, true, false], [true; 2], [true; 2]));
     assert!(rules_epoch.is_same(cache.rules.epoch(&7)));
     cache.invalidate(&[Invalidation::Account(7)]);
-    assert_eq!(cached(), ([false, false, true, false], [false, true], [false, true]));
+    assert_eq!(cached_entries(), ([false, false, true, false], [false, true], [false, true]));
     assert!(!rules_epoch.is_same(cache.rules.epoch(&7)), "compiled rules are stale too");
 }
 
@@ -186,7 +186,7 @@ enum Step {
 
 proptest! {
     /// Readers and writers in any interleaving. Each account has two tokens, whose creation time is
-    /// its version.
+    /// the account's version.
     #[test]
     fn cached_reads_are_monotonic(steps in vec((0..6, 0..4_usize), 0..60)) {
         let steps = steps.into_iter().map(|(step, index)| match step {
@@ -202,16 +202,16 @@ proptest! {
         let account_of = |index: usize| index % 2;
         let account_id = |index| i64::try_from(account_of(index)).unwrap();
         let invalidation = |index| [Invalidation::Account(account_id(index))];
-        let (mut stored_versions, mut returned) = ([0; 2], [0; 2]);
+        let (mut stored_versions, mut returned_versions) = ([0; 2], [0; 2]);
         let (mut reads, mut writes) = ([None; 4], [None; 4]);
         for step in steps {
             match step {
                 Step::BeginRead(index) => {
                     let (secret, _) = &tokens[index];
-                    if let Some((_, found)) = cache.tokens.get(&secret.lookup) {
-                        let version = found.created_at.as_second();
-                        prop_assert!(version >= returned[account_of(index)], "{version}");
-                        returned[account_of(index)] = version;
+                    if let Some((_, cached_token)) = cache.tokens.get(&secret.lookup) {
+                        let version = cached_token.created_at.as_second();
+                        prop_assert!(version >= returned_versions[account_of(index)], "{version}");
+                        returned_versions[account_of(index)] = version;
                     } else {
                         reads[index] = Some((cache.tokens.epoch(&secret.lookup), None));
                     }
@@ -230,8 +230,8 @@ proptest! {
                         let created_at = Timestamp::from_second(version).unwrap();
                         insert_token(&cache, secret, Token { account, created_at, ..token }, epoch);
                         reads[index] = None;
-                        let returned = &mut returned[account_of(index)];
-                        *returned = version.max(*returned);
+                        let newest = &mut returned_versions[account_of(index)];
+                        *newest = version.max(*newest);
                     }
                 }
                 Step::BeginWrite(index) if writes[index].is_none() => {
@@ -245,8 +245,8 @@ proptest! {
                 Step::EndWrite(index) if writes[index].is_some() => {
                     cache.end_write(&invalidation(index));
                     if writes[index].take() == Some(true) {
-                        let returned = &mut returned[account_of(index)];
-                        *returned = stored_versions[account_of(index)].max(*returned);
+                        let newest = &mut returned_versions[account_of(index)];
+                        *newest = stored_versions[account_of(index)].max(*newest);
                     }
                 }
                 _ => {}

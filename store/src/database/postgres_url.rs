@@ -26,13 +26,13 @@ pub(crate) struct PostgresUrl {
 /// One of the hosts.
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// Host and port, as in the URL; empty if there is only one.
+    /// Host and port, as in the URL; empty if the URL has only one host.
     pub(crate) name: String,
     /// The driver's parameters.
     pub(crate) config: Config,
 }
 
-/// Encryption of connections.
+/// TLS parameters of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TlsParameters {
     pub(crate) verification: Verification,
@@ -60,8 +60,8 @@ pub(crate) struct ClientCertificate {
 }
 
 impl PostgresUrl {
-    /// Parses a URL with these hosts after its first. An error shows no value, because the URL is a
-    /// secret.
+    /// Parses a URL with these hosts after its first. Errors do not contain values, because the URL
+    /// is a secret.
     pub(super) fn parse(url: &Url, further_hosts: &str) -> Result<Self, String> {
         let [mut mode, mut roots, mut certificate, mut key, mut target] = [const { None }; 5];
         let mut others = Vec::new();
@@ -124,7 +124,7 @@ impl PostgresUrl {
         Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })
     }
 
-    /// Returns whether the connection is unencrypted and to a host for which `is_local` is false.
+    /// Returns whether connections are unencrypted and `is_local` is false for one of the hosts.
     pub(super) fn is_clear_text(&self, is_local: fn(&str) -> bool) -> bool {
         let is_remote =
             |host: &config::Host| matches!(host, config::Host::Tcp(name) if !is_local(name));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_would_be_ignored_are_rejected() {
+    fn invalid_parameters_are_rejected_without_repeating_their_values() {
         for (query, problem) in [
             ("?sslmode=hunter2", "sslmode must be disable, require, verify-ca or verify-full"),
             ("?sslrootcert=hunter2", "have no effect without encryption; add sslmode=verify-full"),

@@ -22,22 +22,23 @@ const NOTIFICATION_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagnosis, StoreError> {
     let database = url.without_password();
     let hosts = Hosts::new(url, false)?;
-    let failed = |error: StoreError| match error {
+    let to_error = |error: StoreError| match error {
         StoreError::Failed(reason) | StoreError::Unavailable(reason) => {
             StoreError::Open { database: database.clone(), reason }
         }
         other => other,
     };
-    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(failed)?;
+    let (client, connection, _) = hosts.connect(options.timeout).await.map_err(to_error)?;
     let _connection = AbortOnDropHandle::new(tokio::spawn(connection.map(drop)));
-    let (listener, receiver, _) = hosts.connect(options.timeout).await.map_err(failed)?;
-    let (arrived, notifications) = mpsc::channel(1);
-    let _receiver = AbortOnDropHandle::new(tokio::spawn(receive(receiver, arrived)));
-    pooler::check(&client, &listener).await.map_err(failed)?;
-    check_encoding(&client).await.map_err(failed)?;
-    let found = schema_version(&client).await.map_err(|error| failed(error.into()))?;
-    options.migrations.pending(SchemaPolicy::Migrate, &database, found)?;
-    let clock_difference = clock_difference(&client).await.map_err(|error| failed(error.into()))?;
+    let (listener, receiver, _) = hosts.connect(options.timeout).await.map_err(to_error)?;
+    let (arrivals, notifications) = mpsc::channel(1);
+    let _receiver = AbortOnDropHandle::new(tokio::spawn(receive(receiver, arrivals)));
+    pooler::check(&client, &listener).await.map_err(to_error)?;
+    check_encoding(&client).await.map_err(to_error)?;
+    let version = schema_version(&client).await.map_err(|error| to_error(error.into()))?;
+    options.migrations.pending(SchemaPolicy::Migrate, &database, version)?;
+    let clock_difference =
+        clock_difference(&client).await.map_err(|error| to_error(error.into()))?;
     let notifications = send_notification(&client, &listener, notifications).await;
     let mut diagnosis = Diagnosis {
         known_schema: options.migrations.newest(),
@@ -47,8 +48,8 @@ pub(super) async fn diagnose(url: &SecretUrl, options: &Options) -> Result<Diagn
         clock_difference: Some(clock_difference),
         ..Diagnosis::default()
     };
-    if found != SchemaVersion::NONE {
-        diagnosis.schema = Some(found.number);
+    if version != SchemaVersion::NONE {
+        diagnosis.schema = Some(version.number);
         diagnosis.write = Some(try_write(&client).await.map_err(|error| describe(&error)));
     }
     Ok(diagnosis)
@@ -88,21 +89,21 @@ async fn clock_difference(client: &Client) -> Result<SignedDuration, tokio_postg
     let (now, start) = (SystemClock.now(), Instant::now());
     let milliseconds = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
     let row = client.query_one(milliseconds, &[]).await?;
-    let middle = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
-    let theirs = SignedDuration::from_millis(row.try_get(0)?);
-    Ok(theirs - now.as_duration() - middle)
+    let half_duration = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+    let server_time = SignedDuration::from_millis(row.try_get(0)?);
+    Ok(server_time - now.as_duration() - half_duration)
 }
 
-/// Sends a notification from one connection to another, as nodes do.
+/// Sends a notification from one connection to another, as nodes do, and waits until it arrives.
 async fn send_notification(
     sender: &Client,
     listener: &Client,
     mut notifications: mpsc::Receiver<()>,
 ) -> Result<(), String> {
     let channel = format!("belfry_doctor_{:016x}", u64::from_be_bytes(random::bytes()));
-    let failed = |error: tokio_postgres::Error| describe(&error);
-    listener.batch_execute(&format!("listen {channel}")).await.map_err(failed)?;
-    sender.batch_execute(&format!("notify {channel}")).await.map_err(failed)?;
+    let to_error = |error: tokio_postgres::Error| describe(&error);
+    listener.batch_execute(&format!("listen {channel}")).await.map_err(to_error)?;
+    sender.batch_execute(&format!("notify {channel}")).await.map_err(to_error)?;
     match timeout(NOTIFICATION_TIMEOUT, notifications.recv()).await {
         Ok(Some(())) => Ok(()),
         Ok(None) => Err("the connection was closed".to_owned()),
@@ -110,12 +111,12 @@ async fn send_notification(
     }
 }
 
-/// Reports notifications until the connection ends.
-async fn receive(mut receiver: Receiver, arrived: mpsc::Sender<()>) {
+/// Reports notifications until the connection is closed.
+async fn receive(mut receiver: Receiver, arrivals: mpsc::Sender<()>) {
     let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
     while let Some(Ok(message)) = messages.next().await {
         if let AsyncMessage::Notification(_) = message {
-            let _already_arrived = arrived.try_send(());
+            let _already_arrived = arrivals.try_send(());
         }
     }
 }

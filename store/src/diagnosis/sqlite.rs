@@ -14,10 +14,10 @@ pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis,
     if !exists(path)? {
         return Ok(diagnosis);
     }
-    let ExistingDatabase { version: found, .. } = open_existing(path)?;
-    migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), found)?;
-    if found != SchemaVersion::NONE {
-        diagnosis.schema = Some(found.number);
+    let ExistingDatabase { version, .. } = open_existing(path)?;
+    migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), version)?;
+    if version != SchemaVersion::NONE {
+        diagnosis.schema = Some(version.number);
         diagnosis.write = Some(try_write(path).map_err(|error| describe(path, &error)));
     }
     Ok(diagnosis)

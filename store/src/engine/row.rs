@@ -130,7 +130,7 @@ pub(crate) trait FromValue: Sized {
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// Columns of the types that [`Value`] contains.
+/// Implements columns of the types that [`Value`] contains.
 macro_rules! plain_columns {
     ($($type:ty => $variant:ident),*) => {$(
         impl From<$type> for Value {
@@ -149,7 +149,7 @@ macro_rules! plain_columns {
 
 plain_columns!(String => Text, i64 => Integer);
 
-/// Columns of types with `to_text` and `from_text`.
+/// Implements columns of types with `to_text` and `from_text`.
 macro_rules! text_columns {
     ($($type:ty),*) => {$(
         impl From<$type> for Value {
@@ -168,8 +168,8 @@ macro_rules! text_columns {
 
 text_columns!(LookupKey, Sha256Digest, HashedSecret);
 
-/// Columns of enums with names. A name that this version does not know is read as the default,
-/// which has the fewest rights.
+/// Implements columns of enums with names. A name that this version does not know is read as the
+/// default, which has the fewest rights.
 macro_rules! named_columns {
     ($($type:ty),*) => {$(
         impl From<$type> for Value {

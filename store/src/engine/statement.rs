@@ -81,7 +81,7 @@ impl Statement {
         Self { sql, values, counts_changes: false }
     }
 
-    /// Makes the statement return an empty row for each row that it changes. It replaces
+    /// Makes the statement return an empty row for each row that it changes. This replaces
     /// `returning`, for which SQLite creates two temporary tables: a sixth of the cost of issuing a
     /// token.
     pub(crate) fn counting_changes(mut self) -> Self {
@@ -90,7 +90,8 @@ impl Statement {
     }
 
     pub(super) fn has_nul(&self) -> bool {
-        let has_nul = |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
-        self.values.iter().any(has_nul)
+        let contains_nul =
+            |value: &Value| matches!(value, Value::Text(text) if text.contains('\0'));
+        self.values.iter().any(contains_nul)
     }
 }

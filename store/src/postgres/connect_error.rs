@@ -9,9 +9,9 @@ use belfry_runtime::certificate::rejection;
 use super::{describe, is_temporary};
 use crate::StoreError;
 
-/// Classifies a connection error. Unlike a statement's error, one that the server did not report is
-/// temporary only if the network caused it: a rejected certificate or a missing password is
-/// permanent.
+/// Classifies a connection error. Unlike a statement error, a connection error that the server did
+/// not report is temporary only if the network caused it: a rejected certificate or a missing
+/// password is permanent.
 pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
     let reason = describe_connect_error(error);
     let is_temporary = error.code().map_or_else(
@@ -23,10 +23,10 @@ pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
 
 /// Returns the error with its causes, and advice.
 pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
-    let described = describe(error);
+    let description = describe(error);
     match advice(error) {
-        Some(advice) => format!("{described}; {advice}"),
-        None => described,
+        Some(advice) => format!("{description}; {advice}"),
+        None => description,
     }
 }
 
@@ -44,6 +44,7 @@ pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     causes.find_map(|cause| cause.downcast_ref())
 }
 
+/// Returns advice on how to resolve a connection error.
 fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
     if let Some(code) = error.code() {
         return match code.code() {

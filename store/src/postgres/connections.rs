@@ -18,7 +18,7 @@ use super::session::Manager;
 use crate::metrics::{PostgresMetrics, families};
 use crate::{Options, StoreError};
 
-/// Maximum time of a cancel request, and of the cancelled statement after it.
+/// Maximum time for a cancel request, and then for the response of the cancelled statement.
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection that is in use, and returns to the pool afterwards.
@@ -88,9 +88,9 @@ impl Connections {
         let probe = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
         );
-        let probing =
+        let send_probe =
             async |client: &Object| Ok((client.simple_query(&probe).await?, client.primary));
-        let (messages, primary) = self.run_without_permit(probing).await?;
+        let (messages, primary) = self.run_without_permit(send_probe).await?;
         let is_read_only = messages.iter().any(
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
         );
@@ -101,8 +101,8 @@ impl Connections {
         Ok(())
     }
 
-    /// Closes the connections to a server that no longer accepts writes, so that the next ones find
-    /// the new primary. Those in use are closed when they return to the pool.
+    /// Closes the connections to a server that no longer accepts writes, so that the next ones are
+    /// opened to the new primary. Connections in use are closed when they return to the pool.
     fn abandon(&self, primary: Primary) {
         if self.hosts.abandon(primary) {
             drop(self.pool.retain(|session, _| self.hosts.is_current(session.primary)));
@@ -110,8 +110,9 @@ impl Connections {
     }
 
     /// Runs `work` with a timeout. After a timeout the statement is cancelled and its outcome
-    /// awaited; if there is none, the connection is considered broken and discarded. It is also
-    /// discarded if a different host has become the primary, because this one may never respond.
+    /// awaited; if there is none, the connection is considered broken and discarded. The connection
+    /// is also discarded if a different host has become the primary, because this one may never
+    /// respond.
     async fn run_without_permit<T>(
         &self,
         work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
@@ -122,7 +123,7 @@ impl Connections {
         })?;
         let outcome = {
             let mut work = pin!(work(&client));
-            let mut moved = pin!(self.hosts.wait_for_other_host(client.primary));
+            let mut failover = pin!(self.hosts.wait_for_other_host(client.primary));
             tokio::select! {
                 outcome = timeout(self.timeout, &mut work) => {
                     if let Ok(outcome) = outcome {
@@ -135,7 +136,7 @@ impl Connections {
                         }
                     }
                 }
-                () = &mut moved => None,
+                () = &mut failover => None,
             }
         };
         match outcome {

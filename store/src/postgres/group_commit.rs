@@ -16,8 +16,11 @@ use super::writer::Writer;
 use crate::StoreError;
 use crate::engine::{Batch, BatchResult, Value};
 
-/// Maximum number of batches in a transaction, and of bytes, to bound its duration.
+/// Maximum number of batches in a transaction, to bound its duration.
 const MAX_GROUP: usize = 64;
+
+/// Maximum size of the strings in a transaction, to bound its duration. A larger batch is written
+/// alone.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
 /// Maximum number of groups that are written at the same time. More of them would make the groups
@@ -27,9 +30,9 @@ const MAX_CONCURRENT_GROUPS: usize = 4;
 /// Maximum number of batches that wait.
 const MAX_QUEUE: usize = 16 * 1024;
 
-/// Maximum time for which a group waits for a row that another transaction has locked; with a short
-/// timeout, a tenth of that. It is below PostgreSQL's `deadlock_timeout` of a second, so that
-/// groups that wait for each other are soon written batch by batch.
+/// Maximum time for which a group waits for a row that another transaction has locked, unless a
+/// tenth of the statement timeout is shorter. It is below PostgreSQL's `deadlock_timeout` of a
+/// second, so that groups that wait for each other are soon written batch by batch.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The queue of batches. Clones share it.
@@ -62,7 +65,7 @@ impl GroupCommit {
     /// Writes a batch, alone or together with others. Dropping the future does not cancel it.
     pub(super) fn write(&self, batch: Batch) -> BoxFuture<'static, BatchResult> {
         let (reply, outcome) = oneshot::channel();
-        let bytes = bytes(&batch);
+        let bytes = text_bytes(&batch);
         {
             let mut queue = self.queue();
             if queue.jobs.len() >= MAX_QUEUE {
@@ -76,8 +79,8 @@ impl GroupCommit {
                 tokio::spawn(self.clone().run());
             }
         }
-        let stopped = |_| Err(StoreError::Failed("the write panicked".to_owned()));
-        outcome.map(move |outcome| outcome.unwrap_or_else(stopped)).boxed()
+        let to_error = |_| Err(StoreError::Failed("the write panicked".to_owned()));
+        outcome.map(move |outcome| outcome.unwrap_or_else(to_error)).boxed()
     }
 
     /// Writes groups until the queue is empty.
@@ -88,7 +91,7 @@ impl GroupCommit {
     }
 
     /// Takes the next batches from the queue, in order of arrival. If there are none, the caller's
-    /// task must end.
+    /// task is no longer counted and must end.
     fn next_group(&self) -> Option<Vec<Job>> {
         let mut queue = self.queue();
         let (mut group, mut bytes) = (Vec::new(), 0);
@@ -108,6 +111,8 @@ impl GroupCommit {
         Some(group)
     }
 
+    /// Writes a group and sends the replies, except that batches that have waited for longer than
+    /// the timeout fail.
     async fn write_group(&self, mut group: Vec<Job>) {
         let timeout = self.writer.timeout();
         for job in group.extract_if(.., |job| job.queued_at.elapsed() > timeout) {
@@ -165,7 +170,7 @@ impl Job {
 }
 
 /// Returns the size of a batch's strings.
-fn bytes(batch: &Batch) -> usize {
+fn text_bytes(batch: &Batch) -> usize {
     let values = batch.statements.iter().flat_map(|statement| &statement.values);
     values.map(|value| if let Value::Text(text) = value { text.len() } else { 0 }).sum()
 }
@@ -181,7 +186,7 @@ mod tests {
     use crate::engine::{Grouping, sql};
 
     /// Returns a queue for a database that cannot be reached.
-    fn unreachable() -> GroupCommit {
+    fn unreachable_database() -> GroupCommit {
         let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
         let hosts = Hosts::new(&url, true).unwrap();
         let connections = Connections::new(hosts, &options).unwrap();
@@ -194,8 +199,8 @@ mod tests {
     }
 
     /// Returns the sizes of the groups that these batches form, without writing them.
-    fn groups(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
-        let group_commit = unreachable();
+    fn group_sizes(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
+        let group_commit = unreachable_database();
         group_commit.queue().tasks = MAX_CONCURRENT_GROUPS;
         for batch in batches {
             drop(group_commit.write(batch));
@@ -210,19 +215,19 @@ mod tests {
     #[test]
     fn a_group_is_bounded_in_number_and_size() {
         let small = |count| (0..count).map(|_| batch("small"));
-        assert_eq!(groups(small(0)), [0; 0]);
-        assert_eq!(groups(small(1)), [1]);
-        assert_eq!(groups(small(2 * MAX_GROUP + 1)), [MAX_GROUP, MAX_GROUP, 1]);
+        assert_eq!(group_sizes(small(0)), [0; 0]);
+        assert_eq!(group_sizes(small(1)), [1]);
+        assert_eq!(group_sizes(small(2 * MAX_GROUP + 1)), [MAX_GROUP, MAX_GROUP, 1]);
         let large = "x".repeat(MAX_GROUP_BYTES / 2 + 1);
-        assert_eq!(groups([&*large, "y", &*large, "y", "y"].map(batch).into_iter()), [2, 3]);
+        assert_eq!(group_sizes([&*large, "y", &*large, "y", "y"].map(batch).into_iter()), [2, 3]);
         let larger = "x".repeat(MAX_GROUP_BYTES + 1);
-        assert_eq!(groups(["y", &*larger, "y"].map(batch).into_iter()), [1, 1, 1]);
+        assert_eq!(group_sizes(["y", &*larger, "y"].map(batch).into_iter()), [1, 1, 1]);
     }
 
     #[tokio::test]
     async fn a_full_queue_rejects_writes_immediately() {
         // The tasks that write run only when this one waits.
-        let group_commit = unreachable();
+        let group_commit = unreachable_database();
         let queued: Vec<_> = (0..MAX_QUEUE).map(|_| group_commit.write(batch("x"))).collect();
         let rejected = group_commit.write(batch("x")).now_or_never();
         assert!(rejected.is_some_and(|outcome| is_unavailable(&outcome)));
@@ -235,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_batch_that_waited_longer_than_the_timeout_is_not_written() {
-        let group_commit = unreachable();
+        let group_commit = unreachable_database();
         let job = |age| {
             let (reply, outcome) = oneshot::channel();
             let queued_at = Instant::now().checked_sub(age).unwrap();

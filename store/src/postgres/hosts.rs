@@ -57,20 +57,20 @@ impl Hosts {
     /// standby may be stale.
     pub(crate) fn new(url: &SecretUrl, writes: bool) -> Result<Self, StoreError> {
         use TargetSessionAttrs::{Any, ReadOnly, ReadWrite};
-        let failed = |reason| StoreError::Open { database: url.without_password(), reason };
-        let PostgresUrl { mut hosts, target, tls } = url.to_postgres().map_err(failed)?;
+        let open_error = |reason| StoreError::Open { database: url.without_password(), reason };
+        let PostgresUrl { mut hosts, target, tls } = url.to_postgres().map_err(open_error)?;
         let default = if writes || hosts.len() > 1 { ReadWrite } else { Any };
         let target = target.unwrap_or(default);
         if writes && target == ReadOnly {
             let reason = "target_session_attrs must be read-write or any, because Belfry writes";
-            return Err(failed(reason.to_owned()));
+            return Err(open_error(reason.to_owned()));
         }
         for Host { config, .. } in &mut hosts {
             config.target_session_attrs(target).application_name("belfry");
         }
         Ok(Self(Arc::new(Shared {
             hosts,
-            tls: tls::connector(tls.as_ref()).map_err(failed)?,
+            tls: tls::connector(tls.as_ref()).map_err(open_error)?,
             must_accept_writes: target == ReadWrite,
             primary: watch::Sender::new(Primary { host: 0, generation: 0 }),
             error: Mutex::new(None),
@@ -110,7 +110,8 @@ impl Hosts {
         *self.0.primary.borrow() == primary
     }
 
-    /// Waits until connections are opened to a host other than this.
+    /// Waits until connections are opened to a host other than this one, or forever if the URL
+    /// names only one.
     pub(super) async fn wait_for_other_host(&self, primary: Primary) {
         if !self.has_several() {
             return pending().await;
@@ -131,7 +132,8 @@ impl Hosts {
         })
     }
 
-    /// Connects to the last known primary, or to a different host.
+    /// Connects to the last known primary or, if it fails or does not respond soon, to a different
+    /// host.
     pub(crate) async fn connect(
         &self,
         within: Duration,
@@ -140,11 +142,11 @@ impl Hosts {
         let last = self.0.primary.borrow().host;
         let deadline = Instant::now() + within;
         let delay = NEXT_HOST_DELAY.min(within / u32::try_from(count).unwrap_or(u32::MAX));
-        let mut untried = (0..count).map(|offset| (last + offset) % count);
+        let mut next_hosts = (0..count).map(|offset| (last + offset) % count);
         let mut attempts = FuturesUnordered::new();
         let mut failures = Vec::new();
         loop {
-            attempts.extend(untried.next().map(|host| async move {
+            attempts.extend(next_hosts.next().map(|host| async move {
                 let Host { name, config } = &self.0.hosts[host];
                 let attempt = timeout_at(deadline, config.connect(self.tls())).await;
                 let outcome = match attempt {
@@ -155,9 +157,9 @@ impl Hosts {
                         within.as_secs_f32()
                     ))),
                 };
-                outcome.map(|connected| (host, connected)).map_err(|error| (name, error))
+                outcome.map(|connection| (host, connection)).map_err(|error| (name, error))
             }));
-            let outcome = match untried.len() {
+            let outcome = match next_hosts.len() {
                 0 => attempts.next().await,
                 _ => match timeout(delay, attempts.next()).await {
                     Ok(outcome) => outcome,
@@ -189,7 +191,7 @@ impl Hosts {
             }
             is_other
         });
-        // Another host may have taken its place already.
+        // A different host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
     }
 }

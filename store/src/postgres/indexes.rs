@@ -48,7 +48,7 @@ async fn find_missing(
 ) -> Result<Vec<(String, String)>, StoreError> {
     let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                   where i.indisvalid and pg_table_is_visible(c.oid)";
-    let complete: BTreeSet<String> = client
+    let complete_indexes: BTreeSet<String> = client
         .query(select, &[])
         .await?
         .iter()
@@ -59,5 +59,5 @@ async fn find_missing(
         let name = migrations::index_name(&statement)?.to_owned();
         Some((name, statement))
     });
-    Ok(indexes.filter(|(name, _)| !complete.contains(name)).collect())
+    Ok(indexes.filter(|(name, _)| !complete_indexes.contains(name)).collect())
 }

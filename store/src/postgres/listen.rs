@@ -29,14 +29,14 @@ use crate::cache::Cache;
 use crate::engine::{Statement, sql};
 use crate::invalidation::Invalidation;
 
-/// Interval of the probes. With [`PROBE_TIMEOUT`] it is below the second within which a revoked
-/// token must be rejected by all nodes.
+/// Interval between probes. Together with [`PROBE_TIMEOUT`] it is below the second within which all
+/// nodes must reject a revoked token.
 const PROBE_INTERVAL: Duration = Duration::from_millis(300);
 /// Time within which a probe must return.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Builds and parses notifications. They contain the id of the sending node, by which it recognises
-/// its own.
+/// Builds and parses notifications. They contain the id of the sending node, so that a node
+/// recognises its own.
 pub(super) struct NodeNotifier(AtomicU64);
 
 /// A message from a node to the others.
@@ -102,24 +102,24 @@ fn random_id() -> u64 {
 /// dropped, so they cannot overwrite it.
 struct ProbeWaiter {
     nonce: Arc<AtomicU64>,
-    returned: watch::Receiver<u64>,
+    returned_nonce: watch::Receiver<u64>,
 }
 
 /// The side of the probe channel that receives the probes from all nodes.
 struct ProbeReceiver {
     nonce: Arc<AtomicU64>,
-    returned: watch::Sender<u64>,
+    returned_nonce: watch::Sender<u64>,
 }
 
 fn probe_channel() -> (ProbeReceiver, ProbeWaiter) {
     let nonce = Arc::new(AtomicU64::new(0));
     let (sender, receiver) = watch::channel(0);
-    let returned = ProbeReceiver { nonce: Arc::clone(&nonce), returned: sender };
-    (returned, ProbeWaiter { nonce, returned: receiver })
+    let probe_receiver = ProbeReceiver { nonce: Arc::clone(&nonce), returned_nonce: sender };
+    (probe_receiver, ProbeWaiter { nonce, returned_nonce: receiver })
 }
 
 impl ProbeWaiter {
-    /// Returns the nonce of the next probe, which replaces the last one.
+    /// Begins to wait for a new probe instead of the last one, and returns its nonce.
     fn start(&mut self) -> u64 {
         let nonce = random_id();
         self.nonce.store(nonce, Ordering::SeqCst);
@@ -128,19 +128,20 @@ impl ProbeWaiter {
 
     /// Waits until the probe returns. Fails if the receiving task has ended.
     async fn wait(&mut self, nonce: u64) -> Result<(), watch::error::RecvError> {
-        self.returned.wait_for(|returned| *returned == nonce).await.map(drop)
+        self.returned_nonce.wait_for(|returned| *returned == nonce).await.map(drop)
     }
 }
 
 impl ProbeReceiver {
     fn receive(&self, nonce: u64) {
         if nonce == self.nonce.load(Ordering::SeqCst) {
-            self.returned.send_replace(nonce);
+            self.returned_nonce.send_replace(nonce);
         }
     }
 }
 
-/// Disables the cache when listening ends, even by a panic: entries could become stale unnoticed.
+/// Disables the cache when listening ends, even because of a panic: entries could become stale
+/// unnoticed.
 struct DisableCacheOnDrop<'a>(&'a Cache);
 
 impl Drop for DisableCacheOnDrop<'_> {
@@ -160,7 +161,8 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Listens until the handle is dropped, and reconnects whenever probes do not return.
+    /// Starts the task, which listens until the handle is dropped, and reconnects when the
+    /// connection fails or a probe does not return.
     pub(super) fn start(self) -> Task {
         let listener = Arc::new(self);
         Task::spawn("postgres_listener", move || Arc::clone(&listener).run())
@@ -182,7 +184,7 @@ impl Listener {
             Ok((client, connection, _)) => (client, connection),
             Err(error) => return reason(error),
         };
-        let (returned, probes) = probe_channel();
+        let (probe_receiver, probes) = probe_channel();
         let (cache, notifier) = (Arc::clone(&self.cache), Arc::clone(&self.notifier));
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -191,7 +193,7 @@ impl Listener {
                 let AsyncMessage::Notification(notification) = message else { continue };
                 match notifier.parse(notification.payload()) {
                     Notification::Write(invalidation) => cache.invalidate(&[invalidation]),
-                    Notification::Probe(nonce) => returned.receive(nonce),
+                    Notification::Probe(nonce) => probe_receiver.receive(nonce),
                     Notification::OwnWrite => {}
                 }
             }
@@ -204,7 +206,7 @@ impl Listener {
     }
 
     /// Probes until a probe does not return, and returns the reason. The cache is enabled while
-    /// probes return.
+    /// probes return. With a single host, a late probe only disables the cache until the next one.
     async fn probe(&self, mut probes: ProbeWaiter) -> String {
         loop {
             let (nonce, start) = (probes.start(), Instant::now());
@@ -264,17 +266,17 @@ mod tests {
 
     #[test]
     fn a_probe_returns_even_if_another_nodes_probe_arrives_right_after_it() {
-        let (returned, mut awaited) = probe_channel();
-        let nonce = awaited.start();
-        assert!(awaited.wait(nonce).now_or_never().is_none());
+        let (receiver, mut waiter) = probe_channel();
+        let nonce = waiter.start();
+        assert!(waiter.wait(nonce).now_or_never().is_none());
         for received in [nonce ^ 1, nonce, nonce ^ 2] {
-            returned.receive(received);
+            receiver.receive(received);
         }
-        assert!(awaited.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
-        let next = awaited.start();
-        assert!(awaited.wait(next).now_or_never().is_none());
-        drop(returned);
-        assert!(awaited.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));
+        assert!(waiter.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
+        let next = waiter.start();
+        assert!(waiter.wait(next).now_or_never().is_none());
+        drop(receiver);
+        assert!(waiter.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! A migration locks the tables that it changes, for milliseconds: indexes are built afterwards.
 //! While it waits for a lock, statements of other nodes queue behind it, and their transactions may
-//! hold that very lock. So it waits for 100 ms, lets the others proceed for 500 ms, and tries
-//! again.
+//! hold the lock for which it waits. So it waits for 100 ms, lets the others proceed for 500 ms,
+//! and tries again.
 
 use std::time::{Duration, Instant};
 
@@ -21,14 +21,15 @@ use crate::{Access, Options, StoreError};
 /// Maximum time to connect to a single host. With several hosts the statement timeout is enough,
 /// because a standby may be promoted while the primary does not respond.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum time of a migration.
+/// Maximum time of a migration, without building its indexes.
 const TIMEOUT: Duration = Duration::from_mins(1);
 /// Time after which a migration is no longer retried.
 const RETRY_TIME: Duration = Duration::from_secs(50);
 /// Pause between two attempts, in which other nodes get the locks they wait for.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Takes the schema's advisory lock (an arbitrary number) until the end of the transaction.
+/// The statement that takes the schema's advisory lock (an arbitrary number) until the end of the
+/// transaction.
 pub(crate) const LOCK_SCHEMA: &str = "select pg_advisory_xact_lock(108170537071225)";
 
 /// Rejects a database whose encoding cannot store all text.
@@ -45,8 +46,8 @@ pub(crate) async fn check_encoding(client: &Client) -> Result<(), StoreError> {
     )))
 }
 
-/// Applies the pending migrations. If the database is only read, its version is checked without
-/// locks.
+/// Rejects an unsuitable pooler, applies the pending migrations and builds missing indexes. If the
+/// database is only read, its version is checked without locks instead.
 pub(super) async fn migrate(
     hosts: &Hosts,
     options: &Options,
@@ -58,8 +59,8 @@ pub(super) async fn migrate(
     let (client, connection, _) = hosts.connect(connect_timeout).await?;
     let connection = tokio::spawn(connection.map(drop));
     timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
-    let migrating = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
-    if let Some(client) = migrating.await.map_err(no_response)?? {
+    let migration = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
+    if let Some(client) = migration.await.map_err(no_response)?? {
         indexes::build_missing(&client, options.migrations).await?;
     }
     drop(connection.await);
@@ -73,8 +74,9 @@ async fn check_pooler(client: &Client, hosts: &Hosts) -> Result<(), StoreError> 
     pooler::check(client, &other).await
 }
 
-/// Applies the pending migrations. Returns the client if the database has this binary's newest
-/// schema, so that its indexes can be built.
+/// Checks the encoding and applies the pending migrations, with retries while a table is locked.
+/// Returns the client if the policy is to migrate and the database does not have a newer schema, so
+/// that its indexes can be built.
 async fn check_and_migrate(
     mut client: Client,
     options: &Options,
@@ -83,8 +85,8 @@ async fn check_and_migrate(
 ) -> Result<Option<Client>, StoreError> {
     check_encoding(&client).await?;
     if options.access == Access::Read {
-        let found = schema_version(&client).await?;
-        return options.migrations.pending(options.schema, database, found).map(|_| None);
+        let version = schema_version(&client).await?;
+        return options.migrations.pending(options.schema, database, version).map(|_| None);
     }
     let start = Instant::now();
     loop {
@@ -101,8 +103,8 @@ async fn check_and_migrate(
                 ));
             }
             Err(MigrationError::Store(error)) => return Err(error),
-            Ok(found) => {
-                let is_newest = found.number <= options.migrations.newest();
+            Ok(version) => {
+                let is_newest = version.number <= options.migrations.newest();
                 return Ok((options.schema == SchemaPolicy::Migrate && is_newest).then_some(client));
             }
         }
@@ -138,14 +140,14 @@ async fn try_migrate(
     // longer.
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
     transaction.batch_execute(migrations::TABLE).await?;
-    let found = schema_version(&transaction).await?;
+    let version = schema_version(&transaction).await?;
     let pending = options
         .migrations
-        .pending(options.schema, database, found)
+        .pending(options.schema, database, version)
         .map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
         for statement in migrations::statements(postgres) {
-            if found == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
+            if version == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
                 transaction.batch_execute(&statement).await?;
             }
         }
@@ -153,7 +155,7 @@ async fn try_migrate(
         transaction.execute(migrations::INSERT, &[number, applied_at, compatible_from]).await?;
     }
     transaction.commit().await?;
-    Ok(found)
+    Ok(version)
 }
 
 /// Returns the schema version of a database, which may have none.

@@ -2,8 +2,8 @@
 //! statement, such as PgBouncer in transaction mode.
 //!
 //! Behind such a pooler, another client may use the server connection that has our prepared
-//! statements, and LISTEN has no effect. It is recognised by the server's process ids: two of
-//! our connections have the same one, or one connection has several.
+//! statements, and LISTEN has no effect. The pooler is recognised by the server's process ids: two
+//! of our connections have the same one, or one connection has several.
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -13,15 +13,15 @@ const MESSAGE: &str = "it is reached through a connection pooler that assigns a 
     each transaction, so prepared statements and LISTEN do not work; configure the pooler with \
     pool_mode = session, or connect to PostgreSQL directly";
 
-/// Rejects such a pooler, without changing anything in its server connections.
+/// Rejects connections through such a pooler, without changing anything in its server connections.
 pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError> {
     let mut processes = [None, None];
-    // In turn, because a pooler usually assigns the last server connection again, and twice in
-    // succession, because it may also assign the next.
+    // The clients take turns, because a pooler usually assigns the last server connection again.
+    // Each also has two turns in succession, because a pooler may assign the next one instead.
     for turn in [0, 1, 1, 0, 0, 1] {
         let process = server_process(if turn == 0 { one } else { other }).await?;
-        let known = processes[turn].get_or_insert_with(|| process.clone());
-        if *known != process || processes[0] == processes[1] {
+        let first_process = processes[turn].get_or_insert_with(|| process.clone());
+        if *first_process != process || processes[0] == processes[1] {
             return Err(StoreError::Failed(MESSAGE.to_owned()));
         }
     }

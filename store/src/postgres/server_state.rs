@@ -9,6 +9,8 @@ use super::connect_error::io_error;
 
 /// Error message for a server that is not used because its data may be stale.
 pub(super) const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
+
+/// Error message for a server that does not accept connections at the moment.
 const RECOVERING: &str = "PostgreSQL is recovering, starting or shutting down";
 
 /// Error message for a commit that may not survive a failover.

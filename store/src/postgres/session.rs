@@ -57,8 +57,8 @@ impl managed::Manager for Manager {
         let task = tokio::spawn(receive(receiver, Arc::clone(&has_unreplicated_commit)));
         let client = ClientWrapper::new(client, task);
         let settings = settings(self.hosts.options(), self.timeout);
-        let set = timeout(self.timeout, client.batch_execute(&settings)).await;
-        set.map_err(|_| {
+        let outcome = timeout(self.timeout, client.batch_execute(&settings)).await;
+        outcome.map_err(|_| {
             StoreError::Unavailable(format!("no response within {:?}", self.timeout))
         })??;
         Ok(Session { client, primary, has_unreplicated_commit })
@@ -75,7 +75,7 @@ impl managed::Manager for Manager {
     }
 }
 
-/// Receives the server's messages until the connection ends, and logs why it was lost.
+/// Receives the server's messages until the connection is closed. If it was lost, logs the reason.
 async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool>) {
     let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
     while let Some(message) = messages.next().await {

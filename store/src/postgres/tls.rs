@@ -12,7 +12,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::{TlsParameters, Verification};
 
-/// Returns the TLS connector for these parameters. Without parameters, it is never used.
+/// Returns the TLS connector for these parameters. Without parameters, returns a placeholder that
+/// is never used.
 pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustlsConnect, String> {
     let Some(TlsParameters { verification, roots, client }) = parameters else {
         let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
@@ -23,21 +24,22 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
         None => system_authorities().map_err(|error| format!("{error} or with sslrootcert"))?,
     };
     let builder = ClientConfig::builder();
-    let verifying = match verification {
+    let verified_builder = match verification {
         Verification::IssuerAndName => builder.with_root_certificates(roots),
         Verification::Issuer => {
             builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(Some(roots)))
         }
     };
     let config = match client {
-        None => verifying.with_no_client_auth(),
+        None => verified_builder.with_no_client_auth(),
         Some(client) => {
             let chain = read_certificates(&client.certificate)
                 .map_err(|error| format!("sslcert: {error}"))?;
-            let failed =
+            let key_error =
                 |error: &dyn Error| format!("sslkey: cannot use {}: {error}", client.key.display());
-            let key = PrivateKeyDer::from_pem_file(&client.key).map_err(|error| failed(&error))?;
-            verifying.with_client_auth_cert(chain, key).map_err(|error| failed(&error))?
+            let key =
+                PrivateKeyDer::from_pem_file(&client.key).map_err(|error| key_error(&error))?;
+            verified_builder.with_client_auth_cert(chain, key).map_err(|error| key_error(&error))?
         }
     };
     Ok(MakeRustlsConnect::new(config))
@@ -65,7 +67,7 @@ fn cannot_use(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
-/// Returns the reason why the server certificate was rejected, and advice.
+/// Returns the reason why the server certificate was rejected, and advice; `None` if it was not.
 pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
     let reason = rejection::find(error)?;
     let advice = match reason {

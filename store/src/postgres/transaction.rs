@@ -18,7 +18,8 @@ pub(super) enum End {
     RolledBack(Error),
 }
 
-/// Runs a batch in a separate transaction: begin, statements, notifications, commit.
+/// Runs a batch in a separate transaction: begin, statements, notifications, commit. A single
+/// statement without notifications needs no explicit transaction.
 pub(super) async fn write(
     client: &Object,
     batch: &Batch,
@@ -50,15 +51,15 @@ pub(super) async fn run(
     statements: &[&Statement],
 ) -> Result<End, Error> {
     let prepared = prepare(client, statements).await?;
-    let transaction_start = send(client.batch_execute(begin)).await;
+    let begin_response = send(client.batch_execute(begin)).await;
     let queries = send_all(client, statements, &prepared).await;
-    let commit = send(client.batch_execute("commit")).await;
-    let started = transaction_start.await;
+    let commit_response = send(client.batch_execute("commit")).await;
+    let begin_outcome = begin_response.await;
     let rows = receive_all(queries).await;
-    let committed = commit.await;
-    match started.and(rows) {
-        Ok(rows) => committed.map(|()| End::Committed(rows)),
-        Err(error) if committed.is_ok() => Ok(End::RolledBack(error)),
+    let commit_outcome = commit_response.await;
+    match begin_outcome.and(rows) {
+        Ok(rows) => commit_outcome.map(|()| End::Committed(rows)),
+        Err(error) if commit_outcome.is_ok() => Ok(End::RolledBack(error)),
         Err(error) => Err(error),
     }
 }
@@ -74,20 +75,20 @@ async fn write_in_two_steps(
     let notification: Vec<&Statement> = notification.into_iter().collect();
     let prepared = prepare(client, &statements).await?;
     let prepared_notification = prepare(client, &notification).await?;
-    let begun = send(client.batch_execute("begin")).await;
+    let begin_response = send(client.batch_execute("begin")).await;
     let queries = send_all(client, &statements, &prepared).await;
-    let begun = begun.await;
-    let rows = begun.and(receive_all(queries).await);
+    let begin_outcome = begin_response.await;
+    let rows = begin_outcome.and(receive_all(queries).await);
     if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
         // Done even after an error, because the connection returns to the pool.
-        let rolled_back = client.batch_execute("rollback").await;
-        return rows.and_then(|rows| rolled_back.map(|()| rows));
+        let rollback_outcome = client.batch_execute("rollback").await;
+        return rows.and_then(|rows| rollback_outcome.map(|()| rows));
     }
     let queries = send_all(client, &notification, &prepared_notification).await;
-    let committed = send(client.batch_execute("commit")).await;
-    let notified = receive_all(queries).await;
-    let committed = committed.await;
-    notified.and(committed).and(rows)
+    let commit_response = send(client.batch_execute("commit")).await;
+    let notification_outcome = receive_all(queries).await;
+    let commit_outcome = commit_response.await;
+    notification_outcome.and(commit_outcome).and(rows)
 }
 
 /// Prepares statements, once per connection. This waits for responses, so it must not happen while
@@ -151,6 +152,8 @@ pub(super) async fn read(client: &Object, statement: &Statement) -> Result<Rows,
     query(client, &prepared, statement).await
 }
 
+/// Runs a prepared statement and returns its rows, or an empty row for each change if it counts
+/// changes.
 async fn query(
     client: &Object,
     prepared: &tokio_postgres::Statement,
@@ -166,10 +169,10 @@ async fn query(
 }
 
 fn read_row(row: &tokio_postgres::Row) -> Result<Row, Error> {
-    let value = |(index, column): (usize, &Column)| match *column.type_() {
+    let read_value = |(index, column): (usize, &Column)| match *column.type_() {
         Type::INT8 => row.try_get::<_, Option<i64>>(index).map(Value::from),
         Type::INT4 => row.try_get::<_, Option<i32>>(index).map(|i| i.map(i64::from).into()),
         _ => row.try_get::<_, Option<String>>(index).map(Value::from),
     };
-    row.columns().iter().enumerate().map(value).collect::<Result<_, _>>().map(Row::new)
+    row.columns().iter().enumerate().map(read_value).collect::<Result<_, _>>().map(Row::new)
 }

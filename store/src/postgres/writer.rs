@@ -49,7 +49,8 @@ impl Writer {
         self.cache.begin_write(&batch.invalidations);
     }
 
-    /// Ends the bypass of the cache, and returns the outcome.
+    /// Ends the bypass of the cache, and returns the outcome. After an error, the node id is
+    /// replaced first.
     pub(super) fn end(&self, batch: &Batch, outcome: BatchResult) -> BatchResult {
         // After an error the outcome of the commit is unknown; the commit may even happen later.
         // With a new node id, its notification is processed like one from another node.
@@ -60,7 +61,7 @@ impl Writer {
         outcome
     }
 
-    /// Writes a batch in a separate transaction.
+    /// Writes a batch in a separate transaction, and ends the bypass of the cache.
     pub(super) async fn write(&self, batch: &Batch) -> BatchResult {
         self.metrics().commit_writes.observe(1);
         let write = async |client: &Object| transaction::write(client, batch, &self.notifier).await;
@@ -70,7 +71,8 @@ impl Writer {
 
     /// Writes batches in one transaction, in this order, and returns the rows of each. Returns
     /// `None` if they were rolled back because one of them failed, or waited for a lock longer than
-    /// `lock_timeout`.
+    /// `lock_timeout`. Fails if every batch would fail, or if the outcome is unknown. The caller
+    /// ends the bypass of the cache.
     pub(super) async fn write_group(
         &self,
         batches: &[&Batch],
@@ -81,8 +83,8 @@ impl Writer {
         let invalidations = batches.iter().flat_map(|batch| &batch.invalidations);
         // Commits with notifications wait for each other, which takes long if the disk is slow. The
         // group holds no lock that such a commit waits for.
-        let wait = |notify| [notify, sql!("set local lock_timeout to default")];
-        let notification = self.notifier.notify_statement(invalidations).map(wait);
+        let and_reset_timeout = |notify| [notify, sql!("set local lock_timeout to default")];
+        let notification = self.notifier.notify_statement(invalidations).map(and_reset_timeout);
         let statements: Vec<&Statement> = batches
             .iter()
             .flat_map(|batch| &batch.statements)
@@ -96,22 +98,22 @@ impl Writer {
             };
         let Some(rows) = self.run(write).await? else { return Ok(None) };
         let mut rows = rows.into_iter();
-        let of_batch = |batch: &&Batch| rows.by_ref().take(batch.statements.len()).collect();
-        Ok(Some(batches.iter().map(of_batch).collect()))
+        let take_rows = |batch: &&Batch| rows.by_ref().take(batch.statements.len()).collect();
+        Ok(Some(batches.iter().map(take_rows).collect()))
     }
 
-    /// Runs a transaction on a connection. A panic becomes an error.
+    /// Runs a transaction on a connection, and records its duration. A panic becomes an error.
     async fn run<T>(
         &self,
         write: impl AsyncFnOnce(&Object) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        let write = async |client: &Object| {
+        let timed_write = async |client: &Object| {
             let start = Instant::now();
             let outcome = write(client).await;
             self.metrics().commits.observe_since(start);
             outcome
         };
-        let outcome = AssertUnwindSafe(self.connections.run(write)).catch_unwind().await;
+        let outcome = AssertUnwindSafe(self.connections.run(timed_write)).catch_unwind().await;
         outcome.unwrap_or_else(|_| Err(StoreError::Failed("the write panicked".to_owned())))
     }
 }

@@ -15,7 +15,7 @@ use crate::invalidation::Invalidation;
 use crate::last_use::last_use;
 use crate::{Change, Store, StoreError};
 
-/// An app that was not used since the cutoff.
+/// An app that has not been used since the cutoff.
 #[derive(Debug)]
 struct Candidate {
     id: i64,
@@ -25,14 +25,14 @@ struct Candidate {
 from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
 
 impl Store {
-    /// Returns the cutoff: apps that were last used before it are deleted, because of their age or
-    /// their number.
+    /// Returns the cutoff: apps that no user authorised and that were last used before it are
+    /// deleted, because of their age or their number.
     pub(super) async fn unused_apps_cutoff(
         &self,
         settings: &RetentionSettings,
         now: Timestamp,
     ) -> Result<Timestamp, StoreError> {
-        let newest_beyond = sql!(
+        let select = sql!(
             concat!(
                 "select ",
                 last_use!(),
@@ -45,7 +45,7 @@ impl Store {
         let by_age = before(now, settings.unused_apps);
         // Apps that were last used in the same second stay, so the maximum may be exceeded a
         // little.
-        let by_number: Option<Timestamp> = self.read_one(newest_beyond).await?;
+        let by_number: Option<Timestamp> = self.read_one(select).await?;
         Ok(by_number.map_or(by_age, |by_number| by_number.max(by_age)))
     }
 
@@ -78,10 +78,10 @@ impl Store {
                      limit 1000",
                     [id = candidate.id]
                 );
-                let issued: Vec<LookupKey> = self.read_all(select).await?;
-                tokens += issued.len();
-                statements += issued.len();
-                change = delete_tokens(change, &issued);
+                let lookups: Vec<LookupKey> = self.read_all(select).await?;
+                tokens += lookups.len();
+                statements += lookups.len();
+                change = delete_tokens(change, &lookups);
                 if statements >= BATCH {
                     self.write(std::mem::replace(&mut change, Change::unaudited([]))).await?;
                     statements = 0;
@@ -110,12 +110,12 @@ fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate
         [last_use = last.last_use, last_id = last.id]
     ));
     candidates.iter().fold(change, |change, &Candidate { id, .. }| {
-        let deleted = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
+        let record_deletion = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
         let delete_event = sql!(
             "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \
              (select 1 from apps where id = $id)",
             [id]
         );
-        change.and(deleted).and(delete_event).invalidating(Invalidation::App(id))
+        change.and(record_deletion).and(delete_event).invalidating(Invalidation::App(id))
     })
 }

@@ -18,9 +18,9 @@ use crate::last_use::last_use;
 use crate::new_rows::RowOwner;
 use crate::{Change, Store, StoreError};
 
-/// An account's tokens for an app, beyond the 100 most recently used of each grant.
+/// Selects an account's tokens for an app, beyond the 100 most recently used of each grant.
 ///
-/// Of the tokens that are no longer valid, 100 of all grants together remain, because the grant of
+/// Of the tokens that are no longer valid, 100 remain for all grants together, because the grant of
 /// a revoked token may be deleted.
 macro_rules! excess_tokens {
     () => {
@@ -39,7 +39,7 @@ macro_rules! excess_tokens {
     };
 }
 
-/// An account's sessions beyond the 50 most recently used, in one batch.
+/// Selects a batch of an account's sessions beyond the 50 most recently used.
 macro_rules! excess_sessions {
     () => {
         "select lookup from sessions where account_id = $account \
@@ -47,7 +47,7 @@ macro_rules! excess_sessions {
     };
 }
 
-/// A token to be deleted.
+/// A token to delete.
 #[derive(Debug)]
 struct ExcessToken {
     lookup: LookupKey,
@@ -110,6 +110,7 @@ impl Store {
         })
     }
 
+    /// Deletes the least recently used app tokens of an app that has more than `max`.
     async fn delete_excess_app_tokens(&self, app: i64, max: usize) -> Result<usize, StoreError> {
         let max = i64::try_from(max).unwrap_or(i64::MAX);
         let mut deleted = 0;
@@ -134,13 +135,16 @@ impl Store {
         }
     }
 
+    /// Deletes the least recently used tokens of an account's grants to an app that have too many,
+    /// and then the grants without tokens.
     async fn delete_excess_tokens(
         &self,
         account: i64,
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let events = events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
+        let events =
+            deletion_events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
         let mut deleted = 0;
         loop {
             let select = sql!(excess_tokens!(), [account, app, now]);
@@ -150,12 +154,13 @@ impl Store {
             }
             for batch in excess.chunks(BATCH) {
                 let lookups: Vec<LookupKey> = batch.iter().map(|token| token.lookup).collect();
-                let valid: Vec<&ExcessToken> = batch.iter().filter(|it| it.is_valid == 1).collect();
-                let change = match valid.first() {
+                let valid_tokens: Vec<&ExcessToken> =
+                    batch.iter().filter(|token| token.is_valid == 1).collect();
+                let change = match valid_tokens.first() {
                     None => Change::unaudited([]),
                     Some(first) => {
-                        let number = i64::try_from(valid.len()).unwrap_or(i64::MAX);
-                        // Another node may have deleted them in the meantime.
+                        let number = i64::try_from(valid_tokens.len()).unwrap_or(i64::MAX);
+                        // There is no event if another node has deleted the tokens in the meantime.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first",
@@ -174,7 +179,8 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Deletes the least recently used grants of an account that has too many.
+    /// Deletes the least recently used grants of an account that has too many, with their
+    /// unredeemed codes, and revokes their tokens.
     async fn delete_excess_grants(
         &self,
         account: i64,
@@ -194,19 +200,20 @@ impl Store {
             [account]
         );
         let excess: Vec<ExcessGrant> = self.read_all(select).await?;
-        let events = events(now, AuditKind::TokenRevoke, "more than 500 grants");
+        let events = deletion_events(now, AuditKind::TokenRevoke, "more than 500 grants");
         for ExcessGrant { app_id, id } in &excess {
             self.write(delete_grant(&events, account, *app_id, id, now)).await?;
         }
         Ok(excess.len())
     }
 
+    /// Deletes the least recently used sessions of an account that has too many.
     async fn delete_excess_sessions(
         &self,
         account: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let events = events(now, AuditKind::SignOut, "more than 50 sessions");
+        let events = deletion_events(now, AuditKind::SignOut, "more than 50 sessions");
         let mut deleted = 0;
         loop {
             let select = sql!(
@@ -240,7 +247,7 @@ impl Store {
     }
 }
 
-/// Deletes a grant with its unredeemed codes, and revokes its tokens.
+/// Returns the change that deletes a grant with its unredeemed codes, and revokes its tokens.
 fn delete_grant<'a>(
     events: &'a Events,
     account: i64,
@@ -284,8 +291,8 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     )
 }
 
-/// Returns the event of a deletion, with its reason.
-fn events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
+/// Returns the audit events of a deletion, with its reason.
+fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
     AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
 }
 

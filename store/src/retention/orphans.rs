@@ -2,8 +2,8 @@
 //!
 //! Every insert checks that its owner exists. On PostgreSQL a deletion may be committed between
 //! this check and the commit of the insert, and does not see the new row. So a deletion records the
-//! owner's id in `deleted_owners`, and a sweep deletes its rows once more when all transactions of
-//! that time have ended.
+//! owner's id in `deleted_owners`, and a sweep deletes the owner's rows once more when all
+//! transactions of that time have ended.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -30,13 +30,14 @@ struct DeletedOwner {
 from_row!(DeletedOwner, owner_columns { kind, id });
 
 impl Store {
-    /// Deletes the rows of owners that were deleted some time ago, and returns their number by table.
+    /// Deletes the rows of owners that were deleted at least [`WAIT`] ago, and returns the number
+    /// of deleted rows by table.
     pub(super) async fn delete_orphans(
         &self,
         now: Timestamp,
     ) -> Result<Vec<(&'static str, usize)>, StoreError> {
-        let find = sql!("update deleted_owners set found_at = $now where found_at is null", [now]);
-        self.write(Change::unaudited(find)).await?;
+        let mark = sql!("update deleted_owners set found_at = $now where found_at is null", [now]);
+        self.write(Change::unaudited(mark)).await?;
         let mut deleted = Vec::new();
         for _ in 0..MAX_BATCHES {
             let select = sql!(

@@ -1,4 +1,4 @@
-//! Deletion of timed rules that have ended. Reads already ignore them, so this only frees space.
+//! Deletion of timed rules that have expired. Reads already ignore them, so this only frees space.
 
 use belfry_core::rules::Document;
 use jiff::{SignedDuration, Timestamp};
@@ -13,47 +13,47 @@ use crate::{Change, SerializedDocument, Store, StoreError};
 /// account's rules.
 const BATCH: usize = 20;
 
-/// Time for which the first ended rule of a document remains. A rewrite removes all ended rules, so
-/// a document is rewritten at most once in this time.
+/// Time for which the first expired rule of a document remains. A rewrite removes all expired
+/// rules, so a document is rewritten at most once in this time.
 const DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Maximum number of transactions per sweep. Further documents are left to the next sweep.
 const MAX_BATCHES: usize = 1000;
 
-/// A document with a rule that ended more than [`DELAY`] ago.
+/// A document with a rule that expired more than [`DELAY`] ago.
 struct DueDocument {
     account: i64,
     scope: String,
     version: i64,
-    /// The document without the rules that have ended; `None` if the stored text is unreadable.
+    /// The document without the rules that have expired; `None` if the stored text is unreadable.
     document: Option<SerializedDocument>,
 }
 
 impl Store {
-    /// Removes the rules that ended before a time, from documents with a rule that ended a day
-    /// earlier. Returns the number of changed documents. A document that another writer changes at
-    /// the same time is left to the next sweep.
+    /// Removes the rules that expired before a time, from documents with a rule that expired more
+    /// than [`DELAY`] before it. Returns the number of changed documents. A document that another
+    /// writer changes at the same time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,
     ) -> Result<usize, StoreError> {
         let mut changed = 0;
         for _ in 0..MAX_BATCHES {
-            let mut due = self.due_documents(before).await?;
+            let mut documents = self.due_documents(before).await?;
             // In the same order as other writers, to avoid deadlocks.
-            due.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
-            let count = due.len();
+            documents.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
+            let count = documents.len();
             let mut batch = Batch::default();
-            for document in due {
+            for document in documents {
                 batch.invalidations.push(Invalidation::Rules(document.account));
                 batch.statements.extend(document.into_statement());
             }
-            let written: usize = match count {
+            let write_count: usize = match count {
                 0 => 0,
                 _ => self.write(Change::unaudited(batch)).await?.iter().map(Vec::len).sum(),
             };
-            changed += written;
-            if count < BATCH || written == 0 {
+            changed += write_count;
+            if count < BATCH || write_count == 0 {
                 break;
             }
             tokio::task::yield_now().await;
@@ -61,6 +61,7 @@ impl Store {
         Ok(changed)
     }
 
+    /// Reads one batch of due documents, and removes the rules that expired before a time.
     async fn due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
         let select = sql!(
             "select account_id, scope, version, document from rulesets where expires_at < $due \
@@ -70,8 +71,8 @@ impl Store {
         let rows = self.engine.read(select).await?.into_iter();
         // Many large documents would block a worker thread.
         let parse = move || rows.map(|row| DueDocument::new(row, before)).collect();
-        let parsed = tokio::task::spawn_blocking(parse).await;
-        parsed.map_err(|panic| StoreError::Failed(panic.to_string()))?
+        let outcome = tokio::task::spawn_blocking(parse).await;
+        outcome.map_err(|panic| StoreError::Failed(panic.to_string()))?
     }
 }
 

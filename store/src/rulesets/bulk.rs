@@ -74,18 +74,21 @@ impl Store {
         Ok(ids)
     }
 
-    /// Returns the rulesets of these accounts without the rules that have ended, in the same order.
+    /// Returns the rulesets of these accounts, in the same order, without the rules that have
+    /// expired.
     pub async fn rulesets_for_accounts(
         &self,
         accounts: &[i64],
         now: Timestamp,
     ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
-        let mut all = HashMap::with_capacity(accounts.len());
+        let mut snapshots = HashMap::with_capacity(accounts.len());
         let mut uncached: Vec<(i64, ReadEpoch)> = Vec::new();
         for &account in accounts {
             let epoch = self.cache.rules.epoch(&account);
             match self.cached_rulesets(account, now) {
-                Some(rulesets) => drop(all.insert(account, RulesetsSnapshot { rulesets, epoch })),
+                Some(rulesets) => {
+                    drop(snapshots.insert(account, RulesetsSnapshot { rulesets, epoch }));
+                }
                 None => uncached.push((account, epoch)),
             }
         }
@@ -105,20 +108,20 @@ impl Store {
             }
             for &(account, epoch) in chunk {
                 // An account listed twice already has its documents.
-                let read = all.entry(account).or_insert_with(|| {
+                let snapshot = snapshots.entry(account).or_insert_with(|| {
                     let documents = documents.remove(&account).unwrap_or_default();
                     let rulesets = StoredRulesets::new(documents).without_expired(now);
                     RulesetsSnapshot { rulesets, epoch }
                 });
-                self.cache.rules.insert(account, read.rulesets.clone(), epoch);
+                self.cache.rules.insert(account, snapshot.rulesets.clone(), epoch);
             }
         }
-        Ok(accounts.iter().filter_map(|account| all.get(account).cloned()).collect())
+        Ok(accounts.iter().filter_map(|account| snapshots.get(account).cloned()).collect())
     }
 
-    /// Returns whether an account's rulesets were not invalidated since they were read. Writes of
-    /// this node invalidate them before they are acknowledged, writes of other nodes by their
-    /// notification.
+    /// Returns whether an account's rulesets were not invalidated since they were read; false if
+    /// the cache was or is disabled. A write by this node invalidates them before it is
+    /// acknowledged, a write by another node when its notification arrives.
     pub fn is_current(&self, account: i64, epoch: ReadEpoch) -> bool {
         epoch.is_same(self.cache.rules.epoch(&account))
     }

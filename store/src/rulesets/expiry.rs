@@ -1,4 +1,4 @@
-//! Removes ended timed rules from rulesets in memory.
+//! Removes expired timed rules from rulesets in memory.
 
 use belfry_core::rules::RuleExpiry;
 use jiff::Timestamp;
@@ -7,17 +7,18 @@ use super::{StoredRulesets, VersionedDocument};
 use crate::Store;
 
 impl StoredRulesets {
-    /// Returns the next time at which a rule ends. From then on these documents are out of date.
+    /// Returns the next time at which a rule expires. From then on these documents are out of date.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         self.0.as_ref()?.next_expiry
     }
 
+    /// Returns whether one of the rules has expired.
     fn has_expired(&self, now: Timestamp) -> bool {
         self.next_expiry().is_some_and(|expiry| expiry.is_reached(now))
     }
 
-    /// Returns the documents without the rules that have ended. A document that became empty stays,
-    /// because it has a version in the database.
+    /// Returns the documents without the rules that have expired. A document that became empty
+    /// stays, because it has a version in the database.
     pub(super) fn without_expired(self, now: Timestamp) -> Self {
         if !self.has_expired(now) {
             return self;
@@ -33,8 +34,8 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Returns an account's cached rulesets. When a rule has ended, the entry is replaced by one
-    /// without it, so the rule ends on every node without a database read.
+    /// Returns an account's cached rulesets. When a rule has expired, the entry is replaced by one
+    /// without it, so the rule expires on every node without a database read.
     pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
         let cached = self.cache.rules.get(&account)?;
         if !cached.has_expired(now) {

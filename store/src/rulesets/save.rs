@@ -44,7 +44,7 @@ impl SerializedDocument {
         &self.text
     }
 
-    /// Returns the next time at which a rule ends, in seconds and rounded up, as it is stored.
+    /// Returns the next time at which a rule expires, in seconds and rounded up, as it is stored.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
         self.document.next_expiry().map(RuleExpiry::to_second)
     }
@@ -57,7 +57,7 @@ impl SerializedDocument {
 
 impl StoredRulesets {
     /// Returns a copy with changed documents, each with its new version.
-    fn with(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
+    fn with_documents(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
         let mut documents = self.all().to_vec();
         for (SerializedDocument { document, text }, version) in changed {
             documents.retain(|other| other.document.scope() != document.scope());
@@ -70,31 +70,31 @@ impl StoredRulesets {
 }
 
 impl Store {
-    /// Saves a changed document, or deletes it if it is empty, unless another writer has
-    /// changed it since `read`.
+    /// Saves a changed document, or deletes it if it is empty, unless another writer has changed it
+    /// since the original was read.
     pub async fn save_ruleset(
         &self,
-        read: &RulesetsForUpdate,
+        original: &RulesetsForUpdate,
         document: SerializedDocument,
     ) -> Result<SaveOutcome, StoreError> {
-        self.save_rulesets(read, vec![document]).await
+        self.save_rulesets(original, vec![document]).await
     }
 
     /// Saves changed documents and deletes empty ones, all or none, unless another writer has
-    /// changed one of them since `read`.
+    /// changed one of them since the originals were read.
     pub async fn save_rulesets(
         &self,
-        read: &RulesetsForUpdate,
+        original: &RulesetsForUpdate,
         mut documents: Vec<SerializedDocument>,
     ) -> Result<SaveOutcome, StoreError> {
         // The same order everywhere, so that concurrent writers of several rows do not deadlock.
         documents.sort_by_cached_key(|document| document.scope().to_string());
-        let (mut statements, mut saved) = (Vec::new(), Vec::new());
+        let (mut statements, mut saved_documents) = (Vec::new(), Vec::new());
         for document in documents {
-            let version = read.rulesets.versioned(document.scope()).map(|one| one.version);
-            if let Some(statement) = save_statement(read.account, version, &document) {
+            let version = original.rulesets.versioned(document.scope()).map(|one| one.version);
+            if let Some(statement) = save_statement(original.account, version, &document) {
                 statements.push(statement);
-                saved.push(document);
+                saved_documents.push(document);
             }
         }
         if statements.is_empty() {
@@ -102,23 +102,24 @@ impl Store {
         }
         let on_missing_rows = OnMissingRows::RollBack;
         let grouping = match statements.len() {
-            1 => Grouping::Ruleset(read.account),
-            // Committed or rolled back depending on its rows.
+            1 => Grouping::Ruleset(original.account),
+            // Several statements are committed or rolled back depending on their rows.
             _ => Grouping::Alone,
         };
         let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
-        let change = Change::unaudited(batch).invalidating(Invalidation::Rules(read.account));
+        let change = Change::unaudited(batch).invalidating(Invalidation::Rules(original.account));
         let rows = self.write(change).await?;
-        let mut versions = Vec::with_capacity(saved.len());
+        let mut versions = Vec::with_capacity(saved_documents.len());
         for rows in rows {
             let Some(mut row) = rows.into_iter().next() else {
-                return self.missing_row_outcome(read.account).await;
+                return self.missing_row_outcome(original.account).await;
             };
             versions.push(row.take()?);
         }
-        let rulesets = read.rulesets.with(saved.into_iter().zip(versions).collect());
-        // Not inserted if another writer invalidated the rulesets since they were read.
-        self.cache.rules.insert(read.account, rulesets, read.epoch.after_write());
+        let rulesets =
+            original.rulesets.with_documents(saved_documents.into_iter().zip(versions).collect());
+        // They are not inserted if another writer invalidated the rulesets since they were read.
+        self.cache.rules.insert(original.account, rulesets, original.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
 
@@ -132,8 +133,8 @@ impl Store {
 }
 
 /// Returns the statement that replaces this version of a document, inserts a new document, or
-/// deletes an empty one; `None` if there is nothing to save. It returns no row if the stored
-/// document has a different version, or a new document has no enabled account.
+/// deletes an empty one; `None` if there is nothing to save. The statement returns no row if the
+/// stored document has a different version, or a new document has no enabled account.
 pub(crate) fn save_statement(
     account: i64,
     version: Option<i64>,

@@ -66,9 +66,9 @@ fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBu
     paths.retain(|path| path.exists());
     let unreadable = paths.iter().find_map(|path| Some((path, check_readable(path).err()?)));
     let directory = std::path::absolute(database).ok()?.parent()?.to_owned();
-    let mut written = paths.iter().chain([&directory]);
+    let mut needed = paths.iter().chain([&directory]);
     let problem =
-        unreadable.or_else(|| written.find_map(|path| Some((path, check_writable(path).err()?))));
+        unreadable.or_else(|| needed.find_map(|path| Some((path, check_writable(path).err()?))));
     problem.map(|(path, cause)| (path.clone(), cause))
 }
 

@@ -15,8 +15,8 @@ const RESTORE_CACHE_KIB: i64 = 32 * 1024;
 
 /// Opens a database to fill it in one transaction. Creates the file and its directory if missing.
 ///
-/// It has a rollback journal instead of a WAL, so new pages are written only once: to roll them
-/// back, SQLite truncates the file. `serve` changes it back to a WAL.
+/// The database has a rollback journal instead of a WAL, so new pages are written only once: to
+/// roll them back, SQLite truncates the file. `serve` changes it back to a WAL.
 pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
     if let Some(directory) = path.parent() {
         create_private_directory(directory)

@@ -14,7 +14,8 @@ use super::wal::{self, Wal};
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{Options, StoreError};
 
-/// Creates the data directory with mode 0700: it contains e-mail addresses and password hashes.
+/// Creates the data directory, unless it exists, with mode 0700: it contains e-mail addresses and
+/// password hashes.
 pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     if directory.as_os_str().is_empty() || directory.is_dir() {
         return Ok(());
@@ -22,12 +23,14 @@ pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
     fs::DirBuilder::new().mode(0o700).recursive(true).create(directory)
 }
 
-/// Creates the file with mode 0600 before SQLite does; the WAL gets the same mode.
+/// Creates the file, unless it exists, with mode 0600 before SQLite does; the WAL gets the same
+/// mode.
 fn create_private(path: &Path) {
     // Errors are ignored: the file may exist, and SQLite reports all other problems better.
     drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
 }
 
+/// Opens a connection that can write. Creates the file if it is missing.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     create_private(path);
     let connection = Connection::open(path)?;
@@ -42,6 +45,7 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Opens a connection that can only read.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -51,8 +55,9 @@ pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Prepares each statement once. Without the query planner stability guarantee, SQLite prepares a
-/// statement again for each value of a parameter that it compares with the condition of an index.
+/// Makes a connection prepare each statement only once. Without the query planner stability
+/// guarantee, SQLite prepares a statement again for each value of a parameter that it compares with
+/// the condition of an index.
 fn keep_prepared_statements(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
@@ -83,27 +88,27 @@ impl FileState {
 /// Opens an existing file for reading, and reads its schema version.
 pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError> {
     wal::check(path).map_err(|reason| open_error(path, &reason))?;
-    let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
-    let connection = open_reader(path).map_err(failed)?;
+    let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
+    let connection = open_reader(path).map_err(to_error)?;
     let error = match schema_version(&connection) {
         Ok(version) => return Ok(ExistingDatabase { connection, version, unlocked: None }),
         Err(error) => error,
     };
     // Without write access to the directory, or on a read-only file system, SQLite cannot create
-    // the file -shm, with which processes share the WAL. If it does not exist, no process has the
-    // database open, which can then be read without it. The journal of a killed restore is not
-    // ignored.
+    // the `-shm` file, with which processes share the WAL. If that file does not exist, no process
+    // has the database open, which can then be read without it. The journal of a killed restore is
+    // not ignored.
     let is_read_only =
         matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
     if !is_read_only || ["-shm", "-journal"].iter().any(|ending| with_ending(path, ending).exists())
     {
-        return Err(failed(error));
+        return Err(to_error(error));
     }
     let unlocked = Some(FileState::read(path));
     let open =
         if Wal::new(path).bytes() == 0 { wal::open_ignoring_wal } else { wal::open_unshared };
-    let connection = open(path).map_err(failed)?;
-    let version = schema_version(&connection).map_err(failed)?;
+    let connection = open(path).map_err(to_error)?;
+    let version = schema_version(&connection).map_err(to_error)?;
     Ok(ExistingDatabase { connection, version, unlocked })
 }
 
@@ -128,18 +133,19 @@ pub(super) fn migrate(
     options: &Options,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let failed = |error: rusqlite::Error| sqlite_open_error(path, &error);
+    let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
-        .map_err(failed)?;
-    transaction.execute_batch(migrations::TABLE).map_err(failed)?;
-    let found = schema_version(&transaction).map_err(failed)?;
-    let pending = options.migrations.pending(options.schema, &path.display().to_string(), found)?;
+        .map_err(to_error)?;
+    transaction.execute_batch(migrations::TABLE).map_err(to_error)?;
+    let version = schema_version(&transaction).map_err(to_error)?;
+    let pending =
+        options.migrations.pending(options.schema, &path.display().to_string(), version)?;
     for Migration { number, compatible_from, sqlite, .. } in pending {
-        transaction.execute_batch(sqlite).map_err(failed)?;
+        transaction.execute_batch(sqlite).map_err(to_error)?;
         transaction
             .execute(migrations::INSERT, (number, now.as_second(), compatible_from))
-            .map_err(failed)?;
+            .map_err(to_error)?;
     }
-    transaction.commit().map_err(failed)
+    transaction.commit().map_err(to_error)
 }

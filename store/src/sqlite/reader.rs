@@ -24,7 +24,7 @@ pub(super) fn count() -> usize {
     thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }
 
-/// Starts a thread for each connection. They end when the sender is dropped.
+/// Starts a thread for each connection. The threads end when the sender is dropped.
 pub(super) fn start(
     connections: impl IntoIterator<Item = rusqlite::Result<Connection>>,
     metrics: &Arc<SqliteMetrics>,

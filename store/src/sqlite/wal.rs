@@ -25,14 +25,17 @@ const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
 /// Maximum time that a statement waits for another process.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Size of the log's header.
 const HEADER_BYTES: u64 = 32;
+
+/// Size of a frame's header, which a page follows.
 const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The log of an open database.
 pub(super) struct Wal {
     path: PathBuf,
     /// The generation that is known to be marked.
-    marked: Option<u32>,
+    marked_generation: Option<u32>,
 }
 
 /// The mark of a generation: its salt, and the previous generation's salt.
@@ -44,7 +47,7 @@ struct Mark {
 
 impl Wal {
     pub(super) fn new(database: &Path) -> Self {
-        Self { path: with_ending(database, "-wal"), marked: None }
+        Self { path: with_ending(database, "-wal"), marked_generation: None }
     }
 
     /// Returns the size of the file; 0 if there is none.
@@ -60,30 +63,33 @@ impl Wal {
     /// Marks the current generation, unless it is marked already. Call it after every commit.
     pub(super) fn mark(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let generation = self.generation();
-        if generation.is_none() || generation == self.marked {
+        if generation.is_none() || generation == self.marked_generation {
             return Ok(());
         }
         connection.execute_batch("begin immediate")?;
-        let marked = self.write_mark(connection);
-        connection.execute_batch(if marked.is_ok() { "commit" } else { "rollback" })?;
-        let previous = marked?;
+        let outcome = self.write_mark(connection);
+        connection.execute_batch(if outcome.is_ok() { "commit" } else { "rollback" })?;
+        let previous = outcome?;
         // The transaction itself may have begun a generation, whose predecessor is the same.
-        while let Some(generation) = self.generation().filter(|&now| Some(now) != self.marked) {
+        while let Some(generation) =
+            self.generation().filter(|&now| Some(now) != self.marked_generation)
+        {
             let mark = Mark { previous, current: generation };
             connection.execute_batch(&mark.to_sql())?;
-            self.marked = Some(generation);
+            self.marked_generation = Some(generation);
         }
         Ok(())
     }
 
-    /// Returns the mark that the header contained before.
+    /// Marks the current generation in the header, and returns the salt that the header contained
+    /// before.
     fn write_mark(&mut self, connection: &Connection) -> rusqlite::Result<u32> {
         let previous = read_pragma(connection, "user_version")?;
         let current = self.generation().unwrap_or(previous);
         if current != previous {
             connection.execute_batch(&Mark { previous, current }.to_sql())?;
         }
-        self.marked = Some(current);
+        self.marked_generation = Some(current);
         Ok(previous)
     }
 
@@ -107,16 +113,17 @@ impl Mark {
 /// Copies the log into the database and empties it. Does nothing while a reader needs the log.
 pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(TRUNCATE_TIMEOUT)?;
-    let truncated = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+    let outcome = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    truncated
+    outcome
 }
 
 /// Checks that the log next to a file, if any, belongs to it.
 ///
 /// # Errors
 ///
-/// If the log belongs to a different file. The message says how to continue.
+/// If the log cannot be read, or belongs to a different file. The message then says how to
+/// continue.
 pub(super) fn check(database: &Path) -> Result<(), String> {
     let wal = Wal::new(database);
     loop {

@@ -25,13 +25,14 @@ const MAX_GROUP: usize = 1024;
 /// Interval at which writes of other processes are detected.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Interval of [`maintain`].
+/// Interval between calls of [`maintain`].
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Number of pages that are returned to the file system in one transaction: 4 MiB.
 const VACUUM_PAGES: i64 = 1024;
 
-/// Runs until the queue is closed and empty.
+/// Writes queued batches, detects writes of other processes, and maintains the files until the
+/// queue is closed and empty.
 pub(super) fn run(
     connection: &Connection,
     mut wal: Wal,
@@ -75,7 +76,7 @@ pub(super) fn run(
 }
 
 /// Keeps the files small: empties a large WAL, and returns free pages to the file system when they
-/// are more than a quarter of the database.
+/// are more than a quarter of the database. Then marks the WAL's generation.
 fn maintain(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
     if wal.bytes() > u64::from(wal::MAX_BYTES) {
         wal::truncate(connection)?;
@@ -104,7 +105,7 @@ fn commit(
         cache.begin_write(&job.batch.invalidations);
     }
     let mut outcomes = Vec::with_capacity(group.len());
-    let committed = (|| {
+    let transaction_outcome = (|| {
         execute(connection, "begin immediate")?;
         for job in &*group {
             let outcome = write(connection, &job.batch)?;
@@ -116,14 +117,14 @@ fn commit(
         }
         execute(connection, "commit")
     })();
-    if committed.is_err() && !connection.is_autocommit() {
+    if transaction_outcome.is_err() && !connection.is_autocommit() {
         drop(execute(connection, "rollback"));
     }
-    // Also after an error, because the commit may take effect when the file is opened again.
+    // Even after an error, because the commit may take effect when the file is opened again.
     for job in &*group {
         cache.end_write(&job.batch.invalidations);
     }
-    match committed {
+    match transaction_outcome {
         Ok(()) => group.drain(..).map(|job| job.reply).zip(outcomes).collect(),
         Err(error) => {
             let error = super::store_error(connection, &error);
@@ -182,7 +183,7 @@ mod tests {
         replies.into_iter().map(|(_, outcome)| outcome).collect()
     }
 
-    fn stored(connection: &Connection) -> Vec<i64> {
+    fn stored_numbers(connection: &Connection) -> Vec<i64> {
         let mut select = connection.prepare("select number from numbers order by number").unwrap();
         select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     }
@@ -205,7 +206,7 @@ mod tests {
         );
         let succeeded: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
         assert_eq!(succeeded, [true, false, true, false, false, false, true]);
-        assert_eq!(stored(&connection), [1, 2, 3, 5, 7]);
+        assert_eq!(stored_numbers(&connection), [1, 2, 3, 5, 7]);
         assert!(connection.is_autocommit(), "the transaction ended");
     }
 
@@ -230,13 +231,13 @@ mod tests {
                 requiring_rows(vec![insert(7), insert(7)]),
             ],
         );
-        let rows = |outcome: BatchResult| -> Option<Vec<usize>> {
+        let row_counts = |outcome: BatchResult| -> Option<Vec<usize>> {
             Some(outcome.ok()?.iter().map(Rows::len).collect())
         };
         let expected =
             [Some(vec![1, 1]), Some(vec![1, 0, 1]), Some(vec![1, 1]), Some(vec![1, 0]), None];
-        assert!(outcomes.into_iter().map(rows).eq(expected));
-        assert_eq!(stored(&connection), [2, 5, 6]);
+        assert!(outcomes.into_iter().map(row_counts).eq(expected));
+        assert_eq!(stored_numbers(&connection), [2, 5, 6]);
     }
 
     #[test]
@@ -249,12 +250,12 @@ mod tests {
             vec![job(vec![insert(1)]), job(vec![rollback]), job(vec![insert(2)])],
         );
         assert!(outcomes.iter().all(Result::is_err));
-        assert_eq!(stored(&connection), [0; 0]);
+        assert_eq!(stored_numbers(&connection), [0; 0]);
         assert!(
             commit_all(&connection, vec![job(vec![insert(1)])])[0].is_ok(),
             "the writer continues"
         );
-        assert_eq!(stored(&connection), [1]);
+        assert_eq!(stored_numbers(&connection), [1]);
     }
 
     /// The commit may have reached the disk although it reported an error.
@@ -280,8 +281,8 @@ mod tests {
     #[test]
     fn an_error_contains_the_message_of_sqlite() {
         let error = rusqlite::Error::InvalidParameterName("$9".to_owned());
-        let copy = super::super::store_error(&open_numbers(), &error).to_string();
-        assert!(copy.contains(&error.to_string()));
-        assert!(!copy.contains("path"));
+        let message = super::super::store_error(&open_numbers(), &error).to_string();
+        assert!(message.contains(&error.to_string()));
+        assert!(!message.contains("path"));
     }
 }

@@ -1,5 +1,5 @@
-//! An invented next release: the migrations of this one, and one that adds a column to each table,
-//! a table and indexes.
+//! An invented next release: the migrations of this one, and one more, which adds a column to each
+//! table, a table and indexes.
 
 use std::sync::LazyLock;
 
@@ -9,19 +9,19 @@ use super::{TestDatabase, options};
 use crate::{Migration, Migrations, Options, Store};
 
 static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
-    let Migrations(known) = Migrations::default();
-    let newest = known.last().unwrap();
-    let tables = known.iter().flat_map(|migration| tables(migration.sqlite));
+    let Migrations(migrations) = Migrations::default();
+    let newest = migrations.last().unwrap();
+    let tables = migrations.iter().flat_map(|migration| tables(migration.sqlite));
     let add_column =
         |table| format!("alter table {table} add column added text not null default 'next';");
-    let mut next = tables.map(add_column).collect::<Vec<_>>().concat();
-    next += "create table notes (id bigint not null primary key, text text not null);";
-    next += "create index notes_by_text on notes (text);";
-    next += "create index accounts_by_added on accounts (added) where disabled_at is null;";
-    let next: &'static str = next.leak();
+    let mut sql = tables.map(add_column).collect::<Vec<_>>().concat();
+    sql += "create table notes (id bigint not null primary key, text text not null);";
+    sql += "create index notes_by_text on notes (text);";
+    sql += "create index accounts_by_added on accounts (added) where disabled_at is null;";
+    let sql: &'static str = sql.leak();
     let (number, compatible_from) = (newest.number + 1, newest.number);
-    let next = Migration { number, compatible_from, sqlite: next, postgres: next };
-    [known, &[next]].concat()
+    let next = Migration { number, compatible_from, sqlite: sql, postgres: sql };
+    [migrations, &[next]].concat()
 });
 
 /// Returns the tables that a migration creates.

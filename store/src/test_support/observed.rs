@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use crate::engine::{Batch, BatchResult, CheckedEngine, Engine, Rows, Statement};
 use crate::{Store, StoreError};
 
-/// Receives the statements that succeeded, with their rows.
+/// Receives the statements that succeeded and were not rolled back, with their rows.
 pub(super) trait Observer: Send + Sync + 'static {
     fn read(&self, statement: &Statement, rows: &Rows);
     fn write(&self, statements: &[Statement], rows: &[Rows]);
@@ -34,14 +34,14 @@ impl<O: Observer> Engine for ObservedEngine<O> {
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
         let (statements, on_missing_rows) = (batch.statements.clone(), batch.on_missing_rows);
-        let written = Batch { statements, on_missing_rows, ..Batch::default() };
+        let observed_batch = Batch { statements, on_missing_rows, ..Batch::default() };
         let write = self.engine.write(batch);
         write
             .inspect(move |outcome| {
                 if let Ok(rows) = outcome
-                    && !written.is_rolled_back(rows)
+                    && !observed_batch.is_rolled_back(rows)
                 {
-                    self.observer.write(&written.statements, rows);
+                    self.observer.write(&observed_batch.statements, rows);
                 }
             })
             .boxed()

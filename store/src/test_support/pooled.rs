@@ -15,7 +15,8 @@ pub struct PooledDatabase {
 }
 
 impl PooledDatabase {
-    /// Starts a PgBouncer with this pool mode. `None` if it is not installed.
+    /// Creates a database and starts a PgBouncer with this pool mode. `None` if PostgreSQL tests
+    /// are disabled, or PgBouncer is not installed.
     pub async fn start(pool_mode: &str) -> Option<Self> {
         let direct = TestDatabase::postgres().await?;
         let mut url = url::Url::parse(direct.url().unwrap()).unwrap();
@@ -24,7 +25,7 @@ impl PooledDatabase {
                 report_skipped("PgBouncer", "run `cargo xtask test`, which installs it");
                 return None;
             }
-            started => started.unwrap(),
+            outcome => outcome.unwrap(),
         };
         url.set_port(Some(pooler.port)).unwrap();
         Some(Self { direct, url: url.into(), _pooler: pooler })

@@ -76,7 +76,8 @@ async fn forward_requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault
     }
 }
 
-/// Forwards messages, each of which is a letter, its length and its content.
+/// Forwards messages, except notifications while they are dropped. A message consists of a letter,
+/// its length and its content.
 async fn forward_responses(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

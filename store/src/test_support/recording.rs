@@ -38,12 +38,14 @@ struct Recorder(Mutex<File>);
 
 impl Observer for Recorder {
     fn read(&self, statement: &Statement, rows: &Rows) {
-        self.record(&RecordedBatch::Read(record_statement(statement, rows)));
+        self.record(&RecordedBatch::Read(recorded_statement(statement, rows)));
     }
 
     fn write(&self, statements: &[Statement], rows: &[Rows]) {
-        let statements =
-            statements.iter().zip(rows).map(|(statement, rows)| record_statement(statement, rows));
+        let statements = statements
+            .iter()
+            .zip(rows)
+            .map(|(statement, rows)| recorded_statement(statement, rows));
         self.record(&RecordedBatch::Write(statements.collect()));
     }
 }
@@ -56,39 +58,39 @@ impl Recorder {
     }
 }
 
-fn record_statement(statement: &Statement, rows: &Rows) -> RecordedStatement {
+fn recorded_statement(statement: &Statement, rows: &Rows) -> RecordedStatement {
     RecordedStatement {
         sql: statement.sql.to_owned(),
         values: statement.values.iter().map(to_json).collect(),
-        rows: to_rows(rows),
+        rows: rows_to_json(rows),
     }
 }
 
-fn to_rows(rows: &Rows) -> Vec<Vec<Json>> {
+fn rows_to_json(rows: &Rows) -> Vec<Vec<Json>> {
     rows.iter().map(|row| row.values().iter().map(to_json).collect()).collect()
 }
 
 impl Store {
-    /// Writes all further statements to a file, one batch in JSON on each line.
+    /// Writes all further statements that succeed to a file, one batch in JSON on each line.
     pub fn recording_statements(self, file: File) -> Self {
         self.observe(Recorder(Mutex::new(file)))
     }
 
     /// Runs a recorded batch and returns it with the rows of this run.
     pub async fn run_recorded(&self, batch: &RecordedBatch) -> Result<RecordedBatch, StoreError> {
-        let statement = |recorded: &RecordedStatement| Statement {
-            // The SQL of statements is static.
+        let to_statement = |recorded: &RecordedStatement| Statement {
+            // Leaked, because the SQL of statements is static.
             sql: Box::leak(recorded.sql.clone().into_boxed_str()),
             values: recorded.values.iter().map(from_json).collect(),
             counts_changes: recorded.rows.iter().any(Vec::is_empty),
         };
         Ok(match batch {
             RecordedBatch::Read(recorded) => {
-                let rows = self.engine.read(statement(recorded)).await?;
+                let rows = self.engine.read(to_statement(recorded)).await?;
                 RecordedBatch::Read(with_rows(recorded, &rows))
             }
             RecordedBatch::Write(recorded) => {
-                let statements = recorded.iter().map(statement).collect();
+                let statements = recorded.iter().map(to_statement).collect();
                 let rows = self.engine.write(Batch { statements, ..Batch::default() }).await?;
                 let recorded = recorded.iter().zip(&rows);
                 RecordedBatch::Write(recorded.map(|(one, rows)| with_rows(one, rows)).collect())
@@ -98,7 +100,7 @@ impl Store {
 }
 
 fn with_rows(statement: &RecordedStatement, rows: &Rows) -> RecordedStatement {
-    RecordedStatement { rows: to_rows(rows), ..statement.clone() }
+    RecordedStatement { rows: rows_to_json(rows), ..statement.clone() }
 }
 
 fn to_json(value: &Value) -> Json {

@@ -54,8 +54,8 @@ pub struct TlsPostgres {
     pub files: TempDir,
 }
 
-/// `belfry` and `certified` must use TLS, and `certified` must also present a certificate;
-/// `postgres` may connect without TLS for the setup.
+/// The access rules of the server: `belfry` and `certified` must use TLS, and `certified` must also
+/// present a certificate; `postgres` may connect without TLS for the setup.
 const ACCESS: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
                       hostssl all belfry 127.0.0.1/32 trust\n\
                       host all postgres 127.0.0.1/32 trust\n";

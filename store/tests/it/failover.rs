@@ -117,8 +117,8 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     add_alice_and_app(&nodes[0]).await;
     nodes[0].add_token(&any_events(), &token("cached", Some(7))).await.unwrap();
     let is_revoked = async |node: &Store, name: &str| {
-        let found = node.token(hashed(name)).await.unwrap();
-        found.unwrap_or_else(|| panic!("{name} is lost")).revoked_at.is_some()
+        let token = node.token(hashed(name)).await.unwrap();
+        token.unwrap_or_else(|| panic!("{name} is lost")).revoked_at.is_some()
     };
     for node in &nodes {
         wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
@@ -226,8 +226,8 @@ async fn a_server_that_becomes_read_only_is_abandoned() {
     postgres.set("default_transaction_read_only", "on").unwrap();
     wait_until("the cache is disabled", async || !store.is_cache_enabled()).await;
     postgres.wait_for(&format!("{SESSIONS} and pid in ({pids})"), "0").unwrap();
-    let read = store.token(hashed("t")).await.unwrap_err();
-    assert!(matches!(&read, StoreError::Unavailable(why) if why.contains(READ_ONLY)), "{read}");
+    let error = store.token(hashed("t")).await.unwrap_err();
+    assert!(matches!(&error, StoreError::Unavailable(why) if why.contains(READ_ONLY)), "{error}");
 
     postgres.set("default_transaction_read_only", "off").unwrap();
     wait_until("it is used again", async || store.ping().await.is_ok()).await;

@@ -87,7 +87,7 @@ async fn data_is_read_back_after_reopening_the_database() {
     assert_eq!(open(&database).await.unwrap().account(7).await.unwrap(), Some(account(7, "alice")));
 }
 
-/// For example, a command may run alongside a server.
+/// The second store acts as a command that runs alongside the server.
 #[tokio::test]
 async fn writes_of_a_different_process_are_noticed() {
     let database = TestDatabase::sqlite();

@@ -81,9 +81,9 @@ async fn waiting_writes_are_committed_together() {
     let (client, other) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
-    let read = read_for_update(&store, 7).await;
+    let base = read_for_update(&store, 7).await;
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
-    writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
+    writes.push(write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
     queue(&store, [&client, &other], &mut writes).await;
 
     client.batch_execute("rollback").await.unwrap();
@@ -103,9 +103,9 @@ async fn a_failed_write_does_not_affect_others_in_its_group() {
     add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
-    let read = read_for_update(&store, 7).await;
+    let base = read_for_update(&store, 7).await;
     let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
-    writes.push(write(store.save_ruleset(&read, with_rule(&read, "global", "one"))));
+    writes.push(write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
     queue(&store, [&client, &other], &mut writes).await;
 
     client.batch_execute("rollback").await.unwrap();
@@ -128,7 +128,7 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
-    let save = |read, rule| write(store.save_ruleset(read, with_rule(read, "global", rule)));
+    let save = |base, rule| write(store.save_ruleset(base, with_rule(base, "global", rule)));
     let events = any_events();
     let redeem =
         |token| write(store.redeem_code(&events, hashed("c").lookup, hashed(token), at(1), None));
@@ -182,13 +182,13 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_in_its_group(
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
-    let read = read_for_update(&store, 7).await;
-    store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap();
-    let read = read_for_update(&store, 7).await;
+    let base = read_for_update(&store, 7).await;
+    store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap();
+    let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
         write(store.add_app_token(&token)),
-        write(store.save_ruleset(&read, with_rule(&read, "global", "two"))),
+        write(store.save_ruleset(&base, with_rule(&base, "global", "two"))),
     ];
     queue(&store, [&blocker, &locker], &mut writes).await;
     locker.batch_execute("begin; select from rulesets for update").await.unwrap();
@@ -221,7 +221,7 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
         (test_support::connect(&local).await, test_support::connect(&local).await);
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
-        .map(|read| write(store.save_ruleset(read, with_rule(read, "global", "one"))));
+        .map(|base| write(store.save_ruleset(base, with_rule(base, "global", "one"))));
     queue(&store, [&blocker, &monitor], &mut writes).await;
     // This commit waits for a standby that does not exist, once the checkpointer has read the
     // setting.
@@ -247,18 +247,18 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     assert_eq!(transactions(&monitor, "rulesets").await, 1);
 }
 
-/// The connection is lost, so nobody knows whether the transaction was committed.
+/// When the connection is lost, it is unknown whether the transaction was committed.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_writes_of_a_group_fail_if_its_connection_is_lost() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
-    let read = read_for_update(&store, 7).await;
+    let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
         write(store.add_app_token(&token)),
-        write(store.save_ruleset(&read, with_rule(&read, "global", "one"))),
+        write(store.save_ruleset(&base, with_rule(&base, "global", "one"))),
     ];
     queue(&store, [&blocker, &locker], &mut writes).await;
     locker.batch_execute("begin; lock table rulesets in access exclusive mode").await.unwrap();
@@ -294,7 +294,7 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
-        .map(|read| store.save_ruleset(read, with_rule(read, "global", "late")).boxed());
+        .map(|base| store.save_ruleset(base, with_rule(base, "global", "late")).boxed());
     queue(&store, [&blocker, &other], &mut writes).await;
     proxy.faults.delayed.send_replace("begin; set local lock_timeout");
     blocker.batch_execute("rollback").await.unwrap();

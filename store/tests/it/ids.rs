@@ -22,12 +22,12 @@ const BATCH: usize = 500;
 async fn more_accounts_are_imported_than_a_millisecond_has_ids(database: TestDatabase) {
     let store = database.open().await;
     let first = NOW * 1000 * IDS;
-    let taken = format!(
+    let take_ids = format!(
         "with recursive ids (id) as (select cast({first} as bigint) union all select id + 1 from \
          ids where id + 1 < {first} + {IDS}) insert into accounts (id, name, password, created_at) \
          select id, 'taken' || id, '!', {NOW} from ids"
     );
-    execute(&database, &taken).await;
+    execute(&database, &take_ids).await;
     let names: Vec<String> = (IDS..70_000).map(|number| format!("new{number}")).collect();
     for batch in names.chunks(BATCH) {
         let imports = batch.iter().map(|name| import_with(name, Vec::new())).collect();

@@ -10,8 +10,8 @@ use belfry_store::{Account, NewToken, Options, Store, StoreError};
 use super::cases::rulesets::{save, with_rule};
 use super::cases::{account, add_alice_and_app, at, hashed, token};
 
-/// Waits until a condition holds. The timeout is far above the promised second, because the machine
-/// may be busy.
+/// Waits until a condition holds. The timeout is far longer than an invalidation takes, because the
+/// machine may be busy.
 pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
     while !condition().await {
@@ -35,14 +35,14 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
     let Some((_database, one, other)) = open_two_nodes().await else { return };
     add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let revoked =
+    let is_revoked =
         async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!revoked(&other).await, "and it is cached now");
+    assert!(!is_revoked(&other).await, "and it is cached now");
 
     one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
 
-    assert!(revoked(&one).await, "immediately on the node that revoked it");
-    wait_until("the other node invalidated its cache", async || revoked(&other).await).await;
+    assert!(is_revoked(&one).await, "immediately on the node that revoked it");
+    wait_until("the other node invalidated its cache", async || is_revoked(&other).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,8 +136,8 @@ async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
     }
     one.add_token(&any_events(), &token("t", Some(8))).await.unwrap();
     let role = async || {
-        let found = other.token(hashed("t")).await.unwrap().unwrap();
-        found.account.as_ref().unwrap().role
+        let token = other.token(hashed("t")).await.unwrap().unwrap();
+        token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::Admin);
     one.set_account_role(&any_events(), 8, Role::User).await.unwrap();
@@ -169,12 +169,12 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     let Some((database, one, other)) = open_two_nodes().await else { return };
     add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!revoked().await);
+    let is_revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!is_revoked().await);
     assert!(save(&one, "global", Some("rule")).await);
     // Notifications arrive in the order of commits, so this one arrives after the node's own.
     other.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
-    wait_until("the node received the other's notification", revoked).await;
+    wait_until("the node received the other's notification", is_revoked).await;
 
     let mut client = connect(&database).await;
     let lock = client.transaction().await.unwrap();
@@ -196,11 +196,11 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     add_alice_and_app(&one).await;
     assert!(save(&one, "global", Some("first")).await);
 
-    let read = one.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = one.rulesets_for_update(7, at(5)).await.unwrap();
     // The whole transaction is delayed, because the server would end one that waits for its
     // statements.
     proxy.faults.delayed.send_replace("begin");
-    let outcome = one.save_ruleset(&read, with_rule(&read, "global", "second")).await;
+    let outcome = one.save_ruleset(&base, with_rule(&base, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
     let rules = async || one.rulesets(7, at(5)).await.unwrap().len();
     wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
@@ -219,17 +219,17 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
     wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
     add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!revoked().await, "and it is cached now");
+    let is_revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!is_revoked().await, "and it is cached now");
 
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
     one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
     wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
-    assert!(revoked().await, "immediately when the cache is disabled");
+    assert!(is_revoked().await, "immediately when the cache is disabled");
 
     proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
     wait_until("the cache is enabled again", async || third.is_cache_enabled()).await;
-    assert!(revoked().await);
+    assert!(is_revoked().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -32,9 +32,9 @@ fn request() -> StoredRequest {
     StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
 }
 
-/// The numbers of the sweeps until the first one that deletes rows, and of those until all orphans
-/// are deleted.
+/// The numbers of the sweeps until the clock is trusted, with the first one that deletes rows.
 const SETTLING: Range<i64> = 0..13;
+/// The numbers of the sweeps after which all orphans are deleted.
 const LATER: Range<i64> = 13..20;
 
 /// Sweeps every five minutes, and returns the number of tokens, rulesets and requests that were

@@ -115,10 +115,10 @@ async fn cost_of(database: &TestDatabase, select: &RecordedStatement) -> u64 {
         let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse().ok()
     };
-    let read =
+    let rows_read =
         lines.iter().filter_map(|line| Some(number(line, "rows=")? * number(line, "loops=")?));
-    let removed = lines.iter().filter_map(|line| number(line, "Rows Removed by Filter: "));
-    read.chain(removed).sum()
+    let rows_removed = lines.iter().filter_map(|line| number(line, "Rows Removed by Filter: "));
+    rows_read.chain(rows_removed).sum()
 }
 
 /// A grant has at most a hundred valid tokens, and a few more until the next sweep.

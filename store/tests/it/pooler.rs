@@ -24,10 +24,10 @@ async fn nodes_work_through_a_pooler_in_session_mode() {
     .await;
     add_alice_and_app(&one).await;
     one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!revoked().await, "and it is cached now");
+    let is_revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    assert!(!is_revoked().await, "and it is cached now");
     one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
-    wait_until("the other node invalidated its cache", revoked).await;
+    wait_until("the other node invalidated its cache", is_revoked).await;
     assert!(save(&other, "global", Some("rule")).await);
     wait_until("rules of the other node are read", async || {
         !one.rulesets(7, at(5)).await.unwrap().is_empty()
@@ -45,8 +45,8 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table tokens in access exclusive mode").await.unwrap();
     for _ in 0..2 {
-        let read = store.token(hashed("t")).await.unwrap_err();
-        assert!(matches!(read, StoreError::Unavailable(_)), "{read}");
+        let error = store.token(hashed("t")).await.unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     }
     let select = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
                   and application_name = 'belfry' and datname = current_database()";

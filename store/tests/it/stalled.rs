@@ -12,7 +12,7 @@ use url::Url;
 
 use super::nodes::wait_until;
 
-/// Forwards a connection, but stops at the first `listen` of all connections.
+/// Forwards a connection. The first connection that sends `listen` stalls there.
 async fn forward(client: TcpStream, server: String, has_stalled: Arc<AtomicBool>) {
     let server = TcpStream::connect(server).await.unwrap();
     let (mut requests, mut to_client) = client.into_split();
@@ -31,7 +31,7 @@ async fn forward(client: TcpStream, server: String, has_stalled: Arc<AtomicBool>
     }
 }
 
-/// Otherwise the cache would be bypassed until TCP gives up, after many minutes.
+/// If it were not replaced, the cache would be bypassed until TCP gives up, after many minutes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listening_connection_that_stalls_is_replaced() {
     let Some(database) = TestDatabase::postgres().await else { return };

@@ -102,7 +102,7 @@ async fn the_certificate_of_each_host_is_verified() {
     assert!(error.contains("use a host name of the certificate in the URL"), "{error}");
 }
 
-/// The pooled connections, and the one that receives notifications.
+/// These are the pooled connections and the one that receives notifications.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_connections_to_postgres_are_encrypted() {
     let Some(server) = TlsPostgres::start().await else { return };
@@ -121,8 +121,8 @@ async fn wait_for_cache(store: &Store, is_enabled: bool) {
     }
 }
 
-/// If the connection were polled again and again after its end, it would block the only thread of
-/// the runtime.
+/// If the closed connection were polled again and again, it would block the only thread of the
+/// runtime.
 #[test]
 fn a_closed_listening_connection_is_replaced() {
     let (done, is_done) = mpsc::channel();
@@ -144,11 +144,11 @@ fn a_closed_listening_connection_is_replaced() {
     is_done.recv_timeout(Duration::from_mins(3)).unwrap();
 }
 
-/// A cancel request has a separate connection.
+/// A cancel request is sent over a separate connection, which must use TLS too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_is_cancelled_over_tls() {
     let Some(server) = TlsPostgres::start().await else { return };
-    // Otherwise the server would cancel the statement earlier.
+    // Without these options, the server would cancel the statement earlier.
     let no_timeouts = "options=-c%20statement_timeout%3D0%20-c%20lock_timeout%3D0";
     let parameters = format!("sslmode=verify-full&sslrootcert=FILES/ca.pem&{no_timeouts}");
     let url = server.url("belfry", "localhost", &parameters);

@@ -96,15 +96,15 @@ async fn record_cases() -> Vec<RecordedCase> {
         deletion::a_deleted_app_leaves_nothing_behind,
         account_security::sessions_are_listed_with_their_browser_most_recently_used_first,
         retention::expired_requests_codes_and_sessions_are_deleted_within_minutes,
-        timed_rules::a_sweep_deletes_ended_rules_a_day_after_the_first_one,
+        timed_rules::a_sweep_deletes_expired_rules_a_day_after_the_first_expiry,
     ]
 }
 
 /// Opens a database as the previous release.
 async fn open_previous(database: &TestDatabase) -> Store {
     let Migrations(all) = Migrations::default();
-    let known = all.iter().filter(|migration| migration.number <= previous_version()).count();
-    let options = Options { migrations: Migrations(&all[..known]), ..options() };
+    let count = all.iter().filter(|migration| migration.number <= previous_version()).count();
+    let options = Options { migrations: Migrations(&all[..count]), ..options() };
     Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
 }
 
@@ -282,7 +282,7 @@ async fn complete_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
     client.query(complete, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
-/// Otherwise writes would wait until the index is built.
+/// If an index were built within the migration, writes would wait until it is complete.
 #[tokio::test(flavor = "multi_thread")]
 async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
     let Some(database) = TestDatabase::postgres().await else { return };
@@ -383,21 +383,21 @@ async fn collect_recorded_statements() {
         .filter(|case| case.case.starts_with("sqlite::"))
         .collect();
     cases.sort_by_key(|case| (case.batches.len(), case.case.clone()));
-    let mut known = BTreeSet::new();
+    let mut all_statements = BTreeSet::new();
     let mut lines = String::new();
     for case in cases {
         let used: BTreeSet<String> = statements(&case).map(|one| one.sql.clone()).collect();
         let database = TestDatabase::sqlite();
         // Results of concurrent cases depend on their order.
-        if used.is_subset(&known) || replay(&database.open().await, &case).await.is_err() {
+        if used.is_subset(&all_statements) || replay(&database.open().await, &case).await.is_err() {
             continue;
         }
-        known.extend(used);
+        all_statements.extend(used);
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
-    assert!(!known.is_empty(), "nothing was recorded");
+    assert!(!all_statements.is_empty(), "nothing was recorded");
     let number = newest_version();
     fs::create_dir_all(folder()).unwrap();
     fs::write(folder().join(format!("{number:04}.jsonl")), lines).unwrap();
-    println!("{} statements of schema version {number}", known.len());
+    println!("{} statements of schema version {number}", all_statements.len());
 }

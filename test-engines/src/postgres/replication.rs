@@ -15,7 +15,7 @@ impl Postgres {
     /// Starts a standby of this server, with a copy of its data and the same settings.
     ///
     /// # Errors
-    /// When the copy fails or the standby does not start, with its log.
+    /// If the copy fails or the standby does not start, with its log.
     pub fn start_standby(&self) -> Result<Self, EngineError> {
         let mut standby = Self {
             group: None,
@@ -55,7 +55,7 @@ impl Postgres {
     /// the earlier ones.
     ///
     /// # Errors
-    /// When this server does not respond, or has no standby.
+    /// If this server does not respond, or has no standby.
     pub fn replicate_synchronously(&self) -> Result<(), EngineError> {
         self.set("synchronous_standby_names", "*")?;
         // New sessions see the setting once all processes have been notified to reload it. Commits
@@ -72,7 +72,7 @@ impl Postgres {
     /// Changes a setting of the running server for existing and new sessions.
     ///
     /// # Errors
-    /// When it does not respond, or has no such setting.
+    /// If it does not respond, or has no such setting.
     pub fn set(&self, name: &str, value: &str) -> Result<(), EngineError> {
         self.execute(&format!("alter system set {name} = '{value}'"))?;
         self.execute("select pg_reload_conf()")?;
@@ -82,7 +82,7 @@ impl Postgres {
     /// Waits until a query returns this value.
     ///
     /// # Errors
-    /// When it does not return the value in time.
+    /// If the query fails, or does not return the value within a minute.
     pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), EngineError> {
         let start = Instant::now();
         loop {
@@ -105,7 +105,7 @@ impl Postgres {
     /// Promotes a standby: it accepts writes when this returns.
     ///
     /// # Errors
-    /// When it is not a standby, with its log.
+    /// If it is not a standby, with its log.
     pub fn promote(&mut self) -> Result<(), EngineError> {
         self.run("pg_ctl", &["promote", "--wait", "--pgdata=data"])
     }

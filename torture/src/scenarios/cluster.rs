@@ -1,10 +1,11 @@
 //! Failovers and moved slots of a Redis cluster, while three nodes count requests in it.
 //!
 //! Each client sends more requests from an address than its limit admits, then continues with a
-//! different address. All requests of a round have one account's token, so each is counted for
-//! two subjects. For every address exactly the limit is admitted, and the account's counter equals
-//! the number of admitted requests. A killed primary may lose the counts that it has not yet
-//! replicated, so after a kill this is only checked for the keys of the other shards.
+//! different address. All requests of a round have one account's token, so each is counted for two
+//! subjects. For every address, exactly as many requests are admitted as the limit allows, and the
+//! account's counter equals the number of admitted requests. A killed primary may lose the counts
+//! that it has not yet replicated, so its shard may admit more requests, and an account's counter
+//! on that shard is not checked.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -21,8 +22,9 @@ use crate::outcome::Run;
 
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
-/// The number of requests per address that the limit admits, and the number that a client sends.
+/// The number of requests per address that the limit admits.
 const LIMIT: usize = 20;
+/// The number of requests that a client sends from each address.
 const REQUESTS: usize = 25;
 /// The time after which a primary that does not respond is replaced by its replica: longer than any
 /// pause of a busy machine.
@@ -30,7 +32,8 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum time until a node uses the replaced shard again.
 const RECOVERY: Duration = Duration::from_mins(1);
 
-/// No failover takes as long as the timeout, so requests wait until the shard has a primary again.
+/// `redis_timeout` is longer than any failover, so requests wait until the shard has a primary
+/// again.
 const SETTINGS: &str = "\
 trusted_proxies = ['127.0.0.1']
 [limits]
@@ -39,14 +42,14 @@ rows.ip = { requests = 20, window = '1h' }
 rows.account = { requests = 4000000, window = '1h' }
 ";
 
-/// The events, one for each round in turn.
+/// The events, used in rotation.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A primary is killed and replaced by its replica. It returns as a replica.
     Kill,
     /// Slots with their keys are moved from one primary to another.
     MoveSlots,
-    /// A replica becomes the primary, as agreed with the old one. Until then the shard does not
+    /// A replica takes over from a running primary, which cooperates. Until then the shard does not
     /// respond.
     FailOver,
 }
@@ -78,8 +81,8 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
                     scope.spawn(move || load.send(client, nodes))
                 })
                 .collect();
-            let caused = load.wait_for_responses(500).and_then(|()| {
-                killed_shard = cause(run, event, &mut cluster)?;
+            let event_result = load.wait_for_responses(500).and_then(|()| {
+                killed_shard = cause_event(run, event, &mut cluster)?;
                 nodes.iter().try_for_each(wait_until_redis_is_used)?;
                 load.wait_for_responses(500)
             });
@@ -88,7 +91,7 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
             for client in clients {
                 all.extend(client.join().map_err(|_| "a client panicked")?);
             }
-            caused.map(|()| all)
+            event_result.map(|()| all)
         })?;
         let local = local_decisions(&nodes)? - local_before;
         run.outcome.check(local == 0 || killed_shard.is_some(), || {
@@ -100,9 +103,9 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// Causes an event and waits for its end. Returns the new primary of a shard whose primary was
-/// killed.
-fn cause(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
+/// Causes an event and waits until the cluster is complete again. If the event killed a primary,
+/// returns the one that replaced it.
+fn cause_event(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
     let primaries = cluster.primaries()?;
     let primary = primaries[run.rng.usize(..primaries.len())];
     let new_primary = match event {

@@ -16,7 +16,7 @@ use crate::node::Node;
 use crate::outcome::{Outcome, Run};
 use crate::workers::Workers;
 
-/// The concurrent connections of each attack.
+/// The number of concurrent connections in each attack.
 const CONNECTIONS: usize = 8;
 
 /// Short timeouts, and a trusted proxy: the requests of ordinary clients have forwarded addresses,
@@ -29,8 +29,8 @@ body_timeout = "1s"
 idle_timeout = "2s"
 "#;
 
-/// The longest time until an abused connection is closed: twice the 15 s in which a request head
-/// must arrive, and some more.
+/// The maximum time until an abused connection is closed: more than twice the 15 s in which a
+/// request head must arrive.
 const CLOSED_WITHIN: Duration = Duration::from_mins(1);
 
 /// The maximum growth of the server's memory during the attacks, in MB.
@@ -38,7 +38,7 @@ const MEMORY: f64 = 100.0;
 
 type Attack = fn(SocketAddr) -> io::Result<TcpStream>;
 
-/// Attacks, one for each round in turn, after which the server closes the connection.
+/// The attacks, used in rotation. The server must close the connection of each.
 const ATTACKS: &[(&str, Attack)] = &[
     ("rapid reset", http2::rapid_reset),
     ("continuation flood", http2::continuation_flood),
@@ -110,7 +110,7 @@ fn attack_while_observed(
     attack: Attack,
 ) -> Result<usize> {
     let is_over = AtomicBool::new(false);
-    let (closed, observed) = thread::scope(|scope| {
+    let (results, observer_outcome) = thread::scope(|scope| {
         let observer = scope.spawn(|| {
             let mut outcome = Outcome::default();
             observe(&mut outcome, address, app, &is_over);
@@ -119,13 +119,13 @@ fn attack_while_observed(
         let attackers: Vec<_> = (0..CONNECTIONS)
             .map(|_| scope.spawn(move || http2::is_closed_within(attack(address)?, CLOSED_WITHIN)))
             .collect();
-        let closed: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        let results: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::Relaxed);
-        (closed, observer.join())
+        (results, observer.join())
     });
-    run.outcome.add(observed.map_err(|_| "the observer panicked")?);
+    run.outcome.add(observer_outcome.map_err(|_| "the observer panicked")?);
     // A connection that could not be opened or written to counts as closed.
-    Ok(closed.into_iter().flatten().filter(|closed| !matches!(closed, Ok(false))).count())
+    Ok(results.into_iter().flatten().filter(|result| !matches!(result, Ok(false))).count())
 }
 
 /// Sends requests as an ordinary client until the attack is over, at least once. All must succeed.

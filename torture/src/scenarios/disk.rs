@@ -24,7 +24,8 @@ const WRITES: u64 = 100;
 pub(crate) fn full_disk(run: &mut Run) -> Result<()> {
     while let Some(round) = run.next_round() {
         // Both ways in turn, because SQLite reports a full disk and a write beyond the file size
-        // limit as different errors.
+        // limit as different errors. If no disk can be mounted, every round uses the file size
+        // limit.
         let disk = if round % 2 == 0 { SmallDisk::new() } else { None };
         match disk {
             Some(disk) => fill_once(run, &Disk::Small(disk))?,
@@ -48,10 +49,10 @@ fn fill_once(run: &mut Run, disk: &Disk) -> Result<()> {
     let health = workers.load(run, OnFailure::Continue, |load| {
         load.wait_for_acknowledged(WRITES)?;
         disk.fill(id, node.dir())?;
-        let full = load.wait_for_failed(WRITES);
+        let failures = load.wait_for_failed(WRITES);
         let health = node.status("/healthz");
         disk.free(id)?;
-        full?;
+        failures?;
         wait_until_ready(&node)?;
         load.wait_for_acknowledged(WRITES)?;
         Ok(health)
@@ -111,7 +112,7 @@ impl Disk {
     }
 }
 
-/// Sets the soft limit, which can be raised again.
+/// Sets a process's soft file size limit, which can be raised again.
 fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
     let mut prlimit = Command::new("prlimit");
     prlimit.args(["--pid", &process.to_string(), &format!("--fsize={bytes}:unlimited")]);
@@ -120,7 +121,7 @@ fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
 }
 
 /// A small file system in memory. It is mounted in a separate namespace, so it disappears with the
-/// process that holds the namespace, however this process ends.
+/// process that holds the namespace, however this process exits.
 struct SmallDisk {
     holder: ProcessGroup,
     mount_point: PathBuf,
@@ -128,7 +129,7 @@ struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Returns `None` if this user may not mount a file system.
+    /// Mounts the file system. Returns `None` if that fails, as it does without root privileges.
     fn new() -> Option<Self> {
         let dir = tempfile::tempdir().ok()?;
         let mount_point = dir.path().to_owned();
@@ -142,7 +143,7 @@ impl SmallDisk {
         Some(Self { holder, mount_point, _dir: dir })
     }
 
-    /// Returns the path of a file on the disk from outside the namespace.
+    /// Returns the path, from outside the namespace, of the file that fills the disk.
     fn ballast(&self) -> PathBuf {
         let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
         let mount_point = self.mount_point.strip_prefix("/").unwrap_or(&self.mount_point);

@@ -11,13 +11,14 @@ use crate::node::Node;
 use crate::outcome::Run;
 use crate::workers::Workers;
 
-/// The number of writes that must be acknowledged before and after an outage.
+/// The number of writes that must be acknowledged before and after an outage. During an outage, as
+/// many must fail without PostgreSQL, or be acknowledged without Redis.
 const WRITES: u64 = 100;
 
 /// The maximum time until the server is ready again.
 const RECOVERY: Duration = Duration::from_mins(1);
 
-/// The outages, one for each round in turn.
+/// The outages, used in rotation.
 #[derive(Debug, Clone, Copy)]
 enum Outage {
     /// SIGKILL, then a start.

@@ -67,9 +67,9 @@ fn redeem_concurrently(clients: &[Client], request: &Request) -> Result<Vec<Resp
                 let barrier = &barrier;
                 scope.spawn(move || {
                     // Opens the connection, so that the redemptions arrive together.
-                    let connected = client.send(&Request::get("/healthz"));
+                    let health = client.send(&Request::get("/healthz"));
                     barrier.wait();
-                    connected.and_then(|_| client.send(request))
+                    health.and_then(|_| client.send(request))
                 })
             })
             .collect();

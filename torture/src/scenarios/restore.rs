@@ -19,8 +19,8 @@ use crate::outcome::Run;
 const ACCOUNTS: usize = 4;
 /// The number of rules of each account.
 const RULES: usize = 20;
-/// The size of a rule. Together they have several megabytes, so that a restore takes much longer than
-/// the start of its process.
+/// The size of a rule's pattern. The rules have several megabytes in total, so that a restore takes
+/// much longer than the start of its process.
 const RULE_BYTES: usize = 40 * 1024;
 
 pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
@@ -33,8 +33,8 @@ pub(crate) fn postgres(run: &mut Run) -> Result<()> {
     let mut postgres = None;
     kill_repeatedly(run, &backup, |_| {
         // A new server for each round has an empty database.
-        let new = postgres.insert(Postgres::start()?);
-        Ok(["--database".to_owned(), new.url()])
+        let server = postgres.insert(Postgres::start()?);
+        Ok(["--database".to_owned(), server.url()])
     })
 }
 
@@ -127,19 +127,19 @@ fn kill_repeatedly(
         if check.status.success() {
             duration = duration.min(delay);
             run.outcome.acknowledged += 1;
-            let found = row_counts(&String::from_utf8_lossy(&check.stdout))?;
-            run.outcome.check(found == backup.row_counts, || {
-                format!("killed after {delay:?}: found {found}, expected {}", backup.row_counts)
+            let counts = row_counts(&String::from_utf8_lossy(&check.stdout))?;
+            run.outcome.check(counts == backup.row_counts, || {
+                format!("killed after {delay:?}: found {counts}, expected {}", backup.row_counts)
             });
         } else {
             let is_empty = message.contains("it does not exist or is empty");
             run.outcome.check(is_empty, || format!("after {delay:?}: {message}"));
             let start = Instant::now();
-            let restored = backup.run_successfully(run, &["restore", "backup", &flag, &value])?;
+            let output = backup.run_successfully(run, &["restore", "backup", &flag, &value])?;
             duration = start.elapsed();
-            let found = row_counts(&restored)?;
-            run.outcome.check(found == backup.row_counts, || {
-                format!("repeated restore: found {found}, expected {}", backup.row_counts)
+            let counts = row_counts(&output)?;
+            run.outcome.check(counts == backup.row_counts, || {
+                format!("repeated restore: found {counts}, expected {}", backup.row_counts)
             });
             run.outcome.acknowledged += 1;
         }

@@ -26,24 +26,26 @@ const RETURN_TIMEOUT: Duration = Duration::from_mins(1);
 /// node closes it.
 const DELAY: &str = "2s";
 
-/// No request may fail: nginx must not send a request to a node that does not respond, unless it can
-/// repeat the request on another node.
+/// Restarts the nodes one by one in each round, with the other binary if there is one of the
+/// previous release. No request may fail: nginx must not send a request to a node that does not
+/// respond, unless it can repeat the request on another node.
 pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     // The previous release may not have the setting.
-    let delay = if run.settings.previous.is_none() {
+    let delay_setting = if run.settings.previous.is_none() {
         format!("[http]\nshutdown_delay = \"{DELAY}\"\n")
     } else {
         String::new()
     };
-    let settings =
-        format!("base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n{delay}");
+    let settings = format!(
+        "base_url = \"http://{proxy}\"\ntrusted_proxies = [\"127.0.0.1\"]\n{delay_setting}"
+    );
     // Every request is counted, and none is rejected.
     let (database, redis_url) = (postgres.url(), redis.url());
     let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
-    let node = |_| Node::start_new(run, &arguments, &settings);
-    let mut nodes: Vec<Node> = (0..NODES).map(node).collect::<Result<_>>()?;
+    let start_node = |_| Node::start_new(run, &arguments, &settings);
+    let mut nodes: Vec<Node> = (0..NODES).map(start_node).collect::<Result<_>>()?;
     let _nginx = Proxy::nginx(proxy.port(), &configuration(proxy, &nodes))?;
 
     let mut workers = Workers::set_up(run, &[proxy])?.with_several_nodes();

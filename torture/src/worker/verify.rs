@@ -21,8 +21,8 @@ impl Rule {
 
 impl RuleState {
     /// Returns the state of the rule with this id in a list.
-    fn find(listed: &[Value], id: &str) -> Self {
-        let rule = listed.iter().find(|rule| rule["rule_id"] == id);
+    fn find(list: &[Value], id: &str) -> Self {
+        let rule = list.iter().find(|rule| rule["rule_id"] == id);
         match rule.and_then(|rule| rule["pattern"].as_str()) {
             Some(pattern) => Self::Pattern(pattern.to_owned()),
             None => Self::Absent,
@@ -31,7 +31,9 @@ impl RuleState {
 }
 
 impl Worker {
-    /// Checks all writes since the last check, and a sample of the earlier ones.
+    /// Checks all writes since the last check, and one random earlier token.
+    ///
+    /// This also redeems unused codes, and deletes rules whose last write was not acknowledged.
     pub(crate) fn verify(&mut self) -> Result<()> {
         self.verify_rules()?;
         for token in std::mem::take(&mut self.tokens) {
@@ -65,18 +67,18 @@ impl Worker {
             return Ok(());
         }
         let request = Request::get(RULES_PATH).with_bearer(&self.user.token);
-        let read = || {
+        let list_rules = || {
             let response = self.client.send_until_available(&request)?;
-            let listed: Value = serde_json::from_str(&response.body)?;
-            Ok(listed.as_array().cloned().unwrap_or_default())
+            let list: Value = serde_json::from_str(&response.body)?;
+            Ok(list.as_array().cloned().unwrap_or_default())
         };
-        let are_expected = |listed: &Vec<Value>| {
-            self.rules.iter().all(|rule| rule.allows(&RuleState::find(listed, &rule.id)))
+        let are_expected = |list: &Vec<Value>| {
+            self.rules.iter().all(|rule| rule.allows(&RuleState::find(list, &rule.id)))
         };
-        let listed = self.read_until(read, are_expected)?;
-        let mut settled = vec![];
+        let list = self.read_until(list_rules, are_expected)?;
+        let mut settled_rules = vec![];
         for rule in std::mem::take(&mut self.rules) {
-            let stored = RuleState::find(&listed, &rule.id);
+            let stored = RuleState::find(&list, &rule.id);
             self.outcome.check(rule.allows(&stored), || {
                 let Rule { id, acknowledged, pending } = &rule;
                 format!(
@@ -84,7 +86,7 @@ impl Worker {
                 )
             });
             if rule.pending.is_none() {
-                settled.push(rule);
+                settled_rules.push(rule);
             } else {
                 // A killed server's write may still be in progress in PostgreSQL, so this rule is
                 // not used again.
@@ -93,7 +95,7 @@ impl Worker {
                 self.client.send_until_available(&request)?;
             }
         }
-        self.rules = settled;
+        self.rules = settled_rules;
         Ok(())
     }
 
@@ -110,6 +112,8 @@ impl Worker {
         Ok(())
     }
 
+    /// Redeems the code unless it is redeemed already, and then redeems it again: the replay must
+    /// be rejected and revoke the token.
     fn verify_code(&mut self, code: Code) -> Result<()> {
         let request = self.app.redeem_code(&code.secret);
         let token = match code.state {
@@ -155,8 +159,8 @@ impl Worker {
         let start = Instant::now();
         loop {
             let value = read()?;
-            let must_be_notified = start.elapsed() > MAX_NOTIFICATION_DELAY;
-            if !self.has_several_nodes || is_expected(&value) || must_be_notified {
+            let is_overdue = start.elapsed() > MAX_NOTIFICATION_DELAY;
+            if !self.has_several_nodes || is_expected(&value) || is_overdue {
                 return Ok(value);
             }
             thread::sleep(Duration::from_millis(10));

@@ -52,7 +52,8 @@ impl Worker {
         self.record(load, result)
     }
 
-    /// Counts the result of a write and returns the response if it was acknowledged.
+    /// Counts the result of a write, and a loss if the server rejected it. Returns the response if
+    /// the write was acknowledged.
     fn record(&mut self, load: &Load, result: Result<Response>) -> Option<Response> {
         match result {
             Ok(response) if response.status < 400 => {
@@ -71,7 +72,8 @@ impl Worker {
         None
     }
 
-    /// Writes a rule that has no pending write. A pending write must be checked first.
+    /// Adds a rule, or changes one that has no pending write: a pending write must be checked
+    /// first.
     fn put_rule(&mut self, load: &Load) {
         self.next += 1;
         let pattern = format!("pattern {}", self.next);

@@ -75,7 +75,7 @@ impl Comparison {
                 our_loads.push(self.load(&ours, round, bench.seconds)?);
             }
         }
-        // Another build has no target, only a difference.
+        // A comparison with another build has no target.
         let target = target.filter(|_| bench.other.is_none());
         Ok(line(name, target, &our_loads, &reference_loads))
     }

@@ -1,7 +1,8 @@
 //! `cargo xtask bench cost`: the cost of the most expensive valid request of each kind.
 //!
 //! Each request is sent several times to a server on SQLite without rate limits. Its processor time
-//! is that of all server threads. Other requests wait during the part on worker threads.
+//! is that of all server threads. Its time on worker threads is listed separately, because other
+//! requests wait meanwhile.
 
 mod cases;
 
@@ -23,15 +24,18 @@ use crate::table::table;
 /// Number of times that a request is sent.
 const TIMES: u32 = 10;
 
-/// The bounds for every request: milliseconds on worker threads, and bytes of a page.
+/// The maximum CPU time of a request on worker threads, in milliseconds.
 const MAX_WORKER_MS: f64 = 100.0;
+/// The maximum size of a page, in bytes.
 const MAX_PAGE_BYTES: usize = 1_000_000;
 
 /// The cost of a request.
 struct Cost {
     cpu_ms: f64,
     worker_ms: f64,
+    /// Bytes written to disk.
     written: f64,
+    /// The size of the response body.
     response: usize,
     /// True if the response is a page for people.
     is_page: bool,
@@ -73,7 +77,7 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
     Ok(passed)
 }
 
-/// Sends requests in turn and returns the cost of one.
+/// Sends a request to warm up, then [`TIMES`] requests in turn, and returns the mean cost of one.
 fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io::Result<Cost> {
     let mut requests = requests.iter().cycle();
     let mut send = || match requests.next() {
@@ -104,12 +108,12 @@ fn settle() {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// Returns the worker threads: those that respond to health requests. Their name does not
-/// distinguish them from the threads for blocking work.
+/// Finds the worker threads, which respond to health requests. Their name does not distinguish them
+/// from the threads for blocking work.
 fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
-        let client = || (0..100).try_for_each(|_| health().send(server.address).map(drop));
+        let client = || (0..100).try_for_each(|_| health_request().send(server.address).map(drop));
         let clients: Vec<_> = (0..8).map(|_| scope.spawn(client)).collect();
         clients.into_iter().try_for_each(|client| {
             client.join().map_err(|_| io::Error::other("a client panicked"))?
@@ -120,7 +124,7 @@ fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     Ok(after.threads.keys().copied().filter(has_worked).collect())
 }
 
-fn health() -> Request {
+fn health_request() -> Request {
     Request::new("GET", "/healthz")
 }
 
@@ -128,6 +132,7 @@ fn health() -> Request {
 struct Usage {
     /// Milliseconds of processor time by thread.
     threads: BTreeMap<u32, f64>,
+    /// Bytes written to disk.
     written: f64,
 }
 
@@ -143,7 +148,7 @@ impl Usage {
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
             let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
-            // The thread may have ended meanwhile.
+            // The thread may have exited meanwhile.
             let times = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
             let nanoseconds = times.split(' ').next().and_then(|time| time.parse::<f64>().ok());
             threads.extend(Option::zip(id, nanoseconds.map(|time| time / 1e6)));

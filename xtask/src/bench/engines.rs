@@ -1,4 +1,4 @@
-//! The PostgreSQL and Redis of a row, and the operations that they executed.
+//! The PostgreSQL and Redis servers of a row, and the operations that they execute.
 
 use std::error::Error;
 use std::iter::Sum;
@@ -76,7 +76,8 @@ fn node_operations(metrics: &str) -> Operations {
     }
 }
 
-/// Returns the number of commands in the response to `INFO commandstats`, without `INFO` itself.
+/// Returns the number of commands in the response to `INFO commandstats`, without those of the
+/// measurement itself.
 fn command_calls(info: &str) -> f64 {
     let calls = |line: &str| -> Option<f64> {
         let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;

@@ -81,7 +81,7 @@ fn idle_memory(belfry: &Path) -> io::Result<f64> {
     Ok(server.resident_memory())
 }
 
-/// Returns the median of ten starts.
+/// Returns the median time of ten starts, in milliseconds.
 fn start_time(belfry: &Path) -> io::Result<f64> {
     let mut times = vec![];
     for _ in 0..10 {

@@ -76,7 +76,7 @@ impl Nodes {
 }
 
 impl Cluster {
-    /// Starts the engines and one node, and prepares the request.
+    /// Starts the engines, adds the accounts, starts one node, and prepares the request.
     pub(super) fn start(bench: &Bench, setup: &Setup) -> Result<(Self, Request), Box<dyn Error>> {
         let engines = Engines::start()?;
         let dir = tempfile::tempdir()?;
@@ -127,7 +127,7 @@ impl Cluster {
         }
         // The CPU times are read directly before and after the load, because counting operations
         // uses CPU time itself.
-        let (operations, cpu) = (self.operations()?, self.cpu());
+        let (operations_before, cpu_before) = (self.operations()?, self.cpu());
         let reports = thread::scope(|scope| {
             let generators: Vec<_> = self
                 .nodes
@@ -146,11 +146,11 @@ impl Cluster {
         });
         let end = self.cpu();
         let cpu = Cpu {
-            belfry: end.belfry - cpu.belfry,
-            postgres: end.postgres - cpu.postgres,
-            redis: end.redis - cpu.redis,
+            belfry: end.belfry - cpu_before.belfry,
+            postgres: end.postgres - cpu_before.postgres,
+            redis: end.redis - cpu_before.redis,
         };
-        let operations = self.operations()? - operations;
+        let operations = self.operations()? - operations_before;
         let reports = reports.into_iter().collect::<Result<Vec<_>, _>>()?;
         let unexpected = |report: &wrk::Report| {
             if request.expects_success() { report.unsuccessful } else { 0 }
@@ -179,13 +179,13 @@ impl Cluster {
 
 /// Returns a line for the throughput with the CPU times, and one for the operations.
 fn summarize(name: &str, results: &[LoadResult]) -> [Line; 2] {
-    let each = |figure: fn(&LoadResult) -> f64| {
+    let per_request = |figure: fn(&LoadResult) -> f64| {
         median(results.iter().map(|result| figure(result) / result.requests))
     };
     let [belfry, postgres, redis] = [
-        each(|result| result.cpu.belfry),
-        each(|result| result.cpu.postgres),
-        each(|result| result.cpu.redis),
+        per_request(|result| result.cpu.belfry),
+        per_request(|result| result.cpu.postgres),
+        per_request(|result| result.cpu.redis),
     ];
     let rate = median(results.iter().map(|result| result.per_second));
     let mut throughput = Line::figure(name, rate, "requests/s", None);
@@ -193,15 +193,15 @@ fn summarize(name: &str, results: &[LoadResult]) -> [Line; 2] {
         format!("µs CPU: Belfry {belfry:.1}, PostgreSQL {postgres:.1}, Redis {redis:.1}");
     throughput.errors = results.iter().map(|result| result.errors).sum();
 
-    let statements = each(|result| result.operations.statements);
-    let commands = each(|result| result.operations.commands);
+    let statements = per_request(|result| result.operations.statements);
+    let commands = per_request(|result| result.operations.commands);
     let mut operations = Line::figure(name, statements + commands, "operations/request", None);
     operations.measured = format!(
         "PostgreSQL: {statements:.2} statements, {:.2} round trips, {:.2} notifications; \
          Redis: {:.2} scripts, {commands:.2} commands",
-        each(|result| result.operations.round_trips),
-        each(|result| result.operations.notifications),
-        each(|result| result.operations.scripts),
+        per_request(|result| result.operations.round_trips),
+        per_request(|result| result.operations.notifications),
+        per_request(|result| result.operations.scripts),
     );
     [throughput, operations]
 }

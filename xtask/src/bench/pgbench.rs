@@ -49,7 +49,7 @@ struct Run {
 }
 
 impl Pgbench {
-    /// Loads Belfry and PostgreSQL in alternation.
+    /// Loads Belfry with requests and PostgreSQL with pgbench, in alternation.
     pub(super) fn measure(&self, bench: &Bench, name: &str) -> Result<Line, Box<dyn Error>> {
         let (cluster, request) = Cluster::start(bench, &self.setup)?;
         let script = cluster.dir().join("pgbench.sql");
@@ -105,17 +105,17 @@ fn parse(report: &str) -> Option<(f64, f64)> {
 
 /// Returns the ratio of the rates; the CPU ratio is that of PostgreSQL alone.
 fn line(name: &str, ours: &[Run], reference: &[Run]) -> Line {
-    let of = |runs: &[Run], figure: fn(&Run) -> f64| median(runs.iter().map(figure));
+    let median_of = |runs: &[Run], figure: fn(&Run) -> f64| median(runs.iter().map(figure));
     let ratio = |figure: fn(&Run) -> f64| {
         median(ours.iter().zip(reference).map(|(one, other)| figure(one) / figure(other)))
     };
-    let rate = |runs: &[Run]| of(runs, |run| run.per_second);
-    let postgres = |runs: &[Run]| of(runs, |run| run.postgres_cpu);
+    let rate = |runs: &[Run]| median_of(runs, |run| run.per_second);
+    let postgres = |runs: &[Run]| median_of(runs, |run| run.postgres_cpu);
     Line {
         measured: format!(
             "{:.0}/s, µs CPU: Belfry {:.1}, PostgreSQL {:.1}",
             rate(ours),
-            of(ours, |run| run.belfry_cpu),
+            median_of(ours, |run| run.belfry_cpu),
             postgres(ours)
         ),
         reference: format!(

@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 
 /// A request. In the path, headers and body, `{account}` is replaced by an account number,
-/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. The
-/// numbers are chosen anew for each request.
+/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. wrk
+/// chooses new numbers for each request; [`Request::send`] uses 0.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,
@@ -99,7 +99,8 @@ impl Request {
         Ok(Response { status, headers: headers.collect(), body: response.into_bytes() })
     }
 
-    /// Returns the Lua script that makes wrk send this request.
+    /// Returns the Lua script that makes wrk send this request. The random numbers depend on
+    /// `round`; in round 0, all accounts are requested in order.
     pub(super) fn script(&self, round: u32) -> String {
         let headers: Vec<String> = self
             .headers

@@ -10,12 +10,12 @@ const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Reads all push rules of a random account.
+/// Returns a request that reads all push rules of a random account.
 pub(super) fn read_rules_of_account() -> Request {
     Request::new("GET", PUSH_RULES).with_bearer("{token}")
 }
 
-/// Creates an account with one push rule and reads its rules at this path.
+/// Creates an account with one push rule, and returns a request that reads its rules at this path.
 pub(super) fn read_rules(belfry: &Belfry<'_>, path: &str) -> io::Result<Request> {
     belfry.run(&["account", "add", "ann"])?;
     let token = belfry.run(&["token", "issue", "ann", "--scopes", "push"])?;
@@ -24,19 +24,19 @@ pub(super) fn read_rules(belfry: &Belfry<'_>, path: &str) -> io::Result<Request>
     Ok(Request::new("GET", &format!("{PUSH_RULES}{path}")).with_bearer(&token))
 }
 
-/// Creates or replaces a push rule of a random account.
+/// Returns a request that creates or replaces a push rule of a random account.
 pub(super) fn write_rule() -> Request {
     Request::new("PUT", &format!("{PUSH_RULES}global/content/cake"))
         .with_bearer("{token}")
         .with_body(JSON, r#"{"pattern":"cake{random}","actions":["notify"]}"#)
 }
 
-/// Sends a gateway check for a random account.
+/// Returns a gateway check for a random account.
 pub(super) fn gateway_check() -> Request {
     Request::new("GET", "/gateway/check/api/v1/timelines/home").with_bearer("{token}")
 }
 
-/// Registers an app and requests an app token.
+/// Registers an app, and returns a request for an app token.
 pub(super) fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
     let register = Request::new("POST", "/api/v1/apps")
         .with_body(FORM, "client_name=Bench&redirect_uris=urn:ietf:wg:oauth:2.0:oob");
@@ -52,8 +52,8 @@ pub(super) fn client_credentials(belfry: &Belfry<'_>) -> io::Result<Request> {
     Ok(Request::new("POST", "/oauth/token").with_body(FORM, body))
 }
 
-/// Evaluates a message for this many members of a room. The message contains keywords of some of
-/// them.
+/// Returns a request that evaluates a message for this many members of a room. The message contains
+/// keywords of some members.
 pub(super) fn evaluate(members: u32) -> Request {
     let member = |number: u32| {
         format!(r#"{{"user_id":"@bench{number}:127.0.0.1","display_name":"User Number{number}"}}"#)
@@ -67,7 +67,7 @@ pub(super) fn evaluate(members: u32) -> Request {
         .with_body(JSON, body)
 }
 
-/// Exhausts the limit, so all further requests are rejected.
+/// Exhausts the limit, and returns a request that is rejected for this reason.
 pub(super) fn exhaust_limit(belfry: &Belfry<'_>) -> io::Result<Request> {
     let request = Request::new("GET", "/api/v1/instance");
     belfry.send(&request)?;

@@ -170,7 +170,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::StartTime,
         target: Some(Target::AtMost(100.0)),
     },
-    // These rows have no target.
+    // The remaining rows have no target.
     Row {
         name: "GET /healthz",
         kind: Kind::Throughput(Comparison {

@@ -121,11 +121,11 @@ impl Instance {
         let body = self.dir.join("body");
         fs::write(&body, response.body)?;
         // The bare server adds these headers itself.
-        let added = ["connection", "content-length", "date"];
+        let own_headers = ["connection", "content-length", "date"];
         let headers: Vec<String> = response
             .headers
             .iter()
-            .filter(|(name, _)| !added.contains(&name.as_str()))
+            .filter(|(name, _)| !own_headers.contains(&name.as_str()))
             .map(|(name, value)| format!("{name}:{value}"))
             .collect();
         let (program, status) = (program.to_owned(), response.status.to_string());

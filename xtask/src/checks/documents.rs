@@ -112,7 +112,7 @@ fn prose_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the anchors that GitHub gives to the headings of a document.
 fn anchors(text: &str) -> BTreeSet<String> {
-    let mut used = BTreeMap::<String, usize>::new();
+    let mut counts = BTreeMap::<String, usize>::new();
     let headings = prose_lines(text).filter_map(|line| {
         let title = line.trim_start_matches('#');
         (title.len() < line.len()).then(|| title.strip_prefix(' ')).flatten()
@@ -125,7 +125,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
             .filter(|&c| is_word(c) || c == '-' || c == ' ')
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
-        let repetitions = used.entry(anchor.clone()).or_default();
+        let repetitions = counts.entry(anchor.clone()).or_default();
         *repetitions += 1;
         if *repetitions == 1 { anchor } else { format!("{anchor}-{}", *repetitions - 1) }
     };

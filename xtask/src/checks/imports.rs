@@ -85,7 +85,8 @@ impl Cycle {
     }
 }
 
-/// Parses all modules of a crate: the library, or the binary `main` if there is none.
+/// Parses the modules of a crate without its test modules: the library, or the binary `main` if
+/// there is no library.
 fn read_crate(src: &Path) -> Result<BTreeMap<Module, Source>, Box<dyn Error>> {
     let mut modules = BTreeMap::new();
     let root = if src.join("lib.rs").is_file() { "lib" } else { "main" };
@@ -332,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn every_package_of_the_workspace_is_read() {
+    fn the_packages_of_the_workspace_are_found_and_parsed() {
         let packages = packages().unwrap();
         for name in ["core", "server", "xtask"] {
             let package = packages.iter().find(|package| package.ends_with(name)).unwrap();

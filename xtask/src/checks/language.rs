@@ -126,7 +126,7 @@ fn find_all(text: &str) -> Vec<Finding> {
         if line.contains("fn of(") {
             findings.push((number, "fn of", "from_…, new, describe"));
         }
-        if is_no(prose) {
+        if contains_is_no(prose) {
             findings.push((number, "is no", "is not a …"));
         }
     }
@@ -138,8 +138,8 @@ fn find_listed(text: &str, list: &[(&'static str, &'static str)]) -> Vec<Finding
     let mut findings = vec![];
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.to_lowercase();
-        let found = list.iter().filter(|(words, _)| contains_word(&line, words));
-        findings.extend(found.map(|&(words, suggestion)| (number, words, suggestion)));
+        let matches = list.iter().filter(|(words, _)| contains_word(&line, words));
+        findings.extend(matches.map(|&(words, suggestion)| (number, words, suggestion)));
     }
     findings
 }
@@ -152,7 +152,7 @@ fn find_opening(comment: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// Returns whether the line says that something "is no X", except "there is no X" and "no longer".
-fn is_no(prose: &str) -> bool {
+fn contains_is_no(prose: &str) -> bool {
     let prose = prose.to_lowercase();
     prose.match_indices(" is no ").any(|(start, phrase)| {
         !prose[..start].ends_with("there") && !prose[start + phrase.len()..].starts_with("longer")
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     /// Returns the line and the words of each finding.
-    fn found(text: &str) -> Vec<(usize, &'static str)> {
+    fn findings(text: &str) -> Vec<(usize, &'static str)> {
         find_all(text).into_iter().map(|(line, words, _)| (line, words)).collect()
     }
 
@@ -178,32 +178,35 @@ mod tests {
     #[test]
     fn whole_words_are_found_in_any_case_and_in_names() {
         let text = "a Seat\nseated, foretold\nfn let_in()\n";
-        assert_eq!(found(text), [(1, "seat"), (3, "let_in")]);
+        assert_eq!(findings(text), [(1, "seat"), (3, "let_in")]);
         let text = "Beside it\nbesides\nfn a_token_is_revoked_at_once()\nprint texts\na textbook";
-        assert_eq!(found(text), [(1, "beside"), (3, "at once"), (4, "texts")]);
+        assert_eq!(findings(text), [(1, "beside"), (3, "at once"), (4, "texts")]);
     }
 
     #[test]
     fn a_doc_comment_does_not_open_with_a_question_word() {
         let text = "//! Which, if any.\n\n/// What it is.\nx\n    /// The same, but larger.\n";
-        assert_eq!(found(text), [(1, "Which"), (3, "What"), (5, "The same")]);
+        assert_eq!(findings(text), [(1, "Which"), (3, "What"), (5, "The same")]);
         for allowed in [
             "/// Returns it.\n/// What follows is the second line.",
             "// Whether it is a plain comment.",
             "/// Whatever.",
         ] {
-            assert_eq!(found(allowed), [], "{allowed}");
+            assert_eq!(findings(allowed), [], "{allowed}");
         }
     }
 
     #[test]
     fn a_function_named_of_is_found() {
-        assert_eq!(found("pub fn of(x: u8) {}\nfn of_user(x: u8) {}"), [(1, "fn of")]);
+        assert_eq!(findings("pub fn of(x: u8) {}\nfn of_user(x: u8) {}"), [(1, "fn of")]);
     }
 
     #[test]
     fn negations_are_written_with_not() {
-        assert_eq!(found("which is no range\nfn it_is_no_range()"), [(1, "is no"), (2, "is no")]);
-        assert_eq!(found("there is no range\nit is no longer valid"), []);
+        assert_eq!(
+            findings("which is no range\nfn it_is_no_range()"),
+            [(1, "is no"), (2, "is no")]
+        );
+        assert_eq!(findings("there is no range\nit is no longer valid"), []);
     }
 }

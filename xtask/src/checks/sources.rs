@@ -1,4 +1,4 @@
-//! Listing and reading source files.
+//! Listing source files, and searching for words in them.
 
 use std::fs;
 use std::io;

@@ -135,10 +135,10 @@ fn a_password_that_identifies_the_account_is_rejected() {
 
 #[test]
 fn every_listed_password_is_rejected_as_common() {
-    let listed: Vec<&str> = COMMON.lines().collect();
-    assert!(listed.len() > 300);
-    assert!(listed.is_sorted());
-    for common in listed {
+    let passwords: Vec<&str> = COMMON.lines().collect();
+    assert!(passwords.len() > 300);
+    assert!(passwords.is_sorted());
+    for common in passwords {
         assert_eq!(
             check_password(&Secret::new(common), []),
             Err(FieldError::PasswordCommon),

@@ -41,16 +41,16 @@ fn a_valid_registration_is_unchanged() {
 
 #[test]
 fn redirect_uris_are_separated_by_white_space_or_listed() {
-    let listed = vec!["https://a.example/", OOB];
+    let uris = vec!["https://a.example/", OOB];
     for redirect_uris in [
         vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
         vec!["  https://a.example/ \r\n\turn:ietf:wg:oauth:2.0:oob\n"],
-        listed.clone(),
+        uris.clone(),
     ] {
         let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
         let details = Registration { redirect_uris, ..valid() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-        assert_eq!(actual, listed);
+        assert_eq!(actual, uris);
     }
 }
 
@@ -263,7 +263,7 @@ fn only_a_registered_redirect_uri_is_found() {
 }
 
 #[test]
-fn only_declared_scopes_are_granted() {
+fn only_declared_scopes_can_be_requested() {
     let unregistered = |name: &str| Err(OAuthError::UnregisteredScope(name.into()));
     for (declared, requested, expected) in [
         ("read write", None, Ok("read")),
@@ -294,7 +294,9 @@ proptest! {
         scopes in prop::collection::vec(any::<String>(), 0..4),
         website in any::<String>(),
     ) {
-        let _ = Registration { client_name, redirect_uris, scopes, website, ..valid() }.validate(&[]);
+        let registration =
+            Registration { client_name, redirect_uris, scopes, website, ..valid() };
+        let _ = registration.validate(&[]);
     }
 }
 
@@ -309,8 +311,8 @@ fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
         ("admin:write:accounts", "admin:write:accounts"),
     ] {
         assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
-        let own = app.resolve_app_token_scopes(Some(requested));
-        assert_eq!(own, Err(OAuthError::AdminScope(rejected.into())), "{requested}");
+        let result = app.resolve_app_token_scopes(Some(requested));
+        assert_eq!(result, Err(OAuthError::AdminScope(rejected.into())), "{requested}");
     }
     assert_eq!(app.resolve_app_token_scopes(Some("read")).unwrap().to_string(), "read");
     let unregistered = Err(OAuthError::UnregisteredScope("write".into()));

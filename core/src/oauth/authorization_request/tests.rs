@@ -26,7 +26,7 @@ fn app() -> App {
 }
 
 /// Returns the pairs of a valid request, followed by `more`.
-fn with(more: &[(&str, &str)]) -> Vec<(String, String)> {
+fn valid_request_pairs(more: &[(&str, &str)]) -> Vec<(String, String)> {
     let required = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
     to_pairs(&[&required, more].concat())
 }
@@ -36,7 +36,7 @@ fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError>
 }
 
 fn request(more: &[(&str, &str)]) -> AuthorizationRequest {
-    parse(&with(more)).unwrap()
+    parse(&valid_request_pairs(more)).unwrap()
 }
 
 /// Returns the error that is sent to the app.
@@ -107,9 +107,9 @@ fn a_request_has_one_client_id() {
 
 #[test]
 fn an_unknown_client_is_rejected() {
-    let pairs = with(&[]);
-    let rejected = AuthorizationRequest::parse(Parameters::new(&pairs), None);
-    assert_eq!(rejected, Err(OAuthError::UnknownClient));
+    let pairs = valid_request_pairs(&[]);
+    let result = AuthorizationRequest::parse(Parameters::new(&pairs), None);
+    assert_eq!(result, Err(OAuthError::UnknownClient));
 }
 
 // RFC 6749, section 4.1.2.1: such an error must not be redirected.
@@ -155,7 +155,7 @@ fn an_unknown_response_mode_is_reported_in_the_query() {
 }
 
 #[test]
-fn a_scope_that_the_app_did_not_declare_is_rejected() {
+fn undeclared_unknown_and_malformed_scopes_are_rejected() {
     for wrong in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
@@ -301,11 +301,32 @@ fn a_client_must_have_the_grant_type_and_this_issuer() {
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
         AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
-    let new = || ClientProperties::new(Origin::Api);
-    assert!(parse(new()).unwrap().requested.is_ok());
+    let default_properties = || ClientProperties::new(Origin::Api);
+    assert!(parse(default_properties()).unwrap().requested.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
-    let without_codes = parse(ClientProperties { grant_types, ..new() }).unwrap();
+    let without_codes = parse(ClientProperties { grant_types, ..default_properties() }).unwrap();
     assert_eq!(without_codes.requested, Err(OAuthError::UnauthorizedClient));
-    let of_other_issuer = parse(ClientProperties { issuer: Issuer::Unknown, ..new() });
+    let of_other_issuer =
+        parse(ClientProperties { issuer: Issuer::Unknown, ..default_properties() });
     assert_eq!(of_other_issuer, Err(OAuthError::UnknownClient));
+}
+
+proptest! {
+    #[test]
+    fn parsing_never_accepts_a_different_redirect_uri(
+        pairs in prop::collection::vec((
+            prop::sample::select(vec![
+                "response_type", "client_id", "redirect_uri", "scope", "scope[]", "state", "lang",
+                "code_challenge", "code_challenge_method", "force_login", "response_mode", "x",
+            ]),
+            prop_oneof![any::<String>(), Just("code".into()), Just(CALLBACK.into())],
+        ), 0..20),
+    ) {
+        let to_owned = |(name, value): (&str, String)| (name.to_owned(), value);
+        let pairs: Vec<_> = pairs.into_iter().map(to_owned).collect();
+        let _ = Parameters::new(&pairs).required(Parameter::ClientId);
+        if let Ok(request) = parse(&pairs) {
+            prop_assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
+        }
+    }
 }

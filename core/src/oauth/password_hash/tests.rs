@@ -20,13 +20,13 @@ fn pbkdf2(text: &str) -> Pbkdf2 {
 
 #[test]
 fn all_forms_of_bcrypt_are_parsed() {
-    let parsed = ["2a", "2b", "2y"].map(|form| bcrypt(&format!("${form}$04${SALT_AND_HASH}")));
-    assert!(parsed.iter().all(|hash| *hash == parsed[0]));
-    assert_eq!(parsed[0].cost, 4);
-    assert_eq!(parsed[0].salt[..3], [0x71, 0xd7, 0x9f]);
+    let hashes = ["2a", "2b", "2y"].map(|form| bcrypt(&format!("${form}$04${SALT_AND_HASH}")));
+    assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+    assert_eq!(hashes[0].cost, 4);
+    assert_eq!(hashes[0].salt[..3], [0x71, 0xd7, 0x9f]);
     // The last character of this salt has unused bits.
     let other = bcrypt(&format!("$2b$04${}", SALT_AND_HASH.replace("tuuj", "tuvj")));
-    assert_eq!(other, parsed[0]);
+    assert_eq!(other, hashes[0]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::oauth::uri::is_web;
 
 /// Schemes with which a browser runs code, or opens its own data, files or connections. No app can
 /// register them.
-const FORBIDDEN: [&str; 16] = [
+const FORBIDDEN_SCHEMES: [&str; 16] = [
     "about",
     "blob",
     "chrome",
@@ -68,7 +68,7 @@ pub enum SchemeError {
     /// The string is not a scheme by RFC 3986.
     #[error("{0:?} is not a scheme: write \"myapp\" for myapp://callback")]
     Malformed(String),
-    /// Browsers open the scheme themselves, so no app can register it.
+    /// Browsers open the scheme themselves, so it cannot belong to an app.
     #[error("{0:?} cannot be allowed: browsers open it themselves")]
     BrowserScheme(String),
 }
@@ -103,13 +103,14 @@ impl From<PrivateUseScheme> for String {
 
 /// Returns whether no app can register this scheme.
 pub(super) fn is_forbidden(scheme: &str) -> bool {
-    FORBIDDEN.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
+    FORBIDDEN_SCHEMES.iter().any(|forbidden| scheme.eq_ignore_ascii_case(forbidden))
 }
 
 /// Returns whether an app may register this scheme for itself: one with a dot, like the reversed
 /// domain name that RFC 8252, section 7.1, requires, one of a known app, or one of `allowed`.
 /// Others are rejected, because most schemes of operating system programs have no dot, and there is
-/// no complete list. Those of Windows and macOS that have one are recognised by their prefixes.
+/// no complete list of them. Windows and macOS schemes that have a dot are rejected by their
+/// prefix.
 pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
     let is_system_scheme = ["ms-", "x-apple"].iter().any(|prefix| {
         scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
@@ -117,7 +118,7 @@ pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool
     let is_domain = scheme.contains('.') && scheme.split('.').all(|label| !label.is_empty());
     (is_domain && !is_system_scheme)
         || APP_SCHEMES.iter().any(|(known, _)| scheme.eq_ignore_ascii_case(known))
-        || allowed.iter().any(|allowed| scheme.eq_ignore_ascii_case(&allowed.0))
+        || allowed.iter().any(|entry| scheme.eq_ignore_ascii_case(&entry.0))
 }
 
 #[cfg(test)]

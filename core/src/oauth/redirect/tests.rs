@@ -4,12 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn registered(text: &str) -> RedirectUri {
+fn redirect_uri(text: &str) -> RedirectUri {
     RedirectUri::new(text).unwrap()
 }
 
 #[test]
-fn redirect_uris_of_real_apps_are_accepted() {
+fn valid_redirect_uris_are_accepted() {
     for text in [
         OOB,
         "https://app.example/callback",
@@ -133,7 +133,7 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
 }
 
 #[test]
-fn an_app_registers_only_schemes_that_no_other_program_has() {
+fn an_app_may_register_only_web_private_use_and_out_of_band_schemes() {
     let allowed: [PrivateUseScheme; 1] = ["myapp".parse().unwrap()];
     for uri in [
         OOB,
@@ -150,7 +150,7 @@ fn an_app_registers_only_schemes_that_no_other_program_has() {
         "tuba://auth_code",
         "MyApp://callback",
     ] {
-        assert_eq!(registered(uri).check_scheme(&allowed), Ok(()), "{uri}");
+        assert_eq!(redirect_uri(uri).check_scheme(&allowed), Ok(()), "{uri}");
     }
     for scheme in [
         "android-app",
@@ -192,17 +192,17 @@ fn an_app_registers_only_schemes_that_no_other_program_has() {
     ] {
         for rest in ["//callback", "/callback", "//com.example.app/"] {
             let uri = format!("{scheme}:{rest}");
-            let checked = registered(&uri).check_scheme(&allowed);
-            assert_eq!(checked, Err(RedirectUriError::Scheme), "{uri}");
+            let result = redirect_uri(&uri).check_scheme(&allowed);
+            assert_eq!(result, Err(RedirectUriError::Scheme), "{uri}");
         }
     }
-    assert_eq!(registered("myapp://callback").check_scheme(&[]), Err(RedirectUriError::Scheme));
+    assert_eq!(redirect_uri("myapp://callback").check_scheme(&[]), Err(RedirectUriError::Scheme));
 }
 
 // RFC 9700, section 4.1.3.
 #[test]
 fn uris_are_compared_as_exact_strings() {
-    let uri = registered("https://a.example/cb");
+    let uri = redirect_uri("https://a.example/cb");
     assert_eq!(uri.match_requested("https://a.example/cb"), Some(uri.clone()));
     for requested in [
         "",
@@ -229,7 +229,7 @@ fn uris_are_compared_as_exact_strings() {
         assert_eq!(uri.match_requested(requested), None, "{requested:?}");
     }
     assert_eq!(
-        registered("https://a.example/x%2Fy").match_requested("https://a.example/x%2fy"),
+        redirect_uri("https://a.example/x%2Fy").match_requested("https://a.example/x%2fy"),
         None
     );
 }
@@ -245,14 +245,14 @@ fn the_port_of_a_loopback_address_may_differ() {
         ("http://[::1]:1/cb?x=1", "http://[::1]:65535/cb?x=1"),
         ("http://127.0.0.1", "http://127.0.0.1:51234"),
     ] {
-        let matched = registered(uri).match_requested(requested);
-        assert_eq!(matched.as_ref().map(RedirectUri::as_str), Some(requested), "{uri}");
+        let result = redirect_uri(uri).match_requested(requested);
+        assert_eq!(result.as_ref().map(RedirectUri::as_str), Some(requested), "{uri}");
     }
 }
 
 #[test]
 fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
-    let uri = registered("http://127.0.0.1/cb");
+    let uri = redirect_uri("http://127.0.0.1/cb");
     for requested in [
         "http://127.0.0.1:51234/other",
         "http://127.0.0.1:51234/cb/",
@@ -291,17 +291,17 @@ fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
         ("http://127.0.0.2/cb", "http://127.0.0.2:51234/cb"),
         ("https://app.example/cb", "https://app.example:51234/cb"),
     ] {
-        assert_eq!(registered(uri).match_requested(requested), None, "{uri} for {requested}");
+        assert_eq!(redirect_uri(uri).match_requested(requested), None, "{uri} for {requested}");
     }
 }
 
 #[test]
 fn the_oob_urn_matches_only_itself() {
-    let uri = registered(OOB);
+    let uri = redirect_uri(OOB);
     assert!(uri.is_oob() && uri.match_requested(OOB).is_some());
     assert_eq!(uri.match_requested("urn:ietf:wg:oauth:2.0:oob:auto"), None);
     assert_eq!(uri.match_requested("URN:IETF:WG:OAUTH:2.0:OOB"), None);
-    assert!(!registered("https://a.example/").is_oob());
+    assert!(!redirect_uri("https://a.example/").is_oob());
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn the_remote_host_is_that_of_a_web_address() {
         ("com.example.app:/oauth2redirect", None),
         (OOB, None),
     ] {
-        assert_eq!(registered(uri).remote_host().as_deref(), host, "{uri}");
+        assert_eq!(redirect_uri(uri).remote_host().as_deref(), host, "{uri}");
     }
 }
 
@@ -354,6 +354,6 @@ proptest! {
 
     #[test]
     fn an_arbitrary_requested_uri_does_not_match(requested in any::<String>()) {
-        prop_assert_eq!(registered("http://127.0.0.1/cb").match_requested(&requested), None);
+        prop_assert_eq!(redirect_uri("http://127.0.0.1/cb").match_requested(&requested), None);
     }
 }

@@ -15,20 +15,20 @@ fn rule_json(kind: RuleKind, body: &str) -> Value {
 
 #[test]
 fn override_and_underride_have_conditions_and_content_has_a_pattern() {
-    let bare = json!({"rule_id": "r", "default": false, "enabled": true, "actions": []});
-    let mut always = bare.clone();
-    always["conditions"] = json!([]);
+    let minimal_rule = json!({"rule_id": "r", "default": false, "enabled": true, "actions": []});
+    let mut rule_with_conditions = minimal_rule.clone();
+    rule_with_conditions["conditions"] = json!([]);
     for (kind, expected) in [
-        (RuleKind::Override, &always),
-        (RuleKind::Underride, &always),
-        (RuleKind::Room, &bare),
-        (RuleKind::Sender, &bare),
+        (RuleKind::Override, &rule_with_conditions),
+        (RuleKind::Underride, &rule_with_conditions),
+        (RuleKind::Room, &minimal_rule),
+        (RuleKind::Sender, &minimal_rule),
     ] {
         assert_eq!(&rule_json(kind, r#"{"actions":[]}"#), expected, "{kind}");
     }
-    let mut cake = bare;
-    cake["pattern"] = json!("cake");
-    assert_eq!(rule_json(RuleKind::Content, r#"{"actions":[],"pattern":"cake"}"#), cake);
+    let mut content_rule = minimal_rule;
+    content_rule["pattern"] = json!("cake");
+    assert_eq!(rule_json(RuleKind::Content, r#"{"actions":[],"pattern":"cake"}"#), content_rule);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_invalid_body_is_rejected_with_the_field_name() {
 }
 
 #[test]
-fn a_misspelt_until_is_rejected_because_the_rule_would_be_permanent() {
+fn a_misspelt_until_enabled_or_scope_is_rejected() {
     let text = "unknown field `untill`; did you mean `until`?";
     let rule = br#"{"actions":[],"untill":1}"#;
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
@@ -118,9 +118,9 @@ fn a_misspelt_until_is_rejected_because_the_rule_would_be_permanent() {
 }
 
 #[test]
-fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
+fn a_misspelt_field_of_a_rule_is_rejected_and_other_unknown_fields_are_accepted() {
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
-    for (field, meant) in [
+    for (field, suggestion) in [
         ("condtions", "conditions"),
         ("condition", "conditions"),
         ("Conditions", "conditions"),
@@ -129,7 +129,7 @@ fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
         ("action", "actions"),
         ("acitons", "actions"),
     ] {
-        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
         for kind in RuleKind::ALL {
             let mut body = json!({"actions": [], "pattern": "x"});
             body[field] = json!([]);
@@ -137,7 +137,8 @@ fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
             assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text.clone()));
         }
     }
-    // Every field that Matrix defines, a namespaced field, and one that resembles none of them.
+    // Accepted: every field that Matrix defines, a namespaced field, and a field that resembles
+    // none of them.
     let body = json!({"rule_id": "a", "default": false, "enabled": true, "actions": [],
         "conditions": [], "pattern": "x", "org.example.condtions": [], "note": 1});
     for kind in RuleKind::ALL {
@@ -146,7 +147,7 @@ fn a_misspelt_field_is_rejected_because_the_rule_would_match_every_event() {
 }
 
 #[test]
-fn similar_fields_of_an_existing_rule_are_preserved() {
+fn misspelt_fields_of_an_existing_rule_are_preserved() {
     let fields = json!({"actions": [], "conditions": [], "untill": 1});
     let fields = Fields::new(fields, Location::Body).unwrap();
     let limits = NewRuleLimits::default();
@@ -197,8 +198,9 @@ fn any_action() -> impl Strategy<Value = Value> {
         prop::sample::select(&["notify", "dont_notify", "coalesce", "set_tweak"][..])
             .prop_map(Value::from),
         any::<String>().prop_map(|name| json!({"set_tweak": name})),
-        any::<(String, String)>().prop_map(|(name, to)| json!({"set_tweak": name, "value": to})),
-        any::<(String, bool)>().prop_map(|(name, to)| json!({"set_tweak": name, "value": to})),
+        any::<(String, String)>()
+            .prop_map(|(name, text)| json!({"set_tweak": name, "value": text})),
+        any::<(String, bool)>().prop_map(|(name, on)| json!({"set_tweak": name, "value": on})),
     ]
 }
 
@@ -229,7 +231,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Returns the object, with additional unknown members.
+/// Adds unknown members to the generated objects.
 fn with_extra(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let extra = prop::collection::btree_map("x-.*", any_json(), 0..3);
     (object, extra).prop_map(|(mut object, extra)| {

@@ -38,21 +38,21 @@ const SPECIFICATION: &str = r#"{
 
 #[test]
 fn the_rules_are_those_of_the_specification() {
-    let specified: Value = serde_json::from_str(SPECIFICATION).unwrap();
+    let expected: Value = serde_json::from_str(SPECIFICATION).unwrap();
     let document = Document::new(RuleScope::Global);
-    assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), specified);
+    assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), expected);
 }
 
 #[test]
-fn a_rule_without_placeholders_is_borrowed() {
+fn only_rules_with_placeholders_are_copied() {
     let alice = User::new("@alice:x");
-    let personal: Vec<&str> = all()
+    let owned_rule_ids: Vec<&str> = all()
         .iter()
         .filter(|(_, rule)| matches!(for_user(rule, alice), Cow::Owned(_)))
         .map(|(_, rule)| rule.rule_id.as_str())
         .collect();
     assert_eq!(
-        personal,
+        owned_rule_ids,
         [".m.rule.invite_for_me", ".m.rule.is_user_mention", ".m.rule.contains_user_name"]
     );
 }

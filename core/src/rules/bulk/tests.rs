@@ -13,15 +13,15 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(1_800_000_000_000).unwrap()
 }
 
-fn read(body: &Value) -> Result<RuleChanges, RuleError> {
+fn parse(body: &Value) -> Result<RuleChanges, RuleError> {
     RuleChanges::read(body.to_string().as_bytes(), LIMITS, now())
 }
 
 fn changes(list: &Value) -> RuleChanges {
-    read(&json!({"changes": list})).unwrap()
+    parse(&json!({"changes": list})).unwrap()
 }
 
-/// Makes changes to documents, and returns the documents to save.
+/// Applies changes to documents, and returns the documents to save.
 fn apply(list: &Value, stored: &[Document]) -> Result<Vec<Document>, RuleError> {
     let mut documents = Documents::new(stored);
     changes(list).apply(&mut documents)?;
@@ -37,7 +37,7 @@ fn room_ids(document: &Document) -> Vec<&str> {
 }
 
 #[test]
-fn changes_are_made_in_order_in_several_scopes() {
+fn changes_are_applied_in_order_in_several_scopes() {
     let mut after = put("c");
     after["after"] = json!("a");
     let mut before = put("d");
@@ -52,8 +52,8 @@ fn changes_are_made_in_order_in_several_scopes() {
         {"op": "set_enabled", "scope": "global", "kind": "override", "rule_id": ".m.rule.master",
          "enabled": true},
     ]);
-    let changed = apply(&list, &[]).unwrap();
-    let [global, phone] = changed.as_slice() else { panic!("{changed:?}") };
+    let changed_documents = apply(&list, &[]).unwrap();
+    let [global, phone] = changed_documents.as_slice() else { panic!("{changed_documents:?}") };
     assert_eq!(room_ids(global), ["a", "d", "c"]);
     let first = &global.user_rules()[RuleKind::Room][0];
     assert_eq!((first.enabled, first.actions.as_slice()), (false, &[][..]));
@@ -62,17 +62,17 @@ fn changes_are_made_in_order_in_several_scopes() {
 }
 
 #[test]
-fn changes_may_have_an_end() {
+fn new_rules_and_builtin_changes_may_expire() {
     let until = 1_800_000_000_001_i64;
     let list = json!([
         {"op": "put", "kind": "room", "rule_id": "a", "rule": {"actions": [], "until": until}},
         {"op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true,
          "until": until},
     ]);
-    let changed = apply(&list, &[]).unwrap();
+    let changed_documents = apply(&list, &[]).unwrap();
     let expiry = RuleExpiry::try_from(until).ok();
-    assert_eq!(changed[0].user_rules()[RuleKind::Room][0].until, expiry);
-    assert_eq!(changed[0].patch(builtin::MASTER).unwrap().until, expiry);
+    assert_eq!(changed_documents[0].user_rules()[RuleKind::Room][0].until, expiry);
+    assert_eq!(changed_documents[0].patch(builtin::MASTER).unwrap().until, expiry);
     let user_rule = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
         "enabled": true, "until": until}]);
     let error = apply(&user_rule, &[]).unwrap_err();
@@ -85,12 +85,12 @@ fn an_empty_list_changes_nothing() {
 }
 
 #[test]
-fn a_change_that_cannot_be_made_is_named_by_its_index() {
+fn a_change_that_cannot_be_applied_is_named_by_its_index() {
     let delete = |kind: &str, id: &str| json!({"op": "delete", "kind": kind, "rule_id": id});
     let enable =
         |id: &str| json!({"op": "set_enabled", "kind": "override", "rule_id": id, "enabled": true});
-    let mut misplaced = put("x");
-    misplaced["before"] = json!("y");
+    let mut put_before_y = put("x");
+    put_before_y["before"] = json!("y");
     for (list, code, text) in [
         (json!([delete("room", "a")]), NotFound, r#"changes[0]: there is no room rule "a""#),
         (
@@ -105,7 +105,7 @@ fn a_change_that_cannot_be_made_is_named_by_its_index() {
         ),
         (json!([enable(".m.x")]), NotFound, r#"changes[0]: there is no override rule ".m.x""#),
         (
-            json!([put("a"), misplaced]),
+            json!([put("a"), put_before_y]),
             MatrixErrorCode::Unknown,
             r#"changes[1]: there is no room rule "y" to place the rule next to"#,
         ),
@@ -118,25 +118,25 @@ fn a_change_that_cannot_be_made_is_named_by_its_index() {
 
 #[test]
 fn an_invalid_change_is_named_by_its_index() {
-    let with = |change: Value| json!({"changes": [put("a"), change]});
+    let body_with = |change: Value| json!({"changes": [put("a"), change]});
     let put_with = |member: &str, value: Value| {
         let mut change = put("b");
         change[member] = value;
-        with(change)
+        body_with(change)
     };
     let condition = json!({"kind": "contains_display_name"});
     let conditions = json!([condition, condition, condition]);
     for (body, code, text) in [
-        (with(json!(1)), BadJson, "changes[1]: the change must be a JSON object"),
-        (with(json!({})), MissingParam, "changes[1]: op is missing"),
-        (with(json!({"op": "put"})), MissingParam, "changes[1]: kind is missing"),
+        (body_with(json!(1)), BadJson, "changes[1]: the change must be a JSON object"),
+        (body_with(json!({})), MissingParam, "changes[1]: op is missing"),
+        (body_with(json!({"op": "put"})), MissingParam, "changes[1]: kind is missing"),
         (
-            with(json!({"op": "put", "kind": "room"})),
+            body_with(json!({"op": "put", "kind": "room"})),
             MissingParam,
             "changes[1]: rule_id is missing",
         ),
         (
-            with(json!({"op": "delete", "kind": "room", "rule_id": 1})),
+            body_with(json!({"op": "delete", "kind": "room", "rule_id": 1})),
             BadJson,
             "changes[1]: rule_id must be a string",
         ),
@@ -190,7 +190,7 @@ fn an_invalid_change_is_named_by_its_index() {
             "changes[1]: unknown field position; known fields: op, scope, kind, rule_id, rule, before and after",
         ),
         (
-            with(json!({"op": "delete", "kind": "room", "rule_id": "a", "rule": {}})),
+            body_with(json!({"op": "delete", "kind": "room", "rule_id": "a", "rule": {}})),
             BadJson,
             "changes[1]: unknown field rule; known fields: op, scope, kind and rule_id",
         ),
@@ -205,48 +205,50 @@ fn an_invalid_change_is_named_by_its_index() {
             "changes[1]: unknown field `beforee`; did you mean `before`?",
         ),
     ] {
-        let error = read(&body).unwrap_err();
+        let error = parse(&body).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
         assert_eq!(error.change_index(), Some(1), "{body}");
     }
 }
 
 #[test]
-fn an_invalid_change_of_an_attribute_is_named_by_its_index() {
-    let with = |change: Value| json!({"changes": [put("a"), change]});
+fn a_change_with_an_invalid_attribute_or_expiry_is_named_by_its_index() {
+    let body_with = |change: Value| json!({"changes": [put("a"), change]});
     for (body, code, text) in [
         (
-            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a"})),
+            body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a"})),
             MissingParam,
             "changes[1]: enabled is missing",
         ),
         (
-            with(json!({"op": "put", "kind": "room", "rule_id": "b",
+            body_with(json!({"op": "put", "kind": "room", "rule_id": "b",
                 "rule": {"actions": [], "until": 1_799_999_999_999_i64}})),
             InvalidParam,
             "changes[1]: rule: until must be in the future: it is 1799999999999, and the server's \
              clock is at 1800000000000 (milliseconds since 1970)",
         ),
         (
-            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": true,
+            body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": true,
                 "until": 1})),
             InvalidParam,
             "changes[1]: until must be in the future: it is 1, and the server's clock is at \
              1800000000000 (milliseconds since 1970)",
         ),
         (
-            with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": 1})),
+            body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": 1})),
             BadJson,
             "changes[1]: enabled must be a boolean",
         ),
         (
-            with(json!({"op": "set_actions", "kind": "room", "rule_id": "a", "actions": ["x"]})),
+            body_with(
+                json!({"op": "set_actions", "kind": "room", "rule_id": "a", "actions": ["x"]}),
+            ),
             InvalidParam,
             "changes[1]: actions[0] must be notify, dont_notify, coalesce, set_tweak, or an object \
              with set_tweak",
         ),
     ] {
-        let error = read(&body).unwrap_err();
+        let error = parse(&body).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
         assert_eq!(error.change_index(), Some(1), "{body}");
     }
@@ -270,14 +272,14 @@ fn a_malformed_body_is_rejected() {
         assert!(error.to_string().starts_with(text), "{body}: {error}");
     }
     let long = json!({"changes": [], "x".repeat(10_000): 1});
-    assert!(read(&long).unwrap_err().to_string().len() < 400, "a long name is truncated");
+    assert!(parse(&long).unwrap_err().to_string().len() < 400, "a long name is truncated");
 }
 
 #[test]
 fn the_number_of_changes_is_limited() {
     let list = |count: usize| json!({"changes": vec![put("a"); count]});
-    assert!(read(&list(MAX_CHANGES)).is_ok());
-    let error = read(&list(MAX_CHANGES + 1)).unwrap_err();
+    assert!(parse(&list(MAX_CHANGES)).is_ok());
+    let error = parse(&list(MAX_CHANGES + 1)).unwrap_err();
     assert_eq!(error, RuleError::TooManyChanges(1000));
     assert_eq!(error.code(), MatrixErrorCode::TooLarge);
 }
@@ -300,7 +302,7 @@ fn a_rule_may_be_nested_as_deeply_as_in_a_separate_request() {
     assert!(RuleChanges::read(body.as_bytes(), LIMITS, now()).is_ok());
 }
 
-/// Changes with few ids, so that they affect each other.
+/// Generates changes to few rule ids, so that the changes affect each other.
 pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     let rule = (
         prop::sample::select(&["global", "device/a", "device/b"][..]),
@@ -340,15 +342,16 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns the documents after all changes that succeed.
+/// Applies the changes one by one, skips changes that fail, and returns the documents that are not
+/// empty.
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {
         let mut next = documents.clone();
         let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
         let body = json!({"changes": [change]}).to_string();
-        let read = RuleChanges::read(body.as_bytes(), limits, now());
-        if read.and_then(|read| read.apply(&mut next)).is_ok() {
+        let parsed = RuleChanges::read(body.as_bytes(), limits, now());
+        if parsed.and_then(|changes| changes.apply(&mut next)).is_ok() {
             documents = next;
         }
     }
@@ -356,14 +359,14 @@ pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
 }
 
 proptest! {
-    /// A list has the same result as its changes one by one, and fails if one of them fails.
+    /// A list has the same result as its changes one by one, and fails if one of the changes fails.
     #[test]
     fn a_list_is_equivalent_to_its_changes_one_by_one(
         before in prop::collection::vec(any_change(), 0..20),
         list in prop::collection::vec(any_change(), 0..6),
     ) {
         let stored = documents_after(&before);
-        let read = |list: &[Value]| RuleChanges::read(
+        let parse_list = |list: &[Value]| RuleChanges::read(
             json!({"changes": list}).to_string().as_bytes(),
             NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX },
             now(),
@@ -371,20 +374,21 @@ proptest! {
         let mut one_by_one = Documents::new(&stored);
         let mut expected = Ok(());
         for (index, change) in list.iter().enumerate() {
-            let applied = read(std::slice::from_ref(change)).and_then(|it| it.apply(&mut one_by_one));
-            if let Err(RuleError::InChange { error, .. }) = applied {
+            let one_change = std::slice::from_ref(change);
+            let result = parse_list(one_change).and_then(|it| it.apply(&mut one_by_one));
+            if let Err(RuleError::InChange { error, .. }) = result {
                 expected = Err(RuleError::InChange { index, error });
                 break;
             }
         }
         let mut together = Documents::new(&stored);
-        let result = read(&list).and_then(|changes| changes.apply(&mut together));
+        let result = parse_list(&list).and_then(|changes| changes.apply(&mut together));
         match (&expected, &result) {
             (Ok(()), _) => {
                 prop_assert_eq!(&result, &Ok(()));
                 prop_assert_eq!(together, one_by_one);
             }
-            // An invalid change is reported before an earlier one that cannot be made.
+            // An invalid change is reported before an earlier change that cannot be applied.
             (Err(first), Err(error)) => prop_assert!(first.change_index() <= error.change_index()),
             (Err(_), Ok(())) => prop_assert!(false, "{expected:?}"),
         }

@@ -15,19 +15,19 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(1_800_000_000_000).unwrap()
 }
 
-fn rule(id: &str) -> RuleRef {
+fn rule_ref(id: &str) -> RuleRef {
     RuleRef { scope: RuleScope::Global, kind: RuleKind::Room, id: id.to_owned() }
 }
 
 fn target(id: &str, query: &str) -> Result<PutTarget, RuleError> {
-    PutTarget::new(rule(id), crate::percent::parse_query(query).unwrap())
+    PutTarget::new(rule_ref(id), crate::percent::parse_query(query).unwrap())
 }
 
 fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
     RuleChange::put(target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// Returns a rule body of this size.
+/// Returns a rule body of this size in bytes.
 fn body_of_size(bytes: usize) -> Value {
     json!({"actions": [], "x": "x".repeat(bytes - r#"{"actions":[],"x":""}"#.len())})
 }
@@ -45,17 +45,22 @@ fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
         assert_eq!(target("r", query).unwrap_err().code(), Unknown, "{query}");
     }
-    let misspelt = target("r", "Before=a").unwrap_err();
-    assert_eq!(misspelt.to_string(), "unknown parameter `Before`; did you mean `before`?");
-    assert_eq!(misspelt.code(), InvalidParam);
+    let error = target("r", "Before=a").unwrap_err();
+    assert_eq!(error.to_string(), "unknown parameter `Before`; did you mean `before`?");
+    assert_eq!(error.code(), InvalidParam);
 }
 
 #[test]
 fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
     let condition = json!({"kind": "contains_display_name"});
-    let with = |count| json!({"actions": [], "conditions": vec![condition.clone(); count]});
-    let timed = |until: i64| json!({"actions": [], "until": until});
-    for body in [body_of_size(LIMITS.bytes), with(LIMITS.conditions), timed(1_800_000_000_001)] {
+    let with_conditions =
+        |count| json!({"actions": [], "conditions": vec![condition.clone(); count]});
+    let with_until = |until: i64| json!({"actions": [], "until": until});
+    for body in [
+        body_of_size(LIMITS.bytes),
+        with_conditions(LIMITS.conditions),
+        with_until(1_800_000_000_001),
+    ] {
         assert!(put("a", &body).is_ok(), "{body}");
     }
     for (id, body, code) in [
@@ -64,8 +69,8 @@ fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
         ("a", json!({}), MissingParam),
         ("a", json!({"actions": ["ring"]}), InvalidParam),
         ("a", body_of_size(LIMITS.bytes + 1), TooLarge),
-        ("a", with(LIMITS.conditions + 1), InvalidParam),
-        ("a", timed(1_800_000_000_000), InvalidParam),
+        ("a", with_conditions(LIMITS.conditions + 1), InvalidParam),
+        ("a", with_until(1_800_000_000_000), InvalidParam),
     ] {
         assert_eq!(put(id, &body).unwrap_err().code(), code, "{id} {body}");
     }
@@ -73,24 +78,24 @@ fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
 
 #[test]
 fn a_change_of_enabled_is_accepted_only_if_its_body_is_valid() {
-    let read = |body: &str| RuleChange::set_enabled(rule("a"), body.as_bytes(), now());
+    let parse = |body: &str| RuleChange::set_enabled(rule_ref("a"), body.as_bytes(), now());
     for body in ["true", r#"{"enabled":false}"#, r#"{"enabled":true,"until":1800000000001}"#] {
-        assert!(read(body).is_ok(), "{body}");
+        assert!(parse(body).is_ok(), "{body}");
     }
     for (body, code) in [
         ("1", BadJson),
         ("{}", MissingParam),
         (r#"{"enabled":true,"until":1800000000000}"#, InvalidParam),
     ] {
-        assert_eq!(read(body).unwrap_err().code(), code, "{body}");
+        assert_eq!(parse(body).unwrap_err().code(), code, "{body}");
     }
 }
 
 #[test]
 fn actions_are_an_object_with_an_array() {
-    let read = |body: &str| RuleChange::set_actions(rule("a"), body.as_bytes(), LIMITS);
+    let parse = |body: &str| RuleChange::set_actions(rule_ref("a"), body.as_bytes(), LIMITS);
     for body in [r#"{"actions":["notify"]}"#, r#"{"actions":[],"x":1}"#] {
-        assert!(read(body).is_ok(), "{body}");
+        assert!(parse(body).is_ok(), "{body}");
     }
     for (body, code) in [
         ("{}", MissingParam),
@@ -100,27 +105,30 @@ fn actions_are_an_object_with_an_array() {
         (r#"{"actions":["ring"]}"#, InvalidParam),
         ("", MatrixErrorCode::NotJson),
     ] {
-        assert_eq!(read(body).unwrap_err().code(), code, "{body}");
+        assert_eq!(parse(body).unwrap_err().code(), code, "{body}");
     }
 }
 
 #[test]
 fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
-    let set = |document: &mut Document, count: usize, bytes: usize| {
+    let set_actions = |document: &mut Document, count: usize, bytes: usize| {
         let body = json!({"actions": vec!["notify"; count]}).to_string();
         let limits = NewRuleLimits { bytes, ..LIMITS };
-        RuleChange::set_actions(rule("a"), body.as_bytes(), limits)?.apply(document)
+        RuleChange::set_actions(rule_ref("a"), body.as_bytes(), limits)?.apply(document)
     };
     let mut document = Document::new(RuleScope::Global);
     put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
     // The first action takes 8 bytes, each further one 9.
-    assert_eq!(set(&mut document, 2, LIMITS.bytes), Err(RuleError::RuleTooLarge(LIMITS.bytes)));
+    assert_eq!(
+        set_actions(&mut document, 2, LIMITS.bytes),
+        Err(RuleError::RuleTooLarge(LIMITS.bytes))
+    );
     assert_eq!(document.user_rules()[RuleKind::Room][0].actions, []);
-    assert_eq!(set(&mut document, 1, LIMITS.bytes), Ok(()));
+    assert_eq!(set_actions(&mut document, 1, LIMITS.bytes), Ok(()));
     // After the limit was lowered, the rule may shrink.
-    assert_eq!(set(&mut document, 2, 100), Err(RuleError::RuleTooLarge(100)));
-    assert_eq!(set(&mut document, 1, 100), Ok(()));
-    assert_eq!(set(&mut document, 0, 100), Ok(()));
+    assert_eq!(set_actions(&mut document, 2, 100), Err(RuleError::RuleTooLarge(100)));
+    assert_eq!(set_actions(&mut document, 1, 100), Ok(()));
+    assert_eq!(set_actions(&mut document, 0, 100), Ok(()));
 }
 
 #[test]

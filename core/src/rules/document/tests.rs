@@ -23,7 +23,7 @@ fn phone() -> Document {
     Document::new("device/phone".parse().unwrap())
 }
 
-fn silent(kind: RuleKind) -> NewRule {
+fn silent_rule(kind: RuleKind) -> NewRule {
     NewRule::read(
         kind,
         br#"{"actions":[],"pattern":"p"}"#,
@@ -47,7 +47,7 @@ fn put(
     id: &str,
     position: Position<'_>,
 ) -> Result<(), RuleError> {
-    document.put(kind, id.parse().unwrap(), silent(kind), position)
+    document.put(kind, id.parse().unwrap(), silent_rule(kind), position)
 }
 
 /// Returns a document with these room rules, in this order.
@@ -116,7 +116,7 @@ fn before_and_after_place_a_rule() {
 }
 
 #[test]
-fn a_position_next_to_an_unknown_rule_is_rejected_without_a_change() {
+fn an_invalid_position_is_rejected_without_a_change() {
     let mut document = with_rooms(["a", "b"]);
     put(&mut document, RuleKind::Sender, "s", Position::default()).unwrap();
     let before_change = document.clone();
@@ -233,14 +233,14 @@ fn user_changes_override_a_builtin_rule() {
 
 #[test]
 fn an_absent_rule_is_not_found() {
-    let missing = [
+    let absent_rules = [
         (global(), RuleKind::Room, "a"),
         (with_rooms(["a"]), RuleKind::Sender, "a"),
         (global(), RuleKind::Content, ".m.rule.master"),
         (global(), RuleKind::Override, ".m.rule.none"),
         (phone(), RuleKind::Override, ".m.rule.master"),
     ];
-    for (mut document, kind, id) in missing {
+    for (mut document, kind, id) in absent_rules {
         let before_change = document.clone();
         let errors = [
             document.rule(kind, id, alice()).unwrap_err(),
@@ -346,30 +346,30 @@ fn a_document_of_an_unknown_format_is_rejected() {
 #[test]
 fn a_body_of_maximum_depth_is_stored_and_parsed() {
     let depth = json::MAX_DEPTH - 1;
-    let deep = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+    let body = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let mut document = phone();
     let new = NewRule::read(
         RuleKind::Room,
-        deep.as_bytes(),
+        body.as_bytes(),
         NewRuleLimits::default(),
         Timestamp::UNIX_EPOCH,
     )
     .unwrap();
     document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
-    let read = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
-    assert_eq!(read, document);
+    let copy = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
+    assert_eq!(copy, document);
     let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
 }
 
 #[test]
 fn patched_builtins_are_those_that_differ_from_their_definition() {
-    let changed = |document: &Document| -> Vec<(String, bool)> {
+    let patched_rules = |document: &Document| -> Vec<(String, bool)> {
         let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
     };
     let mut document = with_rooms(["!r:x.org"]);
-    assert_eq!(changed(&document), []);
+    assert_eq!(patched_rules(&document), []);
     document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
     document
@@ -381,9 +381,9 @@ fn patched_builtins_are_those_that_differ_from_their_definition() {
         )
         .unwrap();
     let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
-    assert_eq!(changed(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
+    assert_eq!(patched_rules(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
     // A change back to the definition is still stored, but makes no difference.
     document.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, false).unwrap();
-    assert_eq!(changed(&document), [(".m.rule.call".to_owned(), true)]);
+    assert_eq!(patched_rules(&document), [(".m.rule.call".to_owned(), true)]);
 }

@@ -22,8 +22,8 @@ impl Document {
             .ok_or_else(|| no_such_rule(kind, id))
     }
 
-    /// Returns the rules of a kind in evaluation order: user rules precede built-in rules except
-    /// `.m.rule.master`.
+    /// Returns the rules of a kind in evaluation order: `.m.rule.master` (an override rule), the
+    /// user rules, then the other built-in rules.
     pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let user_rules = self.user_rules()[kind].iter().map(Cow::Borrowed);
         let mut builtin =

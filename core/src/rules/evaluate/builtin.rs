@@ -10,7 +10,8 @@ use crate::rules::{Action, Document, Rule, RuleKind, builtin};
 pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
     let compile = |(kind, rule): (RuleKind, &Rule)| {
         let conditions = effective_conditions(kind, rule);
-        let compiled = conditions.iter().map(|one| CompiledCondition::for_builtin(&one.kind));
+        let compiled =
+            conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
         BuiltinRule {
             compiled: CompiledRule::with_conditions(kind, rule, compiled.collect()),
             enabled: rule.enabled,
@@ -30,8 +31,8 @@ pub(crate) struct BuiltinRule {
 }
 
 impl BuiltinRule {
-    /// Returns whether this is a legacy mention rule and the event has `m.mentions`, so that the rule
-    /// is skipped.
+    /// Returns whether this is a legacy mention rule and the event has `m.mentions`. The rule is
+    /// then skipped.
     pub(crate) fn is_superseded(&self, event: &Event) -> bool {
         self.is_legacy_mention && event.has_mentions()
     }
@@ -48,8 +49,8 @@ pub(crate) struct BuiltinOverrides {
 
 impl Default for BuiltinOverrides {
     fn default() -> Self {
-        let bits = BUILTIN_RULES.iter().enumerate();
-        let enabled = bits.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
+        let rules = BUILTIN_RULES.iter().enumerate();
+        let enabled = rules.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
         Self { enabled, actions: Vec::new() }
     }
 }
@@ -76,7 +77,8 @@ impl BuiltinOverrides {
         actions.map(|action| size_of_val(action) + action.heap_bytes()).sum()
     }
 
-    /// Returns the index of the first enabled rule among those whose bits are set.
+    /// Returns the index of the first enabled rule among the rules whose bits are set in
+    /// `matching`.
     pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
         let enabled = matching & self.enabled;
         (enabled != 0).then_some(enabled.trailing_zeros() as usize)
@@ -89,7 +91,7 @@ impl BuiltinOverrides {
 
     /// Returns the actions of a rule, if the user changed them.
     pub(crate) fn changed_actions(&self, index: usize) -> Option<&[Action]> {
-        let changed = self.actions.iter().find(|(changed, _)| *changed == index);
-        changed.map(|(_, actions)| &**actions)
+        let entry = self.actions.iter().find(|(rule, _)| *rule == index);
+        entry.map(|(_, actions)| &**actions)
     }
 }

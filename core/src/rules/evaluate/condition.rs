@@ -12,7 +12,7 @@ use crate::rules::property_path::PropertyPath;
 use crate::rules::work::Work;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
-/// Everything a condition can depend on.
+/// Everything that is needed to test a condition, including the work budget.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) event: &'a Event,
@@ -22,7 +22,7 @@ pub(crate) struct Context<'a> {
     pub(crate) work: &'a Work,
 }
 
-/// The names of a user that built-in rules look for.
+/// A user's id and localpart, which built-in rules look for.
 #[derive(Debug, Clone)]
 pub(crate) struct UserNames {
     pub(crate) id: Box<str>,
@@ -45,7 +45,7 @@ impl UserNames {
 
 #[derive(Debug, Clone)]
 pub(crate) enum CompiledCondition {
-    /// A whole string of the event matches a pattern.
+    /// A string property of the event matches a pattern as a whole.
     WholeValue { path: PropertyPath, pattern: TextPattern },
     /// The message text matches a pattern at word boundaries.
     BodyWord(TextPattern),
@@ -96,7 +96,7 @@ pub(crate) fn effective_conditions(kind: RuleKind, rule: &Rule) -> Vec<Condition
         RuleKind::Sender => event_match("sender", &rule.rule_id),
         RuleKind::Content => match &rule.pattern {
             Some(pattern) => event_match("content.body", pattern),
-            // Not accepted by the API. Such a rule in a stored document never matches.
+            // The API does not accept a content rule without a pattern. A stored one never matches.
             None => vec![ConditionKind::Unknown { kind: "content".to_owned() }.into()],
         },
     }
@@ -151,7 +151,8 @@ impl CompiledCondition {
         if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
     }
 
-    /// Returns whether the condition is met; false if there is not enough work left to test it.
+    /// Returns whether the condition is met; false if too little of the work budget is left to test
+    /// it.
     pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
         let Context { event, room, user, member, work } = context;
         if work.spend(self.steps(event)).is_none() {
@@ -186,7 +187,7 @@ impl CompiledCondition {
         }
     }
 
-    /// Returns the work of testing the condition, without that of matching its pattern.
+    /// Returns the number of steps that testing the condition takes, without matching its pattern.
     fn steps(&self, event: &Event) -> usize {
         1 + match self {
             // The value is converted to lower case.
@@ -201,13 +202,13 @@ impl CompiledCondition {
 
     /// Returns the allocated size in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let text = |pattern: &TextPattern| match pattern {
+        let pattern_bytes = |pattern: &TextPattern| match pattern {
             TextPattern::Fixed(pattern) => pattern.heap_bytes(),
             TextPattern::UserId | TextPattern::Localpart => 0,
         };
         match self {
-            Self::WholeValue { path, pattern } => path.heap_bytes() + text(pattern),
-            Self::BodyWord(pattern) => text(pattern),
+            Self::WholeValue { path, pattern } => path.heap_bytes() + pattern_bytes(pattern),
+            Self::BodyWord(pattern) => pattern_bytes(pattern),
             Self::SenderPermission(key) => key.len(),
             Self::PropertyIs { path, value } | Self::PropertyContains { path, value } => {
                 let text = if let Scalar::String(text) = value { text.len() } else { 0 };
@@ -232,8 +233,8 @@ impl CompiledCondition {
         }
     }
 
-    /// Returns the value that the condition tests, if there is one. Truncated, because a thousand
-    /// rules may test the same long message.
+    /// Returns the value that the condition tests, if there is one. The value is truncated,
+    /// because a thousand rules may test the same long message.
     pub(crate) fn tested_value(&self, context: &Context<'_>) -> Option<Value> {
         let Context { event, room, member, .. } = context;
         let path = match self {

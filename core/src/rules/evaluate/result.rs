@@ -21,7 +21,7 @@ pub struct PushEvaluation<'a> {
 pub struct RuleName<'a> {
     /// `global`, or a device.
     pub scope: &'a RuleScope,
-    /// The kind, which decides the evaluation order.
+    /// The kind, which determines the evaluation order.
     pub kind: RuleKind,
     /// The id, unique within scope and kind.
     pub rule_id: &'a str,
@@ -56,7 +56,7 @@ impl<'a> PushEvaluation<'a> {
     }
 
     /// Returns the tweaks of the notification. Of several tweaks with the same name, the last one
-    /// counts; a tweak without a value has its default.
+    /// counts; a tweak without a value has its default value.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
         tweaks(self.actions())
     }
@@ -78,7 +78,8 @@ impl<'a> PushEvaluation<'a> {
     }
 }
 
-/// The maximum size of a rule's actions in a response for many users.
+/// Maximum size in bytes of a rule's actions in a response for many users, apart from the first
+/// `notify`.
 const MAX_ACTION_BYTES: usize = 1024;
 
 impl PartialEq for PushEvaluation<'_> {

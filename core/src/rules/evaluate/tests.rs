@@ -1,4 +1,4 @@
-//! Tests of evaluation through the functions that the server calls, and their helpers.
+//! Tests of evaluation through the functions that the server calls, and helpers for these tests.
 
 mod builtin;
 mod conditions;
@@ -32,9 +32,9 @@ fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
         kinds[kind.as_str()] = json!([]);
     }
     for (kind, rule) in rules {
-        let mut whole = json!({"enabled": true, "actions": ["notify"]});
-        whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
-        kinds[kind].as_array_mut().unwrap().push(whole);
+        let mut rule_json = json!({"enabled": true, "actions": ["notify"]});
+        rule_json.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
+        kinds[kind].as_array_mut().unwrap().push(rule_json);
     }
     document(scope, &json!({"rules": kinds, "changes": changes}))
 }
@@ -84,6 +84,7 @@ impl<'a> Scenario<'a> {
         self
     }
 
+    /// Returns the explanation as JSON, after checking that the index gives the same result.
     fn explain(&self, event: &Value) -> Value {
         let rules = EffectiveRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();

@@ -7,17 +7,17 @@ use super::*;
 use crate::matrix::MatrixErrorCode;
 use crate::rules::evaluate::Level;
 
-fn explain(body: &Value) -> Result<ExplainRequest, RuleError> {
+fn read_explain(body: &Value) -> Result<ExplainRequest, RuleError> {
     ExplainRequest::read(body.to_string().as_bytes())
 }
 
-fn evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
+fn read_evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
     EvaluateRequest::read(body.to_string().as_bytes())
 }
 
 #[test]
 fn an_explain_request_contains_event_room_and_member() {
-    let request = explain(&json!({
+    let request = read_explain(&json!({
         "event": {"sender": "@bob:x"}, "profile_tag": "phone", "org.x": [1],
         "room": {
             "member_count": 5, "display_name": "Alice", "name": "Cake", "creators": ["@bob:x"],
@@ -36,13 +36,13 @@ fn an_explain_request_contains_event_room_and_member() {
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
     assert_eq!(request.member(), member);
 
-    let request = explain(&json!({"event": {}})).unwrap();
+    let request = read_explain(&json!({"event": {}})).unwrap();
     assert_eq!((request.room.clone(), request.member()), (Room::default(), Member::default()));
 }
 
 #[test]
 fn an_evaluate_request_preserves_the_order_of_members() {
-    let request = evaluate(&json!({
+    let request = read_evaluate(&json!({
         "event": {}, "room": {"member_count": 2}, "all": true,
         "members": [
             {"user_id": "@b:x", "display_name": "B", "profile_tag": "phone"},
@@ -50,14 +50,14 @@ fn an_evaluate_request_preserves_the_order_of_members() {
         ],
     }))
     .unwrap();
-    let names: Vec<&str> = request.members.iter().map(|member| &*member.user_id).collect();
-    assert_eq!(names, ["@b:x", "@a:x"]);
+    let user_ids: Vec<&str> = request.members.iter().map(|member| &*member.user_id).collect();
+    assert_eq!(user_ids, ["@b:x", "@a:x"]);
     let member = Member { display_name: Some("B"), profile_tag: Some("phone") };
     assert_eq!(request.members[0].member(), member);
     assert_eq!(request.members[1].member(), Member::default());
     assert!(request.all && request.room.member_count == Some(2));
 
-    let request = evaluate(&json!({"members": [], "event": {}})).unwrap();
+    let request = read_evaluate(&json!({"members": [], "event": {}})).unwrap();
     assert!(request.members.is_empty() && !request.all);
 }
 
@@ -100,9 +100,10 @@ fn errors_common_to_both_requests_name_the_field() {
             levels,
         ),
     ] {
-        let mut many = body.clone();
-        many["members"] = json!([]);
-        for error in [explain(&body).unwrap_err(), evaluate(&many).unwrap_err()] {
+        let mut evaluate_body = body.clone();
+        evaluate_body["members"] = json!([]);
+        for error in [read_explain(&body).unwrap_err(), read_evaluate(&evaluate_body).unwrap_err()]
+        {
             assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{body}");
         }
     }
@@ -122,7 +123,7 @@ fn errors_common_to_both_requests_name_the_field() {
 
 #[test]
 fn errors_specific_to_one_request_name_the_field() {
-    for (more, code, text) in [
+    for (fields, code, text) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
         (
             json!({"profile_tag": ""}),
@@ -140,17 +141,21 @@ fn errors_specific_to_one_request_name_the_field() {
             "room.display_name must be a string",
         ),
     ] {
-        let mut body = more.clone();
+        let mut body = fields.clone();
         body["event"] = json!({});
-        let error = explain(&body).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{more}");
+        let error = read_explain(&body).unwrap_err();
+        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{fields}");
     }
-    let valid = json!({"user_id": "@a:x"});
+    let valid_member = json!({"user_id": "@a:x"});
     for (members, code, text) in [
         (Value::Null, MatrixErrorCode::BadJson, "members must be an array"),
-        (json!({"0": valid}), MatrixErrorCode::BadJson, "members must be an array"),
-        (json!([valid, "@b:x"]), MatrixErrorCode::BadJson, "members[1] must be a JSON object"),
-        (json!([valid, {}]), MatrixErrorCode::MissingParam, "members[1].user_id is missing"),
+        (json!({"0": valid_member}), MatrixErrorCode::BadJson, "members must be an array"),
+        (
+            json!([valid_member, "@b:x"]),
+            MatrixErrorCode::BadJson,
+            "members[1] must be a JSON object",
+        ),
+        (json!([valid_member, {}]), MatrixErrorCode::MissingParam, "members[1].user_id is missing"),
         (
             json!([{"user_id": "@a:x", "display_name": 1}]),
             MatrixErrorCode::BadJson,
@@ -162,53 +167,53 @@ fn errors_specific_to_one_request_name_the_field() {
             "a rule id or profile tag must not be empty",
         ),
     ] {
-        let error = evaluate(&json!({"event": {}, "members": members})).unwrap_err();
+        let error = read_evaluate(&json!({"event": {}, "members": members})).unwrap_err();
         assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{members}");
     }
-    let error = evaluate(&json!({"event": {}})).unwrap_err();
+    let error = read_evaluate(&json!({"event": {}})).unwrap_err();
     assert_eq!(error.to_string(), "members is missing");
-    let error = evaluate(&json!({"event": {}, "members": [], "all": 1})).unwrap_err();
+    let error = read_evaluate(&json!({"event": {}, "members": [], "all": 1})).unwrap_err();
     assert_eq!(error.to_string(), "all must be a boolean");
 }
 
 #[test]
-fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
-    for (body, field, meant) in [
+fn a_misspelt_field_is_rejected_with_a_suggestion() {
+    for (body, field, suggestion) in [
         (json!({"rom": 1}), "rom", "room"),
         (json!({"evnt": {}}), "evnt", "event"),
         (json!({"room": {"membercount": 1}}), "room.membercount", "member_count"),
         (json!({"room": {"power_level": {}}}), "room.power_level", "power_levels"),
         (json!({"room": {"creatros": {}}}), "room.creatros", "creators"),
     ] {
-        let mut many = body.clone();
-        many["members"] = json!([]);
-        for mut body in [body, many] {
+        let mut evaluate_body = body.clone();
+        evaluate_body["members"] = json!([]);
+        for mut body in [body, evaluate_body] {
             if field != "evnt" {
                 body["event"] = json!({});
             }
             let error = match body.get("members") {
-                None => explain(&body).unwrap_err(),
-                Some(_) => evaluate(&body).unwrap_err(),
+                None => read_explain(&body).unwrap_err(),
+                Some(_) => read_evaluate(&body).unwrap_err(),
             };
-            let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+            let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
             assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text));
         }
     }
-    for (error, field, meant) in [
-        (explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
+    for (error, field, suggestion) in [
+        (read_explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
         (
-            explain(&json!({"event": {}, "room": {"displayName": "x"}})),
+            read_explain(&json!({"event": {}, "room": {"displayName": "x"}})),
             "room.displayName",
             "display_name",
         ),
     ] {
-        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
+        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
         assert_eq!(error.unwrap_err().to_string(), text);
     }
-    // Each of the members has a display name, and the room has none.
+    // In an evaluate request the members have display names, but the room has none.
     let room = json!({"event": {}, "members": [], "room": {"displayname": "x"}});
-    assert!(evaluate(&room).is_ok());
-    for (more, field, meant) in [
+    assert!(read_evaluate(&room).is_ok());
+    for (fields, field, suggestion) in [
         (json!({"al": true}), "al", "all"),
         (json!({"member": []}), "member", "members"),
         (json!({"members": [{"userId": "@a:x"}]}), "members[0].userId", "user_id"),
@@ -223,10 +228,10 @@ fn a_misspelt_field_is_rejected_with_the_one_that_was_meant() {
             "display_name",
         ),
     ] {
-        let mut body = more;
+        let mut body = fields;
         body["event"] = json!({});
-        let text = format!("unknown field `{field}`; did you mean `{meant}`?");
-        assert_eq!(evaluate(&body).unwrap_err().to_string(), text);
+        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+        assert_eq!(read_evaluate(&body).unwrap_err().to_string(), text);
     }
 }
 
@@ -236,13 +241,13 @@ fn fields_of_matrix_events_are_ignored() {
     let member = json!({"user_id": "@a:x", "membership": "join"});
     let room = json!({"creator": "@a:x", "room_id": "!a:x", "org.x.member_counts": 1});
     let body = json!({"event": event, "room": room, "members": [member], "rooms": 1, "events": 1});
-    explain(&body).unwrap();
-    evaluate(&body).unwrap();
+    read_explain(&body).unwrap();
+    read_evaluate(&body).unwrap();
 }
 
 #[test]
 fn only_the_top_level_members_are_read_as_members() {
-    let request = evaluate(&json!({
+    let request = read_evaluate(&json!({
         "event": {"members": [1, {"members": ["x"]}], "content": {"members": [2]}},
         "room": {"members": [3]},
         "members": [{"user_id": "@a:x", "members": [4]}],

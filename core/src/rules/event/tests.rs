@@ -10,7 +10,7 @@ fn event(value: Value) -> Event {
     Event::from_value(value).unwrap()
 }
 
-fn find(event: &Value, path: &str) -> Option<Value> {
+fn excerpt_at(event: &Value, path: &str) -> Option<Value> {
     Event::from_value(event.clone()).unwrap().excerpt(&PropertyPath::parse(path))
 }
 
@@ -32,7 +32,7 @@ fn a_property_is_found_by_its_path() {
         (r"back\slash", json!("")),
         (r"back\\slash", json!("")),
     ] {
-        assert_eq!(find(&event, path), Some(value), "{path}");
+        assert_eq!(excerpt_at(&event, path), Some(value), "{path}");
     }
     for path in [
         "",
@@ -49,7 +49,7 @@ fn a_property_is_found_by_its_path() {
         "..",
         "Type",
     ] {
-        assert_eq!(find(&event, path), None, "{path}");
+        assert_eq!(excerpt_at(&event, path), None, "{path}");
     }
 }
 
@@ -67,7 +67,7 @@ fn in_the_oldest_event_format_the_sender_is_in_user_id() {
 }
 
 #[test]
-fn empty_mentions_are_mentions() {
+fn any_value_of_m_mentions_counts_as_mentions() {
     for mentions in [json!({}), json!({"user_ids": []}), json!(null), json!(1), json!(1.5)] {
         assert!(event(json!({"content": {"m.mentions": mentions}})).has_mentions());
     }
@@ -92,14 +92,14 @@ fn a_long_name_is_not_repeated_for_each_property_below_it() {
 
 #[test]
 fn an_event_may_be_nested_as_deeply_as_json() {
-    let nested = |depth: usize| -> Option<Value> {
+    let nested_object = |depth: usize| -> Option<Value> {
         let json = r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth);
         serde_json::from_str(&json).ok()
     };
     let path = PropertyPath::parse(&["a"; 127].join("."));
-    assert!(event(nested(127).unwrap()).get(&path).is_some());
-    assert!(nested(128).is_none());
-    assert!(nested(100_000).is_none());
+    assert!(event(nested_object(127).unwrap()).get(&path).is_some());
+    assert!(nested_object(128).is_none());
+    assert!(nested_object(100_000).is_none());
 }
 
 pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
@@ -143,14 +143,14 @@ proptest! {
     #[test]
     fn a_path_finds_the_property_that_it_names(inner in any_json(), path in "[ab.\\\\]{0,9}") {
         let path = PropertyPath::parse(&path);
-        let whole = json!({"a": inner});
-        let expected = descend(&whole, &path).and_then(comparable);
-        prop_assert_eq!(event(whole).excerpt(&path), expected);
+        let value = json!({"a": inner});
+        let expected = descend(&value, &path).and_then(comparable);
+        prop_assert_eq!(event(value).excerpt(&path), expected);
     }
 }
 
 #[test]
-fn events_that_parsers_could_read_differently_are_rejected() {
+fn ambiguous_or_invalid_events_are_rejected() {
     for json in [
         r#"{"a":1,"a":1}"#,
         r#"{"a":1.5,"a":1}"#,
@@ -161,9 +161,9 @@ fn events_that_parsers_could_read_differently_are_rejected() {
         let error = json::parse(json.as_bytes()).unwrap_err();
         assert!(matches!(error, JsonError::DuplicateKey { .. }), "{json}: {error}");
     }
-    let read = |json: &str| Event::from_value(json::parse(json.as_bytes()).ok()?);
-    assert!(read(r#"{"a":{"b":1},"b":{"b":1}}"#).is_some());
+    let parse_event = |json: &str| Event::from_value(json::parse(json.as_bytes()).ok()?);
+    assert!(parse_event(r#"{"a":{"b":1},"b":{"b":1}}"#).is_some());
     for json in ["", "[]", "null", "\"event\"", "{", "{} {}", "{\"a\":\"\\ud800\"}"] {
-        assert!(read(json).is_none(), "{json}");
+        assert!(parse_event(json).is_none(), "{json}");
     }
 }

@@ -17,11 +17,12 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(1_800_000_000_000).unwrap()
 }
 
-fn read(body: &Value) -> Result<Vec<Document>, RuleError> {
+fn import(body: &Value) -> Result<Vec<Document>, RuleError> {
     read_import(body.to_string().as_bytes(), LIMITS, now())
 }
 
-/// Returns documents with rules of every kind.
+/// Returns a global document and a device document with rules of every kind, and changes to
+/// built-in rules.
 fn example() -> [Document; 2] {
     let mut global = Document::new(RuleScope::Global);
     let mut phone = Document::new("device/phone".parse().unwrap());
@@ -42,7 +43,7 @@ fn example() -> [Document; 2] {
         }
     }
     global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-    // The same as the definition. It is stored, because the definition may change.
+    // This change equals the definition. It is stored, because the definition may change.
     global.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
     global
         .set_actions(
@@ -59,9 +60,9 @@ fn example() -> [Document; 2] {
 fn an_export_is_imported_unchanged() {
     let documents = example();
     let export = json!(RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
-    assert_eq!(read(&export).unwrap(), documents);
+    assert_eq!(import(&export).unwrap(), documents);
     let empty = json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH));
-    assert_eq!(read(&empty).unwrap(), []);
+    assert_eq!(import(&empty).unwrap(), []);
 }
 
 #[test]
@@ -69,10 +70,10 @@ fn the_response_with_all_rulesets_is_imported_with_the_same_effect() {
     let documents = example();
     let user = User::new("@alice:x.org");
     let response = json!(RulesetsResponse::new(&documents, user));
-    let imported = read(&response).unwrap();
+    let imported = import(&response).unwrap();
     assert_eq!(json!(RulesetsResponse::new(&imported, user)), response);
-    let changed: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
-    assert_eq!(changed, [".m.rule.call", builtin::MASTER], "only what differs");
+    let patched_ids: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    assert_eq!(patched_ids, [".m.rule.call", builtin::MASTER], "only what differs");
 }
 
 #[test]
@@ -80,26 +81,27 @@ fn changes_to_built_in_rules_of_other_versions_are_stored() {
     let body = json!({"global": {}, "builtin_changes": {
         ".m.rule.from_2030": {"enabled": false}, ".m.rule.master": {},
     }});
-    let imported = read(&body).unwrap();
+    let imported = import(&body).unwrap();
     assert_eq!(imported.len(), 1);
-    let changes: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
-    assert_eq!(changes, [".m.rule.from_2030"]);
+    let patched_ids: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    assert_eq!(patched_ids, [".m.rule.from_2030"]);
 }
 
 #[test]
-fn timed_rules_that_have_ended_are_omitted() {
-    let at = |millis: i64| json!({"rule_id": format!("r{millis}"), "actions": [], "until": millis});
+fn expired_rules_and_changes_are_omitted() {
+    let rule_until =
+        |millis: i64| json!({"rule_id": format!("r{millis}"), "actions": [], "until": millis});
     let (past, future) = (1_800_000_000_000_i64, 1_800_000_000_001_i64);
     let body = json!({
-        "global": {"room": [at(past), at(future)]},
+        "global": {"room": [rule_until(past), rule_until(future)]},
         "builtin_changes": {
             ".m.rule.master": {"enabled": true, "until": past},
             ".m.rule.call": {"enabled": false, "actions": [], "until": past},
             ".m.rule.message": {"enabled": false, "until": future},
         },
-        "device": {"phone": {"room": [at(past)]}},
+        "device": {"phone": {"room": [rule_until(past)]}},
     });
-    let imported = read(&body).unwrap();
+    let imported = import(&body).unwrap();
     let export = json!(RulesetsExport::new(&imported, now()));
     assert_eq!(imported.len(), 1);
     assert_eq!(export["global"]["room"][0]["until"], future);
@@ -108,11 +110,11 @@ fn timed_rules_that_have_ended_are_omitted() {
         ".m.rule.call": {"actions": []}, ".m.rule.message": {"enabled": false, "until": future},
     });
     assert_eq!(export["builtin_changes"], changes);
-    assert_eq!(read(&export).unwrap(), imported);
-    // The response with built-in rules contains the end as well.
+    assert_eq!(import(&export).unwrap(), imported);
+    // The response with built-in rules contains `until` as well.
     let user = User::new("@alice:x.org");
     let response = json!(RulesetsResponse::new(&imported, user));
-    assert_eq!(read(&response).unwrap(), imported);
+    assert_eq!(import(&response).unwrap(), imported);
 }
 
 #[test]
@@ -206,11 +208,11 @@ fn an_invalid_body_is_rejected_with_the_path() {
             "builtin_changes..m.rule.master: unknown field conditions; known fields: enabled, actions and until",
         ),
     ] {
-        let error = read(&body).unwrap_err();
+        let error = import(&body).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
     }
     let long = json!({"global": {}, "device": {"x".repeat(10_000): {}}});
-    assert!(read(&long).unwrap_err().to_string().len() < 500, "a long name is truncated");
+    assert!(import(&long).unwrap_err().to_string().len() < 500, "a long name is truncated");
 }
 
 #[test]
@@ -240,15 +242,15 @@ proptest! {
         let export = json::to_bytes(&RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
         let imported = read_import(&export, UNLIMITED, now()).unwrap();
         let stored = documents_after(&others);
-        let mut replaced = Documents::new(&stored);
-        replaced.replace_all(&imported);
+        let mut target = Documents::new(&stored);
+        target.replace_all(&imported);
         let by_scope = |documents: Vec<Document>| {
             let mut documents = documents;
             documents.retain(|document| !document.is_empty());
             documents.sort_by(|a, b| a.scope().cmp(b.scope()));
             documents
         };
-        prop_assert_eq!(by_scope(replaced.into_changed().collect()), by_scope(documents));
+        prop_assert_eq!(by_scope(target.into_changed().collect()), by_scope(documents));
     }
 
     #[test]

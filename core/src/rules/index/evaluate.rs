@@ -66,15 +66,15 @@ impl Members<'_> {
         body_keys: &[IndexKey],
         budget: &mut WorkBudget,
     ) -> Vec<u64> {
-        let mut common = 0;
+        let mut common_matches = 0;
         let mut matches = vec![0; self.len()];
         for (index, rule) in BUILTIN_RULES.iter().enumerate() {
             if rule.is_superseded(context.event) || !rule.compiled.can_match(context) {
                 continue;
             }
-            let personal = rule.compiled.conditions.iter().find(|one| one.depends_on_user());
-            let Some(condition) = personal else {
-                common |= 1 << index;
+            let mut conditions = rule.compiled.conditions.iter();
+            let Some(condition) = conditions.find(|condition| condition.depends_on_user()) else {
+                common_matches |= 1 << index;
                 continue;
             };
             for position in self.find_candidates(condition, context.event, body_keys) {
@@ -88,7 +88,7 @@ impl Members<'_> {
             }
         }
         for builtin in &mut matches {
-            *builtin |= common;
+            *builtin |= common_matches;
         }
         matches
     }
@@ -119,7 +119,8 @@ impl Members<'_> {
     }
 }
 
-/// Chooses between the built-in rules and the first user rule that match.
+/// Chooses the rule that is evaluated first among the matching built-in rules and the first
+/// matching user rule. Disabled built-in rules are ignored.
 fn choose(slot: &MemberSlot<'_>, builtin: u64, user_rule: Option<usize>) -> MemberMatch {
     let outranks = |builtin: usize, position: usize| {
         let rule = &slot.rules.rules[position];

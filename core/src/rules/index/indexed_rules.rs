@@ -1,4 +1,4 @@
-//! One user's compiled rules.
+//! One user's compiled rules, with their index keys.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,8 @@ pub struct IndexedRules {
     pub(super) overrides: BuiltinOverrides,
     /// The key of each rule. Stored separately, because most rules are skipped by their key.
     keys: Box<[IndexKey]>,
-    /// The enabled rules in evaluation order: those of devices, then the global ones.
+    /// The enabled user rules in evaluation order: the rules of devices, then the global rules.
+    /// Rules with a condition of an unknown kind are omitted, because they never match.
     pub(super) rules: Box<[IndexedRule]>,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct IndexedRule {
     pub(super) compiled: CompiledRule,
 }
 
-/// The index of a user who has only built-in rules.
+/// The index of a user without user rules and without changes to built-in rules.
 pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules::default);
 
 impl IndexedRules {
@@ -35,7 +36,10 @@ impl IndexedRules {
         for document in devices.into_iter().chain(global) {
             for (kind, rule) in document.user_rules().iter().filter(|(_, rule)| rule.enabled) {
                 let conditions = effective_conditions(kind, rule);
-                if conditions.iter().any(|one| matches!(one.kind, ConditionKind::Unknown { .. })) {
+                if conditions
+                    .iter()
+                    .any(|condition| matches!(condition.kind, ConditionKind::Unknown { .. }))
+                {
                     continue;
                 }
                 keys.push(IndexKey::for_rule(&conditions).unwrap_or(IndexKey::ALWAYS));
@@ -54,7 +58,7 @@ impl IndexedRules {
         size_of_val(self) + size_of_val(&*self.keys) + overrides + rules.sum::<usize>()
     }
 
-    /// Returns the position of the first rule that matches.
+    /// Returns the position of the first user rule that matches.
     pub(super) fn first_match(&self, keys: &EventKeys, context: &Context<'_>) -> Option<usize> {
         self.keys.iter().zip(&self.rules).position(|(key, rule)| {
             keys.contains(*key)

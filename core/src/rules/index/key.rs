@@ -73,12 +73,13 @@ impl IndexKey {
     }
 
     /// Returns the key for a pattern that is searched in a message text: its longest word that must
-    /// be a whole word of the text, or else the start of a run of non-word characters.
+    /// be a whole word of the text, or else the start of a run of non-word characters. A pattern
+    /// with neither has no key.
     pub(super) fn for_pattern(pattern: &str) -> Option<Self> {
         Self::for_longest_word(&lower(pattern), &['*', '?'])
     }
 
-    /// Returns the key for a literal pattern.
+    /// Returns the key for text that is searched literally, without wildcards.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
         Self::for_longest_word(&lower(literal), &[])
     }
@@ -98,17 +99,17 @@ impl IndexKey {
                 word = Some(piece.text);
             }
         }
-        let start_of_run =
+        let prefix_end =
             |run: &str| run.char_indices().nth(RUN_LENGTH).map_or(run.len(), |(end, _)| end);
-        word.or_else(|| run.map(|run| &run[..start_of_run(run)])).map(Self::for_text)
+        word.or_else(|| run.map(|run| &run[..prefix_end(run)])).map(Self::for_text)
     }
 
-    /// Returns the position of the key in the filter.
-    fn remainder(self) -> usize {
+    /// Returns the position of the key in the filter of [`EventKeys`].
+    fn filter_index(self) -> usize {
         usize::try_from(self.0 % u64::from(FILTER_LENGTH)).expect("the remainder is small")
     }
 
-    /// Returns the keys of the message text: those of all patterns that could match it.
+    /// Returns the keys of the message text: the keys of all patterns that could match it.
     pub(in crate::rules) fn all_in_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for piece in split_words(event.body().map_or("", Text::lowered)) {
@@ -118,7 +119,8 @@ impl IndexKey {
             }
             for (start, _) in piece.text.char_indices() {
                 let rest = &piece.text[start..];
-                let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(RUN_LENGTH);
+                let ends =
+                    rest.char_indices().map(|(offset, c)| offset + c.len_utf8()).take(RUN_LENGTH);
                 keys.extend(ends.map(|end| Self::for_text(&rest[..end])));
             }
         }
@@ -128,7 +130,8 @@ impl IndexKey {
 
 /// All keys of an event.
 pub(in crate::rules) struct EventKeys {
-    sorted: Vec<IndexKey>,
+    /// The keys in ascending order.
+    keys: Vec<IndexKey>,
     /// A filter by key remainder, which excludes most rule keys without a search.
     filter: Vec<bool>,
 }
@@ -136,28 +139,30 @@ pub(in crate::rules) struct EventKeys {
 const FILTER_LENGTH: u16 = 4096;
 
 impl EventKeys {
-    /// Combines the keys of an event's properties with those of its text.
+    /// Combines the keys of an event's properties with the keys of its message text.
     pub(in crate::rules) fn new(event: &Event, body_keys: Vec<IndexKey>) -> Self {
-        let mut sorted = body_keys;
-        sorted.push(IndexKey::ALWAYS);
-        add_property_keys(event.members(), &DefaultHasher::new(), &mut sorted);
-        sorted.sort_unstable();
+        let mut keys = body_keys;
+        keys.push(IndexKey::ALWAYS);
+        add_property_keys(event.members(), &DefaultHasher::new(), &mut keys);
+        keys.sort_unstable();
         let mut filter = vec![false; usize::from(FILTER_LENGTH)];
-        for key in &sorted {
-            filter[key.remainder()] = true;
+        for key in &keys {
+            filter[key.filter_index()] = true;
         }
-        Self { sorted, filter }
+        Self { keys, filter }
     }
 
-    /// Returns whether a rule with these conditions can match the event.
+    /// Returns whether a rule with these conditions can match the event, as far as its key and the
+    /// kinds of its conditions show.
     pub(in crate::rules) fn allows(&self, conditions: &[Condition]) -> bool {
-        let never = |one: &Condition| matches!(one.kind, ConditionKind::Unknown { .. });
-        !conditions.iter().any(never)
+        let is_unknown =
+            |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
+        !conditions.iter().any(is_unknown)
             && IndexKey::for_rule(conditions).is_none_or(|key| self.contains(key))
     }
 
     pub(super) fn contains(&self, key: IndexKey) -> bool {
-        self.filter[key.remainder()] && self.sorted.binary_search(&key).is_ok()
+        self.filter[key.filter_index()] && self.keys.binary_search(&key).is_ok()
     }
 }
 

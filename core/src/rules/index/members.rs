@@ -7,7 +7,7 @@ use super::key::IndexKey;
 use crate::rules::User;
 use crate::rules::evaluate::Member;
 
-/// The members of a room, compiled to evaluate any number of events.
+/// The members of a room, prepared to evaluate any number of events.
 #[derive(Debug)]
 pub struct Members<'a> {
     pub(super) slots: Vec<MemberSlot<'a>>,
@@ -16,7 +16,7 @@ pub struct Members<'a> {
     display_names: OnceCell<PositionIndex>,
 }
 
-/// A member at its position in the list.
+/// One item of the member list: a user as a member of the room, and the user's rules.
 #[derive(Debug)]
 pub(super) struct MemberSlot<'a> {
     pub(super) user_id: &'a str,
@@ -52,8 +52,8 @@ impl<'a> Members<'a> {
         self.slots.is_empty()
     }
 
-    /// Returns positions by user id. An id with wildcards can match other ids, so it is always
-    /// found.
+    /// Returns the index of positions by user id. An id with wildcards can match other ids, so
+    /// every lookup returns it.
     pub(super) fn ids(&self) -> &PositionIndex {
         self.ids.get_or_init(|| {
             self.build_index(|slot| {
@@ -63,7 +63,8 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Returns positions by the localpart of the user id.
+    /// Returns the index of positions by the localpart of the user id. A localpart without a key is
+    /// returned by every lookup.
     pub(super) fn localparts(&self) -> &PositionIndex {
         self.localparts.get_or_init(|| {
             self.build_index(|slot| {
@@ -73,7 +74,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Returns positions by display name.
+    /// Returns the index of positions by display name. A member without one is never returned.
     pub(super) fn display_names(&self) -> &PositionIndex {
         self.display_names.get_or_init(|| {
             self.build_index(|slot| {
@@ -91,12 +92,12 @@ impl<'a> Members<'a> {
 /// A map from index keys to positions in a list.
 #[derive(Debug)]
 pub(super) struct PositionIndex {
-    keyed: Vec<(IndexKey, usize)>,
+    by_key: Vec<(IndexKey, usize)>,
     /// Positions that every lookup returns.
     always: Vec<usize>,
 }
 
-/// The lookups that return a position: those with its key, all, or none.
+/// The lookups that return a position: lookups of its key, all lookups, or none.
 enum Entry {
     Key(IndexKey),
     Always,
@@ -105,24 +106,25 @@ enum Entry {
 
 impl PositionIndex {
     fn new(entries: impl Iterator<Item = Entry>) -> Self {
-        let mut index = Self { keyed: Vec::new(), always: Vec::new() };
+        let mut index = Self { by_key: Vec::new(), always: Vec::new() };
         for (position, entry) in entries.enumerate() {
             match entry {
-                Entry::Key(key) => index.keyed.push((key, position)),
+                Entry::Key(key) => index.by_key.push((key, position)),
                 Entry::Always => index.always.push(position),
                 Entry::Never => {}
             }
         }
-        index.keyed.sort_unstable();
+        index.by_key.sort_unstable();
         index
     }
 
-    /// Returns the positions that are found by any of these keys.
+    /// Returns the positions with any of these keys, and the positions that every lookup returns. A
+    /// position can occur more than once.
     pub(super) fn find(&self, keys: &[IndexKey]) -> impl Iterator<Item = usize> {
-        let keyed = keys.iter().flat_map(|key| {
-            let start = self.keyed.partition_point(|(other, _)| other < key);
-            self.keyed[start..].iter().take_while(move |(other, _)| other == key)
+        let entries = keys.iter().flat_map(|key| {
+            let start = self.by_key.partition_point(|(other, _)| other < key);
+            self.by_key[start..].iter().take_while(move |(other, _)| other == key)
         });
-        keyed.map(|(_, position)| position).chain(&self.always).copied()
+        entries.map(|(_, position)| position).chain(&self.always).copied()
     }
 }

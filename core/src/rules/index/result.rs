@@ -59,7 +59,7 @@ impl<'a> RoomEvaluation<'a> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
         let mut by_match = HashMap::new();
         let mut by_json = HashMap::new();
-        for (position, matched) in self.matches.iter().enumerate() {
+        for (position, member_match) in self.matches.iter().enumerate() {
             let mut find_group = || {
                 let evaluation = self.get(position).unwrap_or(PushEvaluation::NO_RULE);
                 *by_json.entry(json::to_bytes(&evaluation)).or_insert_with(|| {
@@ -68,7 +68,7 @@ impl<'a> RoomEvaluation<'a> {
                 })
             };
             // The result of an unchanged built-in rule is the same for all members.
-            let group = match matched {
+            let group = match member_match {
                 MemberMatch::UserRule(_) | MemberMatch::Builtin { is_changed: true, .. } => {
                     find_group()
                 }

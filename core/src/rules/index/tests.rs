@@ -30,8 +30,8 @@ fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
         .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
 }
 
-/// Returns a document with arbitrary text in every field.
-fn strange_document() -> impl Strategy<Value = Document> {
+/// Returns a document with arbitrary text in rule ids, patterns and conditions.
+fn arbitrary_document() -> impl Strategy<Value = Document> {
     let text = || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
     let condition =
         (text(), text(), any_json(), 0..6usize).prop_map(|(key, pattern, value, kind)| {
@@ -79,27 +79,28 @@ proptest! {
             .iter()
             .map(|(user, _)| EffectiveRules::new(user, users.get(user).into_iter().flatten()))
             .collect();
-        let listed = members.iter().map(|(user, member)| (*user, *member, indexed.get(user)));
-        let room_members = Members::new(listed);
+        let entries = members.iter().map(|(user, member)| (*user, *member, indexed.get(user)));
+        let room_members = Members::new(entries);
         for value in events {
             let event = Event::from_value(value).unwrap();
-            let alone: Vec<PushEvaluation<'_>> = rules
+            let expected: Vec<PushEvaluation<'_>> = rules
                 .iter()
                 .zip(&members)
                 .map(|(rules, (_, member))| rules.explain(&event, &room, *member).evaluation)
                 .collect();
             let evaluation = room_members.evaluate(&event, &room, &mut WorkBudget::default());
-            for (position, alone) in alone.iter().enumerate() {
+            for (position, expected) in expected.iter().enumerate() {
                 let actual = evaluation.get(position);
-                prop_assert_eq!(actual.as_ref(), Some(alone));
+                prop_assert_eq!(actual.as_ref(), Some(expected));
             }
             let groups = evaluation.groups();
-            let grouped: usize = groups.iter().map(|group| group.members.len()).sum();
-            prop_assert_eq!(grouped, members.len());
-            for (at, group) in groups.iter().enumerate() {
-                prop_assert!(groups[..at].iter().all(|other| other.evaluation != group.evaluation));
+            let grouped_members: usize = groups.iter().map(|group| group.members.len()).sum();
+            prop_assert_eq!(grouped_members, members.len());
+            for (index, group) in groups.iter().enumerate() {
+                let mut earlier_groups = groups[..index].iter();
+                prop_assert!(earlier_groups.all(|other| other.evaluation != group.evaluation));
                 for position in &group.members {
-                    prop_assert_eq!(&group.evaluation, &alone[*position]);
+                    prop_assert_eq!(&group.evaluation, &expected[*position]);
                 }
             }
         }
@@ -107,7 +108,7 @@ proptest! {
 
     #[test]
     fn the_index_agrees_for_arbitrary_rules_and_events(
-        document in strange_document(),
+        document in arbitrary_document(),
         event in any_json(),
         (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
         room in generate::room(),
@@ -116,15 +117,14 @@ proptest! {
         let indexed = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
         let (me, other) = (EffectiveRules::new(&user, [&document]), EffectiveRules::new(&name, []));
-        let listed = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
-        let members = Members::new(listed);
+        let entries = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
+        let members = Members::new(entries);
         let evaluation = members.evaluate(&event, &room, &mut WorkBudget::default());
         prop_assert_eq!(evaluation.get(0), Some(me.explain(&event, &room, member).evaluation));
         if user != name {
             prop_assert_eq!(evaluation.get(1), Some(other.explain(&event, &room, member).evaluation));
         }
     }
-
 }
 
 #[test]

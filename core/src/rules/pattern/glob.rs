@@ -34,30 +34,31 @@ pub(super) fn match_word(glob: &str, text: &str, budget: &mut StepBudget<'_>) ->
     let lines: Vec<TextLine<'_>> = lines.collect();
     budget.spend(middle.len() + lines.len())?;
     lines.windows(middle.len() + 2).find_map(|window| {
-        let [start, between @ .., end] = window else { return None };
-        match_line(first, start, (Boundary::Word, Boundary::Text), budget)?;
-        for (pattern, line) in middle.iter().zip(between) {
+        let [first_line, middle_lines @ .., last_line] = window else { return None };
+        match_line(first, first_line, (Boundary::Word, Boundary::Text), budget)?;
+        for (pattern, line) in middle.iter().zip(middle_lines) {
             match_line(pattern, line, WHOLE, budget)?;
         }
-        match_line(last, end, (Boundary::Text, Boundary::Word), budget)
+        match_line(last, last_line, (Boundary::Text, Boundary::Word), budget)
     })
 }
 
+/// Matches one line of a pattern, whose match must start and end at these boundaries.
 fn match_line(
-    line: &str,
+    pattern: &str,
     text: &TextLine<'_>,
     (start, end): (Boundary, Boundary),
     budget: &mut StepBudget<'_>,
 ) -> Option<()> {
-    let Some((first, rest)) = line.split_once('*') else {
-        return find_segment(line, text, 0, (start, end), budget).map(drop);
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return find_segment(pattern, text, 0, (start, end), budget).map(drop);
     };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let mut at = find_segment(first, text, 0, (start, ANY), budget)?;
+    let mut position = find_segment(first, text, 0, (start, ANY), budget)?;
     for segment in middle.split('*').filter(|segment| !segment.is_empty()) {
-        at = find_segment(segment, text, at, (ANY, ANY), budget)?;
+        position = find_segment(segment, text, position, (ANY, ANY), budget)?;
     }
-    find_segment(last, text, at, (ANY, end), budget).map(drop)
+    find_segment(last, text, position, (ANY, end), budget).map(drop)
 }
 
 /// Returns the end of the first match of a segment, which has no `*`, at or after `from`.
@@ -127,7 +128,8 @@ impl<'a> TextLine<'a> {
         Self { line, starts: OnceCell::new() }
     }
 
-    /// Returns the number of bytes that have to be read before columns are known.
+    /// Returns the number of bytes that have to be read to compute the columns; 0 if they have been
+    /// computed.
     fn unread_bytes(&self) -> usize {
         if self.starts.get().is_some() { 0 } else { self.line.len() }
     }
@@ -137,7 +139,7 @@ impl<'a> TextLine<'a> {
             if self.line.is_ascii() {
                 return Box::default();
             }
-            let starts = self.line.char_indices().map(|(at, _)| at);
+            let starts = self.line.char_indices().map(|(offset, _)| offset);
             starts.chain([self.line.len()]).collect()
         })
     }

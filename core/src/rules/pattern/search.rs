@@ -7,26 +7,26 @@ use super::{Work, is_word_byte};
 pub(super) enum Boundary {
     /// Any position.
     Anywhere,
-    /// Only at the start or end of the text.
+    /// Only the start of the text for a match start, and its end for a match end.
     Text,
-    /// Only at a word boundary.
+    /// Only word boundaries.
     Word,
 }
 
 impl Boundary {
-    pub(super) fn allows_start(self, text: &str, at: usize) -> bool {
+    pub(super) fn allows_start(self, text: &str, position: usize) -> bool {
         match self {
             Self::Anywhere => true,
-            Self::Text => at == 0,
-            Self::Word => at == 0 || !is_word_byte(text.as_bytes()[at - 1]),
+            Self::Text => position == 0,
+            Self::Word => position == 0 || !is_word_byte(text.as_bytes()[position - 1]),
         }
     }
 
-    pub(super) fn allows_end(self, text: &str, at: usize) -> bool {
+    pub(super) fn allows_end(self, text: &str, position: usize) -> bool {
         match self {
             Self::Anywhere => true,
-            Self::Text => at == text.len(),
-            Self::Word => text.as_bytes().get(at).is_none_or(|byte| !is_word_byte(*byte)),
+            Self::Text => position == text.len(),
+            Self::Word => text.as_bytes().get(position).is_none_or(|byte| !is_word_byte(*byte)),
         }
     }
 }
@@ -63,27 +63,31 @@ pub(super) fn find(
     (start, end): (Boundary, Boundary),
     budget: &mut StepBudget<'_>,
 ) -> Option<usize> {
-    let is_allowed =
-        |at: usize| start.allows_start(text, at) && end.allows_end(text, at + literal.len());
+    let is_allowed = |position: usize| {
+        start.allows_start(text, position) && end.allows_end(text, position + literal.len())
+    };
     budget.spend(literal.len() + 1)?;
     if start == Boundary::Text || end == Boundary::Text {
-        let at = if start == Boundary::Text { 0 } else { text.len().checked_sub(literal.len())? };
-        let is_here = at >= from && text.get(at..).is_some_and(|rest| rest.starts_with(literal));
-        return (is_here && is_allowed(at)).then_some(at + literal.len());
+        let position =
+            if start == Boundary::Text { 0 } else { text.len().checked_sub(literal.len())? };
+        let is_present =
+            position >= from && text.get(position..).is_some_and(|rest| rest.starts_with(literal));
+        return (is_present && is_allowed(position)).then_some(position + literal.len());
     }
-    let Some(found) = text[from..].find(literal) else {
+    let Some(offset) = text[from..].find(literal) else {
         budget.spend(text.len() - from)?;
         return None;
     };
-    budget.spend(found)?;
-    if is_allowed(from + found) {
-        return Some(from + found + literal.len());
+    budget.spend(offset)?;
+    if is_allowed(from + offset) {
+        return Some(from + offset + literal.len());
     }
-    find_overlapping(text, literal, from + found, is_allowed, budget)
+    find_overlapping(text, literal, from + offset, is_allowed, budget)
 }
 
-/// Returns the end of the first allowed occurrence. Occurrences may overlap, and a new search after
-/// each would take quadratic time. The Knuth-Morris-Pratt algorithm reads each byte once.
+/// Returns the end of the first allowed occurrence at or after `from`. Occurrences may overlap, and
+/// a new search after each would take quadratic time. The Knuth-Morris-Pratt algorithm reads each
+/// byte once.
 fn find_overlapping(
     text: &str,
     literal: &str,
@@ -94,16 +98,16 @@ fn find_overlapping(
     let literal = literal.as_bytes();
     budget.spend(literal.len() + text.len() - from)?;
     let borders = borders(literal);
-    let mut matched = 0;
-    for (at, byte) in text.bytes().enumerate().skip(from) {
-        while matched > 0 && literal.get(matched) != Some(&byte) {
-            matched = borders[matched - 1];
+    let mut matched_bytes = 0;
+    for (position, byte) in text.bytes().enumerate().skip(from) {
+        while matched_bytes > 0 && literal.get(matched_bytes) != Some(&byte) {
+            matched_bytes = borders[matched_bytes - 1];
         }
-        if literal.get(matched) == Some(&byte) {
-            matched += 1;
+        if literal.get(matched_bytes) == Some(&byte) {
+            matched_bytes += 1;
         }
-        if matched == literal.len() && is_allowed(at + 1 - matched) {
-            return Some(at + 1);
+        if matched_bytes == literal.len() && is_allowed(position + 1 - matched_bytes) {
+            return Some(position + 1);
         }
     }
     None
@@ -113,15 +117,15 @@ fn find_overlapping(
 /// is also its suffix.
 fn borders(literal: &[u8]) -> Vec<usize> {
     let mut borders = vec![0; literal.len()];
-    let mut matched = 0;
-    for at in 1..literal.len() {
-        while matched > 0 && literal[matched] != literal[at] {
-            matched = borders[matched - 1];
+    let mut matched_bytes = 0;
+    for position in 1..literal.len() {
+        while matched_bytes > 0 && literal[matched_bytes] != literal[position] {
+            matched_bytes = borders[matched_bytes - 1];
         }
-        if literal[matched] == literal[at] {
-            matched += 1;
+        if literal[matched_bytes] == literal[position] {
+            matched_bytes += 1;
         }
-        borders[at] = matched;
+        borders[position] = matched_bytes;
     }
     borders
 }

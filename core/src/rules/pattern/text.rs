@@ -11,9 +11,9 @@ pub struct Text {
     words: Vec<(usize, usize)>,
 }
 
-/// The maximum length of a literal that is compared at each word. With longer literals that could
-/// take quadratic time.
-const MAX_COMPARED: usize = 64;
+/// Maximum length in bytes of a literal that is compared at each word. Comparing longer literals in
+/// this way could take quadratic time.
+const MAX_COMPARED_BYTES: usize = 64;
 
 /// The number of words whose comparison counts as one step.
 const WORDS_PER_STEP: usize = 4;
@@ -46,8 +46,10 @@ impl Text {
         if literal.is_empty() {
             return self.lowered.is_empty();
         }
-        let first = literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
-        if first == 0 || literal.len() > MAX_COMPARED {
+        // The length of the word that the literal starts with.
+        let word_length =
+            literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
+        if word_length == 0 || literal.len() > MAX_COMPARED_BYTES {
             let boundaries = (Boundary::Word, Boundary::Word);
             let mut budget = StepBudget::new(literal.len(), &self.lowered, work);
             return search::find(&self.lowered, literal, 0, boundaries, &mut budget).is_some();
@@ -57,7 +59,7 @@ impl Text {
         }
         // The literal starts with a word, which must be a whole word of the text.
         self.words.iter().any(|&(start, end)| {
-            end - start == first
+            end - start == word_length
                 && self.lowered.as_bytes()[start..].starts_with(literal.as_bytes())
                 && Boundary::Word.allows_end(&self.lowered, start + literal.len())
         })

@@ -10,12 +10,12 @@ use super::super::{
 };
 use super::{Preferences, Setting, Subject, Switch, subject};
 
-/// A change of one preference.
+/// A change to one preference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreferenceChange {
     /// Pauses all notifications.
     Pause {
-        /// The end of the pause.
+        /// The time at which the pause ends; `None` if the user has to end it.
         until: Option<Timestamp>,
     },
     /// Ends the pause.
@@ -47,7 +47,7 @@ pub enum PreferenceChange {
 /// The keyword that a change is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeywordTarget {
-    /// A word. If it is a keyword already, that one is changed.
+    /// A word. An existing keyword or muted word with this text is changed.
     Word(String),
     /// The keyword of a rule.
     Rule {
@@ -65,14 +65,15 @@ pub enum SubjectChoice {
     Notify,
     /// Notify of every message, with a sound and a highlight.
     Highlight,
-    /// Do not notify, except of mentions, calls and keywords, whose rules precede this one.
+    /// Do not notify, except of messages that an override or content rule notifies of, such as
+    /// mentions and messages with keywords.
     Mute {
-        /// The end of the mute.
+        /// The time at which the mute expires; `None` if the user has to end it.
         until: Option<Timestamp>,
     },
 }
 
-/// The maximum difference between the ends of two mutes that count as one form submitted twice.
+/// Maximum difference between the expiry times of two mutes that count as one form submitted twice.
 const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
@@ -86,7 +87,8 @@ impl PreferenceChange {
         matches!(self, Self::RemoveKeyword(_) | Self::RemoveSubject(_))
     }
 
-    /// Returns whether it mutes a keyword of the document, or makes a muted word a keyword.
+    /// Returns whether the change mutes a word that is a keyword in the document, or makes a muted
+    /// word a keyword.
     pub fn reverses_word(&self, document: &Document) -> bool {
         let Self::SetKeyword { target: KeywordTarget::Word(word), effect } = self else {
             return false;
@@ -95,7 +97,8 @@ impl PreferenceChange {
             .is_some_and(|rule| is_silent(rule) != (*effect == Effect::Silent))
     }
 
-    /// Returns the rule of the word, person or room that this change has set in a document.
+    /// Returns the rule that this change has set in a document, if the change is about a word, a
+    /// person or a room.
     pub fn rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
@@ -107,10 +110,11 @@ impl PreferenceChange {
         Some(RuleRef { scope: document.scope().clone(), kind, id: id.to_owned() })
     }
 
-    /// Applies the change to a document. A stored rule must meet the limits of the API. The error
-    /// is [`RuleError::ChangedMeanwhile`] if the setting is neither the one that was shown nor the
-    /// new one, and [`RuleError::NoSuchRule`] if it was removed. After an error the document is
-    /// unchanged.
+    /// Applies the change to a document. After an error the document is unchanged.
+    ///
+    /// The error is [`RuleError::ChangedMeanwhile`] if the setting is neither the one that was
+    /// shown nor the new one, and [`RuleError::NoSuchRule`] if it was removed. A rule that exceeds
+    /// the limits of the API is rejected as well.
     pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
@@ -148,11 +152,11 @@ fn set_keyword(
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
     let rules = &document.user_rules()[RuleKind::Content];
-    let existing = match target {
+    let current_rule = match target {
         KeywordTarget::Word(word) => find_keyword_rule(document, word),
         KeywordTarget::Rule { id, seen } => {
-            let missing = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
-            let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(missing)?;
+            let no_such_rule = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
+            let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(no_such_rule)?;
             let setting = Setting::from_rule(rule, RuleKind::Content);
             let is_done = setting.effect == effect && setting.enabled;
             if setting.to_string() != *seen && !is_done {
@@ -164,7 +168,7 @@ fn set_keyword(
             Some(rule)
         }
     };
-    let new = match (existing, target) {
+    let (new_id, new_rule) = match (current_rule, target) {
         (Some(rule), _) => {
             let actions = with_effect(&rule.actions, effect);
             (rule.rule_id.parse()?, Rule { actions, ..rule.clone() })
@@ -177,14 +181,15 @@ fn set_keyword(
     // Muted words precede keywords, so a message with both is silent regardless of which was
     // created first.
     let is_muted = effect == Effect::Silent;
-    let moves = existing.is_none_or(|rule| is_silent(rule) != is_muted);
-    let mut others = rules.iter().filter(|rule| rule.rule_id != new.0.as_str());
+    let is_moved = current_rule.is_none_or(|rule| is_silent(rule) != is_muted);
+    let mut others = rules.iter().filter(|rule| rule.rule_id != new_id.as_str());
     let (next, previous) =
         if is_muted { (others.next(), None) } else { (None, others.rfind(|rule| is_silent(rule))) };
-    let id = |rule: Option<&Rule>| rule.filter(|_| moves).map(|rule| rule.rule_id.clone());
-    let (before, after) = (id(next), id(previous));
+    let neighbour_id =
+        |rule: Option<&Rule>| rule.filter(|_| is_moved).map(|rule| rule.rule_id.clone());
+    let (before, after) = (neighbour_id(next), neighbour_id(previous));
     let position = Position { before: before.as_deref(), after: after.as_deref() };
-    put_at(document, RuleKind::Content, new, position, limits)
+    put_at(document, RuleKind::Content, (new_id, new_rule), position, limits)
 }
 
 fn is_silent(rule: &Rule) -> bool {
@@ -200,16 +205,16 @@ fn find_keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule>
 /// Returns the id for a new keyword: the word itself, as clients choose it, if it is a valid and
 /// unused id; otherwise a similar one.
 fn new_keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
-    let replaced = word.replace(['/', '\\'], "_");
-    let valid = match replaced.strip_prefix('.') {
+    let without_slashes = word.replace(['/', '\\'], "_");
+    let base = match without_slashes.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
-        None => replaced,
+        None => without_slashes,
     };
     let rules = &document.user_rules()[RuleKind::Content];
     let is_free = |id: &String| rules.iter().all(|rule| rule.rule_id != *id);
-    let numbered = (2..).map(|number: u32| format!("{valid} {number}"));
-    let free = std::iter::once(valid.clone()).chain(numbered).find(is_free);
-    Ok(free.unwrap_or(valid).parse()?)
+    let numbered_ids = (2..).map(|number: u32| format!("{base} {number}"));
+    let free_id = std::iter::once(base.clone()).chain(numbered_ids).find(is_free);
+    Ok(free_id.unwrap_or(base).parse()?)
 }
 
 fn set_subject(
@@ -222,31 +227,33 @@ fn set_subject(
     let (kind, id) = (subject.kind(), subject.id());
     if let Some(seen) = seen {
         let preferences = Preferences::read(document);
-        let listed = preferences.people.iter().chain(&preferences.rooms).find(|it| it.id == id);
-        let missing = || RuleError::NoSuchRule { kind, id: id.to_owned() };
-        let setting = listed.ok_or_else(missing)?.setting;
+        let preference = preferences.people.iter().chain(&preferences.rooms).find(|it| it.id == id);
+        let no_such_rule = || RuleError::NoSuchRule { kind, id: id.to_owned() };
+        let setting = preference.ok_or_else(no_such_rule)?.setting;
         if setting.to_string() != seen && !is_set_to(setting, choice) {
             return Err(RuleError::ChangedMeanwhile { kind, id: id.to_owned() });
         }
     }
-    let existing = document.user_rules()[kind]
+    let current_rule = document.user_rules()[kind]
         .iter()
         .find(|rule| rule.rule_id == id)
         .cloned()
         .unwrap_or_default();
-    let old = &existing.actions;
+    let current_actions = &current_rule.actions;
     let (effect, until) = match choice {
         SubjectChoice::Notify => {
-            let highlight =
-                matches!(Effect::from_actions(old), Effect::Notify { highlight: true, .. });
+            let highlight = matches!(
+                Effect::from_actions(current_actions),
+                Effect::Notify { highlight: true, .. }
+            );
             (Effect::Notify { sound: true, highlight }, None)
         }
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
         SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
-    let (actions, until) = (with_effect(old, effect), until.map(RuleExpiry::at));
-    put(document, kind, (id.parse()?, Rule { actions, until, ..existing }), limits)?;
-    // An override rule would still silence the room.
+    let (actions, until) = (with_effect(current_actions, effect), until.map(RuleExpiry::at));
+    put(document, kind, (id.parse()?, Rule { actions, until, ..current_rule }), limits)?;
+    // An override rule would still silence the room, because it precedes the room rule.
     remove_override_mutes(document, subject)
 }
 
@@ -269,7 +276,7 @@ fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
     setting.enabled && !setting.includes_mentions && has_effect && has_end
 }
 
-/// Stores a rule and enables it.
+/// Stores a rule at its default position and enables it.
 fn put(
     document: &mut Document,
     kind: RuleKind,

@@ -12,30 +12,31 @@ use crate::oauth::form::{Pairs, last_value};
 use crate::percent;
 use crate::rules::Effect;
 
+// Durations in milliseconds.
 const MINUTE: i64 = 60 * 1000;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// The hour at which a pause until tomorrow morning ends.
+/// The time of day at which a pause until the morning ends.
 const MORNING: i64 = 8 * HOUR;
 
-/// The minimum length of a pause until the morning. One that starts at three in the morning ends
-/// the same day; at seven, the next day.
+/// The minimum length of a pause until the morning. A pause that starts at 3:00 ends on the same
+/// day, a pause that starts at 7:00 on the next day.
 const SHORTEST_NIGHT: i64 = 4 * HOUR;
 
 impl PreferenceChange {
-    /// Reads a form that was submitted at `now`.
+    /// Reads a form of the notifications page that was submitted at `now`.
     pub fn from_pairs(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let is_checked = |name: &str| !value(name).is_empty();
         let seen = || Some(value("seen").to_owned()).filter(|seen| !seen.is_empty());
-        let listed = listed_id(pairs)?;
-        let subject = || Subject::parse(listed.as_deref().unwrap_or_else(|| value("id")));
+        let listed_id = read_listed_id(pairs)?;
+        let subject = || Subject::parse(listed_id.as_deref().unwrap_or_else(|| value("id")));
         Ok(match value("change") {
             "pause" => Self::Pause { until: read_pause(value("for"), value("morning"), now)? },
             "resume" => Self::Resume,
             "keyword" => Self::SetKeyword {
-                target: match listed {
+                target: match listed_id {
                     Some(id) => KeywordTarget::Rule { id, seen: value("seen").to_owned() },
                     None => KeywordTarget::Word(read_word(value("word"))?),
                 },
@@ -49,7 +50,7 @@ impl PreferenceChange {
                 effect: Effect::Silent,
             },
             "remove-keyword" | "remove-muted-word" => {
-                Self::RemoveKeyword(listed.ok_or(PreferenceError::UnknownChange)?)
+                Self::RemoveKeyword(listed_id.ok_or(PreferenceError::UnknownChange)?)
             }
             "subject" => Self::SetSubject {
                 subject: subject()?,
@@ -93,9 +94,9 @@ impl PreferenceChange {
     }
 }
 
-/// Returns the id of a rule that the page lists. It is percent-encoded, because browsers change
-/// line breaks in the fields of a form.
-fn listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
+/// Returns the id of the listed rule that a form is about. The form contains it percent-encoded,
+/// because browsers change line breaks in form fields.
+fn read_listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
     let encoded = Some(last_value(pairs, "rule")).filter(|encoded| !encoded.is_empty());
     let decode = |encoded| percent::decode_segment(encoded).map(Into::into);
     encoded.map(decode).transpose().map_err(|_| PreferenceError::UnknownChange)
@@ -120,7 +121,7 @@ fn read_word(text: &str) -> Result<String, PreferenceError> {
     }
 }
 
-/// Returns the end of a pause. The browser may send the next morning in its time zone.
+/// Returns the time at which a pause ends. The browser may send the next morning in its time zone.
 fn read_pause(
     length: &str,
     morning: &str,
@@ -148,24 +149,26 @@ fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, Preference
     })
 }
 
-/// Returns a time after `now`, rounded up to the minute that the page shows.
+/// Returns the time `millis` after `now`, rounded up to a whole minute, as the page shows it.
 fn end_after(now: Timestamp, millis: i64) -> Timestamp {
     let end = now.as_millisecond() + millis + MINUTE - 1;
     Timestamp::from_millisecond(end - end.rem_euclid(MINUTE)).unwrap_or(Timestamp::MAX)
 }
 
-/// Returns the morning that the browser computed, if it is the next one.
+/// Returns the morning that the browser computed, if it is in the future and not too far away to be
+/// the next morning.
 fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
     let morning = Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
-    let longest = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());
-    (morning > now && now.checked_add(longest).is_ok_and(|end| morning <= end)).then_some(morning)
+    let longest_pause = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());
+    (morning > now && now.checked_add(longest_pause).is_ok_and(|end| morning <= end))
+        .then_some(morning)
 }
 
-/// Returns the next morning in UTC.
+/// Returns the next morning in UTC that is at least [`SHORTEST_NIGHT`] away.
 fn next_morning(now: Timestamp) -> Timestamp {
     let now = now.as_millisecond();
-    let today = now - now.rem_euclid(DAY) + MORNING;
-    let next = (today - now).rem_euclid(DAY);
-    let wait = if next < SHORTEST_NIGHT { next + DAY } else { next };
+    let morning_today = now - now.rem_euclid(DAY) + MORNING;
+    let until_morning = (morning_today - now).rem_euclid(DAY);
+    let wait = if until_morning < SHORTEST_NIGHT { until_morning + DAY } else { until_morning };
     Timestamp::from_millisecond(now + wait).unwrap_or(Timestamp::MAX)
 }

@@ -1,4 +1,4 @@
-//! People and rooms, by the id that a user enters.
+//! People and rooms, by the id or link that a user enters.
 
 use super::PreferenceError;
 use crate::percent;
@@ -16,21 +16,21 @@ pub enum Subject {
 /// The prefix of links to people and rooms that clients copy.
 const LINK: &str = "https://matrix.to/#/";
 
-/// Length of a room id without a server, which is a hash (since room version 12).
+/// Length of the hash in a room id without a server. Room ids are hashes since room version 12.
 const HASH_CHARACTERS: usize = 43;
 
 impl Subject {
-    /// Reads the id of a person or room that can have a rule, or a link to it.
+    /// Parses the id of a person or room that can have a rule, or a link to the person or room.
     pub fn parse(text: &str) -> Result<Self, PreferenceError> {
         let subject = Self::read(text)?;
-        // A rule id cannot contain these, although user ids can.
+        // A rule id cannot contain these characters, although user ids and room ids can.
         if subject.id().contains(['/', '\\']) {
             return Err(PreferenceError::IdInvalid);
         }
         Ok(subject)
     }
 
-    /// Reads any person's user id, or a link to it.
+    /// Parses the user id of any person, or a link to the person.
     pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Person(id) => Ok(id),
@@ -38,7 +38,7 @@ impl Subject {
         }
     }
 
-    /// Reads any room's id, or a link to it.
+    /// Parses the id of any room, or a link to the room.
     pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
         match Self::read(text)? {
             Self::Room(id) => Ok(id),
@@ -48,8 +48,8 @@ impl Subject {
 
     fn read(text: &str) -> Result<Self, PreferenceError> {
         let text = text.trim();
-        let linked = text.strip_prefix(LINK).and_then(read_link);
-        let id = linked.as_deref().unwrap_or(text);
+        let id_in_link = text.strip_prefix(LINK).and_then(read_link);
+        let id = id_in_link.as_deref().unwrap_or(text);
         match id.chars().next() {
             None => Err(PreferenceError::IdBlank),
             Some('#') => Err(PreferenceError::RoomAlias),
@@ -61,14 +61,14 @@ impl Subject {
         }
     }
 
-    /// Returns the user id or room id, which is also the id of its rule.
+    /// Returns the user id or room id, which is also the rule id.
     pub fn id(&self) -> &str {
         match self {
             Self::Person(id) | Self::Room(id) => id,
         }
     }
 
-    /// Returns the kind of its rule.
+    /// Returns the kind of a rule for the person or room.
     pub(super) fn kind(&self) -> RuleKind {
         match self {
             Self::Person(_) => RuleKind::Sender,
@@ -92,8 +92,9 @@ impl Subject {
     }
 }
 
-/// Returns the user or room that a rule of this kind is about, if it is about nothing else. Element
-/// mutes a room with an override rule whose only condition is the room.
+/// Returns the id of the user or room that a rule of this kind is about, if the rule has no other
+/// conditions. An override rule must be silent: Element mutes a room with an override rule whose
+/// only condition is the room.
 pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {

@@ -1,4 +1,4 @@
-//! The built-in rules as switches.
+//! The built-in rules as switches, and the master rule as a pause.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::wire_enum::wire_enum;
 
 wire_enum! {
     /// A switch for one built-in rule, or for two that differ only in encryption or in the form of
-    /// a mention. While it is on, the user is notified.
+    /// a mention. While the switch is on, the user is notified.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Switch {
         OneToOne = "one-to-one",
@@ -33,11 +33,11 @@ wire_enum! {
 /// The combined state of a switch's rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SwitchState {
-    /// All of its rules allow notifications.
+    /// All rules of the switch allow notifications.
     On,
-    /// Only some of its rules allow notifications.
+    /// Only some rules of the switch allow notifications.
     Partly,
-    /// None of its rules allow notifications.
+    /// No rule of the switch allows notifications.
     Off,
 }
 
@@ -98,7 +98,8 @@ impl Switch {
         }
     }
 
-    /// Turns the switch on or off. The user's actions are preserved if they agree with it.
+    /// Turns the switch on or off. Actions that the user has set are preserved if they agree with
+    /// the new state.
     pub(super) fn set(
         self,
         document: &mut Document,
@@ -108,13 +109,14 @@ impl Switch {
         for &(kind, id) in self.rules() {
             let definition = builtin::all()[kind].iter().find(|rule| rule.rule_id == id);
             let default = definition.map(|rule| rule.actions.clone()).unwrap_or_default();
-            let is_silent = Effect::from_actions(&default) == Effect::Silent;
-            let enabled = if on { !self.is_silencer() } else { is_silent };
+            let is_silent_by_default = Effect::from_actions(&default) == Effect::Silent;
+            let enabled = if on { !self.is_silencer() } else { is_silent_by_default };
             document.set_enabled(kind, id, enabled)?;
             if read_rule(document, kind, id)
                 .is_some_and(|rule| self.allows_notifications(&rule) != on)
             {
-                let actions = if on && is_silent { vec![Action::Notify] } else { default };
+                let actions =
+                    if on && is_silent_by_default { vec![Action::Notify] } else { default };
                 document.set_actions(kind, id, actions, limits)?;
             }
         }
@@ -129,7 +131,7 @@ fn read_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
 }
 
 impl Pause {
-    /// Returns the pause of all notifications, which is the enabled master rule.
+    /// Returns the pause of all notifications: the master rule is enabled and does not notify.
     pub fn read(document: &Document) -> Option<Self> {
         let master = read_rule(document, RuleKind::Override, builtin::MASTER)?;
         let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;

@@ -9,8 +9,8 @@ use crate::rules::explain::{EffectiveRules, FailureReason};
 use crate::rules::index::{IndexedRules, Members};
 use crate::rules::{Document, RuleScope};
 
-/// Returns a rule whose conditions are met by [`expensive_event`], after a lot of work, except the
-/// last.
+/// Returns a rule that does not match [`expensive_event`]: all conditions but the last are met,
+/// after a lot of work.
 fn expensive_rule(id: &str) -> Value {
     let condition = json!({"kind": "event_match", "key": "content.a", "pattern": "*b*"});
     let mut conditions = vec![condition; 150];
@@ -51,20 +51,24 @@ fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<S
 #[test]
 fn rules_that_exceed_a_users_work_limit_do_not_match() {
     let event = expensive_event();
-    let one = expensive_rule("one");
-    for (rules, matched, exceeded) in [
-        (vec![cheap_rule("cheap"), one.clone()], "cheap", false),
-        (vec![one.clone(), cheap_rule("cheap")], ".m.rule.message", true),
-        (vec![one.clone(), unconditional_rule("always")], "always", true),
-        (vec![unconditional_rule("always"), one.clone()], "always", false),
+    let expensive = expensive_rule("one");
+    for (rules, winner, exceeded) in [
+        (vec![cheap_rule("cheap"), expensive.clone()], "cheap", false),
+        (vec![expensive.clone(), cheap_rule("cheap")], ".m.rule.message", true),
+        (vec![expensive.clone(), unconditional_rule("always")], "always", true),
+        (vec![unconditional_rule("always"), expensive.clone()], "always", false),
     ] {
         let document = document(&rules);
         let rules = EffectiveRules::new("@a:x", [&document]);
         let explanation = rules.explain(&event, &Room::default(), Member::default());
-        let (ids, users) = evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
-        assert_eq!(explanation.evaluation.rule.unwrap().rule_id, matched);
-        assert_eq!(ids, [matched]);
-        assert_eq!((explanation.exceeds_work_limit(), users), (exceeded, exceeded.into()));
+        let (ids, exceeding_users) =
+            evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
+        assert_eq!(explanation.evaluation.rule.unwrap().rule_id, winner);
+        assert_eq!(ids, [winner]);
+        assert_eq!(
+            (explanation.exceeds_work_limit(), exceeding_users),
+            (exceeded, exceeded.into())
+        );
         if exceeded {
             let step = explanation.walk.iter().find(|step| step.rule.rule_id == "one").unwrap();
             assert_eq!((step.reason, &step.condition), (Some(FailureReason::WorkLimit), &None));
@@ -100,40 +104,40 @@ fn some_users_cannot_exhaust_the_budget_of_others() {
 #[test]
 fn the_work_of_a_request_is_bounded() {
     let mut budget = WorkBudget::default();
-    let mut all = 0;
+    let mut total_steps = 0;
     for _ in 0..1000 {
         budget.for_user(|work| {
-            all += work.remaining();
+            total_steps += work.remaining();
             assert_eq!(work.spend(usize::MAX), None);
             assert_eq!(work.spend(1), None, "nothing is left after an excess");
         });
     }
-    assert_eq!(all, 8 * USER_STEPS + 992 * GUARANTEED_STEPS);
+    assert_eq!(total_steps, 8 * USER_STEPS + 992 * GUARANTEED_STEPS);
     assert_eq!(budget.exceeded, 1000);
 }
 
 /// Without the charge, testing one of these conditions would take far longer than a step.
 #[test]
-fn every_condition_is_charged_for_the_text_it_reads() {
-    let long = 60_000;
-    let items: Value = (0..long).collect();
+fn conditions_are_charged_for_the_text_and_items_they_read() {
+    let length = 60_000;
+    let items: Value = (0..length).collect();
     let content = json!({
-        "body": "a ".repeat(long / 2), "items": items, "upper": "É".repeat(long / 2),
-        "lines": "é\n".repeat(long / 3),
+        "body": "a ".repeat(length / 2), "items": items, "upper": "É".repeat(length / 2),
+        "lines": "é\n".repeat(length / 3),
     });
     let event = Event::from_value(json!({"type": "x", "content": content})).unwrap();
     let event_match = |key: &str, pattern: &str| json!({"kind": "event_match", "key": format!("content.{key}"), "pattern": pattern});
     for (condition, steps) in [
-        (event_match("body", "a b"), long / 8),
-        (event_match("body", "*b"), long),
-        (event_match("body", "?b"), long),
-        (event_match("upper", &"é".repeat(long / 2)), long),
-        (event_match("upper", "*x"), long),
-        (event_match("lines", "*x\n*"), long / 3),
-        (event_match("lines", "?x\n?"), long / 3),
+        (event_match("body", "a b"), length / 8),
+        (event_match("body", "*b"), length),
+        (event_match("body", "?b"), length),
+        (event_match("upper", &"é".repeat(length / 2)), length),
+        (event_match("upper", "*x"), length),
+        (event_match("lines", "*x\n*"), length / 3),
+        (event_match("lines", "?x\n?"), length / 3),
         (
-            json!({"kind": "event_property_contains", "key": "content.items", "value": long - 1}),
-            long,
+            json!({"kind": "event_property_contains", "key": "content.items", "value": length - 1}),
+            length,
         ),
     ] {
         let rule = json!({
@@ -144,8 +148,8 @@ fn every_condition_is_charged_for_the_text_it_reads() {
         let mut budget = WorkBudget::default();
         let _ = members.evaluate(&event, &Room::default(), &mut budget);
         let used = REQUEST_STEPS - budget.remaining;
-        let shown = condition["key"].as_str();
-        assert!(used >= steps, "{shown:?} took {used} of {steps}");
+        let key = condition["key"].as_str();
+        assert!(used >= steps, "{key:?} took {used} of {steps}");
     }
 }
 

@@ -43,8 +43,9 @@ async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
         (hash_with(id, Version::V0x10, 19 * 1024, 2), true),
     ] {
         assert_eq!(needs_rehash(&hash, "correct horse"), weak, "{hash}");
-        let right = passwords.verify(secret("correct horse"), Some(hash.clone()), network(1)).await;
-        assert_eq!(right, Ok(true), "{hash}");
+        let verified =
+            passwords.verify(secret("correct horse"), Some(hash.clone()), network(1)).await;
+        assert_eq!(verified, Ok(true), "{hash}");
         assert_eq!(passwords.verify(secret("wrong"), Some(hash), network(1)).await, Ok(false));
     }
     assert!(!needs_rehash("damaged", "correct horse"), "no password can match it");
@@ -68,12 +69,12 @@ async fn an_unknown_account_costs_a_real_hash() {
 #[tokio::test]
 async fn requests_beyond_the_queue_are_rejected_immediately() {
     let passwords = Passwords::new(NonZeroUsize::new(1));
-    let held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    let permits = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
     assert_eq!(passwords.verify(secret("a"), None, network(1)).await, Err(HashQueueFull));
     // A password that is too long needs no place in the queue.
     assert_eq!(passwords.verify(secret(&"a".repeat(129)), None, network(1)).await, Ok(false));
-    drop(held);
+    drop(permits);
     assert!(passwords.hash(secret("a")).await.is_ok());
 }
 
@@ -85,7 +86,7 @@ async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
     assert_eq!(verify("correct horse", network(1)).await, Ok(true));
     assert_eq!(verify("wrong", network(2)).await, Ok(false));
     // Others fill the queue.
-    let _held = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    let _permits = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(verify("correct horse", network(2)).await, Err(HashQueueFull));
     assert_eq!(verify("correct horse", network(1)).await, Ok(true));
     assert_eq!(verify("wrong", network(1)).await, Ok(false));

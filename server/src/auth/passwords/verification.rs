@@ -35,8 +35,9 @@ fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
     })
 }
 
-/// Returns whether a stored hash should be replaced after it has verified this password: if it is
-/// weaker than the current parameters, and distinguishes the password from all others.
+/// Returns whether a stored hash should be replaced after it has verified this password: an Argon2
+/// hash if it is weaker than the current parameters, any other hash if only this password matches
+/// it.
 pub fn needs_rehash(text: &str, password: &str) -> bool {
     match PasswordHash::parse(text) {
         Ok(PasswordHash::Argon2) => is_weak(text),

@@ -50,11 +50,11 @@ impl Add {
         } else {
             (Role::User, None)
         };
-        let shown_role = detail.as_ref().map_or_else(String::new, |role| format!(", {role}"));
+        let role_suffix = detail.as_ref().map_or_else(String::new, |role| format!(", {role}"));
         let event = AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::AccountAdd) };
         let (events, email) = (event.into(), email.map(Email::Verified));
         let account = store.create_account(&events, now, name, email, hash, role).await?;
-        writeln!(stdout(), "account {} added, id {}{shown_role}", account.name, account.id)?;
+        writeln!(stdout(), "account {} added, id {}{role_suffix}", account.name, account.id)?;
         print_password(generated)
     }
 }

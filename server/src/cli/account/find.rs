@@ -45,6 +45,8 @@ impl<'a> Selector<'a> {
         Ok(Self { name, id, email })
     }
 
+    /// Returns the account, if it exists. Rejects a number that is the name of one account and the
+    /// id of another.
     async fn find(&self, store: &Store) -> Result<Option<Account>, CliError> {
         if let Some(email) = self.email {
             return Ok(store.account_by_email(email).await?);
@@ -97,7 +99,8 @@ pub(in crate::cli) async fn find(
 }
 
 /// Returns the ids of all accounts that an argument names: the existing one, and deleted ones that
-/// had the name.
+/// had the name. If there are none, an id is returned as it is, because its account may have been
+/// deleted.
 pub(in crate::cli) async fn find_ids(
     store: &Store,
     config: &Config,
@@ -105,8 +108,8 @@ pub(in crate::cli) async fn find_ids(
 ) -> Result<Vec<i64>, CliError> {
     let selector = Selector::parse(text, config)?;
     let deleted = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
-    let had_name = deleted.iter().filter(|account| Some(&*account.name) == selector.name);
-    let mut ids: Vec<i64> = had_name.map(|account| account.id).collect();
+    let former_owners = deleted.iter().filter(|account| Some(&*account.name) == selector.name);
+    let mut ids: Vec<i64> = former_owners.map(|account| account.id).collect();
     ids.extend(selector.find(store).await?.map(|account| account.id));
     if ids.is_empty() {
         ids.extend(selector.id);

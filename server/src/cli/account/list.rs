@@ -34,11 +34,11 @@ impl List {
         let Self { state, role, name: name_prefix, email, after, options } = self;
         let filter = AccountListFilter { state, role, name_prefix, email };
         let after = after.unwrap_or_default();
-        let read = async |last: Option<&Account>, size| {
+        let read_page = async |last: Option<&Account>, size| {
             let after = last.map_or(&*after, |last| &*last.name);
             store.accounts(&filter, after, size).await
         };
-        options.print(&HEADERS, read, columns, to_json).await
+        options.print(&HEADERS, read_page, columns, to_json).await
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn new_password<'a>(
     Ok((hash, (!from_stdin).then_some(password)))
 }
 
-/// Prints a generated password.
+/// Prints the password, if it was generated.
 pub(super) fn print_password(generated: Option<Secret>) -> Result<(), CliError> {
     if let Some(password) = generated {
         writeln!(stdout(), "password: {}", password.reveal())?;

@@ -42,14 +42,14 @@ impl Show {
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {
-            let mut shown = to_json(&account);
-            shown["user_id"] = user_id.into();
+            let mut object = to_json(&account);
+            object["user_id"] = user_id.into();
             let last_used_at = sessions.last_used_at.map(|time| time.to_string());
-            shown["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
-            shown["apps"] = apps.iter().map(|(app, tokens)| app_to_json(app, *tokens)).collect();
+            object["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
+            object["apps"] = apps.iter().map(|(app, tokens)| app_to_json(app, *tokens)).collect();
             let rules = rules.into_iter().map(|(scope, count)| (scope, count.into()));
-            shown["rules"] = rules.collect::<Map<_, _>>().into();
-            return Ok(print(&json_line(&shown))?);
+            object["rules"] = rules.collect::<Map<_, _>>().into();
+            return Ok(print(&json_line(&object))?);
         }
         let mut rows = vec![
             ("id", account.id.to_string()),

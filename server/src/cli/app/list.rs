@@ -31,11 +31,11 @@ impl List {
     pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
         let Self { state, name, unused, after, options } = self;
         let filter = AppListFilter { state, name, unused };
-        let read = async |last: Option<&StoredApp>, size| {
+        let read_page = async |last: Option<&StoredApp>, size| {
             let after = last.map_or(after, |last| last.app.id);
             store.apps(&filter, after, size).await
         };
-        options.print(&HEADERS, read, columns, to_json).await
+        options.print(&HEADERS, read_page, columns, to_json).await
     }
 }
 

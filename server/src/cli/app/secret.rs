@@ -45,24 +45,24 @@ impl Secret {
         let secret = secret.reveal();
         if self.json {
             let until = until.map(|until| until.to_string());
-            let shown = json!({
+            let object = json!({
                 "id": app.id.to_string(),
                 "client_id": app.client_id,
                 "client_secret": secret,
                 "previous_secret_until": until,
             });
-            return Ok(print(&json_line(&shown))?);
+            return Ok(print(&json_line(&object))?);
         }
-        let old = match until {
+        let old_note = match until {
             Some(until) => format!("the old one is accepted until {until}"),
             None => "the old one is rejected from now on".to_owned(),
         };
         // Only the current and the previous secret are stored.
-        let before = stored
+        let older_note = stored
             .secrets
             .previous_until(now)
             .map_or("", |_| "\nan older secret, which was still accepted, is rejected from now on");
-        let text = format!("app {title} has a new client secret, {old}{before}\n");
+        let text = format!("app {title} has a new client secret, {old_note}{older_note}\n");
         Ok(print(&format!("{text}client_secret: {secret}\n"))?)
     }
 }

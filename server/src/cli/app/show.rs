@@ -26,12 +26,12 @@ impl Show {
         let AppTokens { valid, last_issued_at } = store.app_tokens(*id, now).await?;
         let previous_until = stored.secrets.previous_until(now);
         if self.json {
-            let mut shown = to_json(&stored);
-            shown["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
-            shown["last_used_at"] = stored.last_used_at.map(|time| time.to_string()).into();
-            shown["tokens"] = valid.into();
-            shown["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
-            return Ok(print(&json_line(&shown))?);
+            let mut object = to_json(&stored);
+            object["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
+            object["last_used_at"] = stored.last_used_at.map(|time| time.to_string()).into();
+            object["tokens"] = valid.into();
+            object["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
+            return Ok(print(&json_line(&object))?);
         }
         let mut rows = vec![
             ("id", id.to_string()),

@@ -1,4 +1,4 @@
-//! The base URL: does it lead to this server?
+//! Checks whether the base URL leads to this server.
 
 use belfry_runtime::certificate::rejection;
 use belfry_store::Database;
@@ -43,10 +43,10 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
             }
         };
         if let Ok(key) = &running.key
-            && let Some(arrived) = verify(&response, &challenge, key)
+            && let Some(arrival) = verify(&response, &challenge, key)
         {
             report.ok("base_url", format!("{base_url} reaches this server"));
-            return proxy::check(config, &arrived, response.local_address, report);
+            return proxy::check(config, &arrival, response.local_address, report);
         }
         if attempt == ATTEMPTS || running.key.is_err() || !is_healthy(&response) {
             report_other(config, &response, running.key.is_ok(), report).await;

@@ -49,7 +49,7 @@ async fn check_database(config: &Config, report: &mut Report) {
         }
     };
     check_clock("PostgreSQL", diagnosis.clock_difference, report);
-    let known = diagnosis.known_schema;
+    let known_version = diagnosis.known_schema;
     match diagnosis.schema {
         None => {
             if let Some(reason) = config.describe_creation_error() {
@@ -59,16 +59,17 @@ async fn check_database(config: &Config, report: &mut Report) {
             let fix = "start belfry serve, which creates it; if there should be data, check --data or --database";
             report.warn("database", format!("{database} does not exist or is empty"), fix);
         }
-        Some(found) if found == known => {
-            report.ok("database", format!("{database}, schema version {found}"));
+        Some(version) if version == known_version => {
+            report.ok("database", format!("{database}, schema version {version}"));
         }
-        Some(found) => {
-            let fix = if found < known {
+        Some(version) => {
+            let fix = if version < known_version {
                 "make a backup and start belfry serve, which migrates it"
             } else {
                 "complete the upgrade: run the newer belfry on every node"
             };
-            let problem = format!("{database} has schema version {found}, this belfry {known}");
+            let problem =
+                format!("{database} has schema version {version}, this belfry {known_version}");
             report.warn("database", problem, fix);
         }
     }
@@ -135,7 +136,7 @@ async fn check_redis(config: &Config, report: &mut Report) {
     };
     let diagnoses = diagnose(&servers, REDIS_PREFIX, REDIS_TIMEOUT).await;
     let is_cluster = diagnoses.len() > 1;
-    let mut stopped_by_others = Vec::new();
+    let mut full_coverage_shards = Vec::new();
     for RedisDiagnosis { address, result } in diagnoses {
         let RedisMeasurement { response_time, ahead, requires_full_coverage } = match result {
             Ok(measurement) => measurement,
@@ -153,11 +154,11 @@ async fn check_redis(config: &Config, report: &mut Report) {
             report.warn("redis", message, "move Redis closer, or raise limits.redis_timeout");
         }
         if is_cluster && requires_full_coverage {
-            stopped_by_others.push(address);
+            full_coverage_shards.push(address);
         }
     }
-    if !stopped_by_others.is_empty() {
-        let shards = stopped_by_others.join(", ");
+    if !full_coverage_shards.is_empty() {
+        let shards = full_coverage_shards.join(", ");
         report.warn(
             "redis",
             format!("while any shard has no primary, these reject commands too: {shards}"),

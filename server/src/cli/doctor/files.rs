@@ -10,21 +10,21 @@ use crate::config::{Config, Exposure, UnsafeFile};
 
 /// Free bytes below which writes will fail soon: the WAL may grow to 16 MiB and more.
 const MIN_FREE: u64 = 64 * 1024 * 1024;
-/// Free bytes below which the operator is warned.
+/// Free bytes below which the operator is warned, or the size of the database if that is larger.
 const LOW_FREE: u64 = 1024 * 1024 * 1024;
 
 /// Checks that this process can read the data and the files with secrets, and that other users
 /// cannot read or change them.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
-    let found = config.unsafe_files();
+    let unsafe_files = config.unsafe_files();
     let unreadable = config.unreadable_files();
-    if found.is_empty() && unreadable.is_empty() {
+    if unsafe_files.is_empty() && unreadable.is_empty() {
         report.ok("files", "no other user can change the data or the files with secrets");
     }
     for problem in unreadable {
         report.fail("files", problem, "");
     }
-    for UnsafeFile { problem, fix, exposure } in found {
+    for UnsafeFile { problem, fix, exposure } in unsafe_files {
         match exposure {
             Exposure::Readable => report.warn("files", problem, fix),
             Exposure::Changeable => report.fail("files", problem, fix),
@@ -44,12 +44,12 @@ pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
         return report.warn("disk", "the free space cannot be determined", "");
     };
     let database = fs::metadata(path).map_or(0, |file| file.len());
-    let shown = format!("{} MB free for {}", free / 1_000_000, config.data.display());
+    let message = format!("{} MB free for {}", free / 1_000_000, config.data.display());
     match free {
-        ..MIN_FREE => report.fail("disk", shown, "free some space: writes will fail"),
+        ..MIN_FREE => report.fail("disk", message, "free some space: writes will fail"),
         _ if free < LOW_FREE.max(database) => {
-            report.warn("disk", shown, "free some space: a backup would not fit");
+            report.warn("disk", message, "free some space: a backup would not fit");
         }
-        _ => report.ok("disk", shown),
+        _ => report.ok("disk", message),
     }
 }

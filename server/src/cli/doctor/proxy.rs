@@ -11,17 +11,18 @@ use crate::config::Config;
 use crate::http::diagnostics::Arrival;
 
 /// Checks how a request that was sent from `local` arrived at the server.
-pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, report: &mut Report) {
-    if arrived.peer == SocketAddr::new(local.ip().to_canonical(), local.port()) {
+pub(super) fn check(config: &Config, arrival: &Arrival, local: SocketAddr, report: &mut Report) {
+    if arrival.peer == SocketAddr::new(local.ip().to_canonical(), local.port()) {
         return report.ok("proxy", "none: requests through base_url arrive directly");
     }
-    let proxy = arrived.peer.ip();
+    let proxy = arrival.peer.ip();
     let effect = "all its clients share one rate limit";
     let configured = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
-    let trusted =
+    let trusted_headers =
         configured.map_or_else(|| vec!["x-forwarded-for", "forwarded"], |name| vec![name]);
-    let set = trusted.iter().find(|name| arrived.headers.iter().any(|header| header == *name));
-    if !arrived.is_trusted_proxy {
+    let passed_header =
+        trusted_headers.iter().find(|name| arrival.headers.iter().any(|header| header == *name));
+    if !arrival.is_trusted_proxy {
         let problem = format!("requests through base_url come from {proxy}");
         if config.trusted_proxies.contains(proxy) {
             let problem = format!("{problem}, which the server does not trust yet: {effect}");
@@ -31,13 +32,14 @@ pub(super) fn check(config: &Config, arrived: &Arrival, local: SocketAddr, repor
             report.fail("proxy", problem, format!("trusted_proxies = [\"{proxy}\"]"));
         }
     }
-    match (set, arrived.headers.first()) {
-        (Some(name), _) if arrived.is_trusted_proxy => {
+    match (passed_header, arrival.headers.first()) {
+        (Some(name), _) if arrival.is_trusted_proxy => {
             report.ok("proxy", format!("{proxy} passes the client address in {name}"));
         }
         (Some(_), _) => {}
         (None, other) => {
-            let problem = format!("the proxy does not set {}: {effect}", trusted.join(" or "));
+            let problem =
+                format!("the proxy does not set {}: {effect}", trusted_headers.join(" or "));
             let fix = match other {
                 Some(name) => format!("trusted_proxy_header = \"{name}\", which the proxy sets"),
                 None => "make it set the header; nginx: proxy_set_header X-Forwarded-For \

@@ -13,10 +13,10 @@ use crate::escape::escape;
 #[strum(serialize_all = "lowercase")]
 pub(super) enum Status {
     Ok,
-    /// Works, but is probably a mistake or will fail soon.
+    /// The check passed, but something is probably a mistake or will fail soon.
     Warning,
     Failed,
-    /// Cannot be checked, or there is nothing to check.
+    /// There is nothing to check, or it cannot be checked.
     Skipped,
 }
 

@@ -1,4 +1,4 @@
-//! The running server: does it respond on this machine, and with which settings?
+//! Checks whether a server responds on this machine, and compares its settings with this command's.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -25,13 +25,14 @@ pub(super) struct Running {
     pub(super) key: Result<DiagnosticsKey, String>,
 }
 
-/// Checks the server on this machine, and returns it if it runs.
+/// Checks the server on this machine, and returns it if it runs. Returns `None` for a process that
+/// does not have the server's key, if the key can be read.
 pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
     let Some(url) = config.local_url() else {
         report.skip("server", "listen has no fixed port, so a server cannot be found");
         return None;
     };
-    let shown = url.as_str().trim_end_matches('/');
+    let address = url.as_str().trim_end_matches('/');
     let path = DiagnosticsKey::path(&config.data, config.listen.port);
     let file = path.display();
     let key = DiagnosticsKey::read(&path).map_err(|error| format!("{file}: {error}"));
@@ -42,13 +43,14 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
         Ok(response) if is_healthy(&response) => response,
         Err(GetError::Refused(_)) => {
             let message = "if serve was started with flags, run doctor with the same ones";
-            report.skip("server", format!("not running: nothing listens on {shown}; {message}"));
+            report.skip("server", format!("not running: nothing listens on {address}; {message}"));
             return None;
         }
         other => {
-            let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
+            let response =
+                other.map_or_else(|error| error.to_string(), |response| summary(&response));
             let problem = format!(
-                "the process listening on {shown} does not respond like belfry: {response}"
+                "the process listening on {address} does not respond like belfry: {response}"
             );
             report.fail("server", problem, "stop the other program, or change listen");
             return None;
@@ -57,7 +59,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     let settings = key.as_ref().ok().map(|key| verify(&health, &challenge, key));
     if let Some(None) = settings {
         let problem =
-            format!("the process listening on {shown} is not the server that wrote {file}");
+            format!("the process listening on {address} is not the server that wrote {file}");
         let fix =
             "stop the other program, or run doctor with the server's flags, variables and file";
         report.fail("server", problem, fix);
@@ -69,11 +71,12 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
                 Ok(_) => String::new(),
                 Err(error) => format!("; not verified, because its key cannot be read ({error})"),
             };
-            report.ok("server", format!("running at {shown}, and ready{note}"));
+            report.ok("server", format!("running at {address}, and ready{note}"));
         }
         other => {
-            let response = other.map_or_else(|error| error.to_string(), |found| summary(&found));
-            let problem = format!("running at {shown}, but not ready: {response}");
+            let response =
+                other.map_or_else(|error| error.to_string(), |response| summary(&response));
+            let problem = format!("running at {address}, but not ready: {response}");
             report.fail("server", problem, "see its log, and the database and redis checks");
         }
     }

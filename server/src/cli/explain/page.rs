@@ -18,7 +18,7 @@ pub(super) struct Page<'a> {
     pub(super) state: EnabledState,
 }
 
-/// ANSI colours (SGR parameters).
+// SGR parameters of ANSI escape sequences.
 const GREEN: &str = "1;32";
 const RED: &str = "31";
 const FAINT: &str = "2";
@@ -26,7 +26,7 @@ const FAINT: &str = "2";
 impl fmt::Display for Page<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Explanation { evaluation, walk } = self.explanation;
-        let names: Vec<String> = walk.iter().map(|step| name(step.rule)).collect();
+        let names: Vec<String> = walk.iter().map(|step| format_rule(step.rule)).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
         for (step, name) in walk.iter().zip(names) {
             let name = format!("{name:width$}");
@@ -43,7 +43,7 @@ impl fmt::Display for Page<'_> {
             writeln!(f)?;
         }
         let decided_by = match evaluation.rule {
-            Some(rule) => format!(", by {}", name(rule)),
+            Some(rule) => format!(", by {}", format_rule(rule)),
             None => String::new(),
         };
         if self.state == EnabledState::Disabled {
@@ -63,7 +63,7 @@ fn paint(colour: &str, text: &str) -> String {
     format!("\u{1b}[{colour}m{text}\u{1b}[0m")
 }
 
-fn name(rule: RuleName<'_>) -> String {
+fn format_rule(rule: RuleName<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
@@ -81,17 +81,17 @@ fn describe_result(step: &Step<RuleName<'_>>) -> String {
     }
 }
 
-/// Returns the expected value of a condition, and the value it found.
+/// Describes why a condition failed, with the expected value and the one that was found.
 fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String {
-    let is = |key: &str, expected: String| match found {
+    let describe_mismatch = |key: &str, expected: String| match found {
         Some(found) => format!("{key} is {}, expected {expected}", to_json(found)),
         None => format!("there is no {key}, expected {expected}"),
     };
     match condition {
-        ConditionKind::EventMatch { key, pattern } => is(key, to_json(pattern)),
-        ConditionKind::EventPropertyIs { key, value } => is(key, to_json(value)),
+        ConditionKind::EventMatch { key, pattern } => describe_mismatch(key, to_json(pattern)),
+        ConditionKind::EventPropertyIs { key, value } => describe_mismatch(key, to_json(value)),
         ConditionKind::EventPropertyContains { key, value } => {
-            is(key, format!("{} in it", to_json(value)))
+            describe_mismatch(key, format!("{} in it", to_json(value)))
         }
         ConditionKind::ContainsDisplayName => match found {
             Some(name) => format!("the text does not contain the name {}", to_json(name)),

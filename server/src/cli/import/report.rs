@@ -15,8 +15,9 @@ const MAX_MESSAGES: u64 = 20;
 pub(super) struct Report {
     total: u64,
     added: u64,
-    /// Not added, because the name exists already.
+    /// Accounts that were not added, because the name exists already.
     skipped: u64,
+    /// Accounts that were not added for another reason.
     rejected: u64,
     bar: ProgressBar,
 }
@@ -27,7 +28,8 @@ impl Report {
         Self { total, added: 0, skipped: 0, rejected: 0, bar: ProgressBar::new() }
     }
 
-    /// Counts an outcome, and prints why an account was not added.
+    /// Counts an outcome, and prints why an account was not added. Messages about accounts that
+    /// exist already are limited to [`MAX_MESSAGES`].
     pub(super) fn record(
         &mut self,
         line: u64,

@@ -14,9 +14,9 @@ use crate::cli::CliError;
 use crate::cli::output::print_message;
 use crate::config::{Config, RegistrationSource};
 
-/// Maximum size of a line.
+/// Maximum size of a line, in bytes.
 const MAX_LINE: u64 = 8 * 1024 * 1024;
-/// Maximum size of piped input, which is stored in memory because it is read twice.
+/// Maximum size of piped input in bytes, which is stored in memory because it is read twice.
 const MAX_PIPE: u64 = 256 * 1024 * 1024;
 /// Maximum number of messages about invalid lines.
 const MAX_MESSAGES: u64 = 20;
@@ -39,11 +39,11 @@ impl Source {
         let failed = |error: io::Error| {
             format!("cannot read {name}: {}", describe_file_error(Path::new(name), &error))
         };
-        let opened = match name {
+        let open_result = match name {
             "-" => stdin().as_fd().try_clone_to_owned().map(File::from),
             _ => File::open(name),
         };
-        let mut file = opened.map_err(failed)?;
+        let mut file = open_result.map_err(failed)?;
         let reader: Box<dyn SeekRead> = match file.rewind() {
             Ok(()) => Box::new(BufReader::new(file)),
             Err(_) => Box::new(read_pipe(file).map_err(failed)?),
@@ -56,8 +56,8 @@ impl Source {
         Ok(Self { name: name.to_owned(), reader, limits, senders, now })
     }
 
-    /// Checks every line, prints the first messages about invalid ones, and returns the number of
-    /// accounts.
+    /// Checks every line and returns the number of accounts. If lines are invalid, prints messages
+    /// about the first of them and returns an error.
     pub(super) fn validate(&mut self) -> Result<u64, CliError> {
         let (mut accounts, mut invalid) = (0, 0);
         let mut lines = self.lines()?;
@@ -79,7 +79,7 @@ impl Source {
         }
     }
 
-    /// Reads the lines from the start.
+    /// Returns a reader of the lines, from the start of the file.
     pub(super) fn lines(&mut self) -> Result<Lines<'_>, CliError> {
         self.reader.rewind().map_err(|error| format!("cannot read {}: {error}", self.name))?;
         let file = AccountFileReader::new(self.limits, self.senders.clone(), self.now);
@@ -136,7 +136,7 @@ impl Lines<'_> {
         self.file.line()
     }
 
-    /// Returns the size of the current line.
+    /// Returns the size of the current line, in bytes.
     pub(super) fn line_bytes(&self) -> usize {
         self.bytes.len()
     }

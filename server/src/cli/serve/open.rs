@@ -34,7 +34,7 @@ pub(super) async fn open_store(
 
 async fn open_with_retries(database: &Database, options: &Options) -> Result<Store, StoreError> {
     let start = Instant::now();
-    let mut reported = None;
+    let mut last_report = None;
     let mut delay = MIN_RETRY_DELAY;
     loop {
         let error = match Store::open(database, options, SystemClock.now()).await {
@@ -44,15 +44,15 @@ async fn open_with_retries(database: &Database, options: &Options) -> Result<Sto
                 error
             }
             Ok(store) => {
-                if reported.is_some() {
+                if last_report.is_some() {
                     tracing::info!(%database, "the database responds");
                 }
                 return Ok(store);
             }
             Err(error) => return Err(error),
         };
-        if reported.is_none_or(|time: Instant| time.elapsed() >= REPORT_INTERVAL) {
-            reported = Some(Instant::now());
+        if last_report.is_none_or(|time: Instant| time.elapsed() >= REPORT_INTERVAL) {
+            last_report = Some(Instant::now());
             let remaining =
                 duration::format_seconds(options.start_timeout.saturating_sub(start.elapsed()));
             tracing::warn!(%error, remaining, "waiting for the database");

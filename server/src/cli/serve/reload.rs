@@ -39,9 +39,10 @@ pub(super) async fn reload_at_hangup(
     }
 }
 
+/// Applies the settings that can change while the server runs, and logs all changed settings.
 fn apply(state: &AppState, config: &Config) {
-    let applied = state.limits.replace(config, &state.metrics.limits);
-    for change in &applied {
+    let limit_changes = state.limits.replace(config, &state.metrics.limits);
+    for change in &limit_changes {
         tracing::info!(change, "SIGHUP: setting changed");
     }
     let (running, loaded) = (state.settings.load(), SettingDigests::new(config));
@@ -50,7 +51,7 @@ fn apply(state: &AppState, config: &Config) {
     for key in &pending {
         tracing::warn!(setting = key, "SIGHUP: setting not changed; restart to apply it");
     }
-    if applied.is_empty() && pending.is_empty() {
+    if limit_changes.is_empty() && pending.is_empty() {
         tracing::info!("SIGHUP: no setting changed");
     }
     let running = running.with_reloaded(&loaded);

@@ -50,7 +50,8 @@ impl StopSignals {
     /// comes from a person at a terminal, who does not want to wait.
     pub(super) async fn wait(&self, state: &AppState) {
         self.stop.cancelled().await;
-        // Done first, so that no load balancer learns of the shutdown from a refused connection.
+        // Before the delay, so that no load balancer learns of the shutdown from a refused
+        // connection.
         state.begin_shutdown();
         let delay = state.config.http.shutdown_delay;
         if delay.is_zero() || self.interrupt.is_cancelled() {

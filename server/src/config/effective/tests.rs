@@ -12,7 +12,7 @@ fn parse(text: &str) -> Config {
     config
 }
 
-/// Returns the lines without the origins, which differ.
+/// Returns the effective settings without their origins, which differ between configurations.
 fn values(config: &Config) -> String {
     let text = config.to_toml().unwrap();
     text.lines()
@@ -20,7 +20,7 @@ fn values(config: &Config) -> String {
         .fold(String::new(), |text, line| text + line + "\n")
 }
 
-/// Returns the example without the `#` of lines that begin with this mark and a key or section.
+/// Returns the example with this mark removed from lines in which a key or section follows it.
 fn uncomment(mark: &str) -> String {
     let strip = |line: &'static str| match line.strip_prefix(mark) {
         Some(rest) if key_of(rest).is_some() || rest.starts_with('[') => rest,
@@ -46,8 +46,8 @@ fn the_uncommented_defaults_of_the_example_are_the_defaults() {
 #[test]
 fn the_uncommented_examples_are_valid() {
     let text = uncomment("# ");
-    let without_files = |line: &&str| !line.contains("_file = ");
-    let text = text.lines().filter(without_files).collect::<Vec<_>>().join("\n");
+    let names_no_file = |line: &&str| !line.contains("_file = ");
+    let text = text.lines().filter(names_no_file).collect::<Vec<_>>().join("\n");
     let config = parse(&text);
     assert_eq!(config.base_url.as_ref().unwrap().to_string(), "https://ring.example");
     assert!(config.tls.is_some() && config.oauth.token_lifetime.is_some());
@@ -79,7 +79,7 @@ fn the_example_lists_every_key() {
 }
 
 #[test]
-fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid() {
+fn the_documented_defaults_are_the_example_and_the_documented_example_is_valid() {
     let docs = include_str!("../../../../docs/configuration.md");
     let blocks: Vec<&str> =
         docs.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
@@ -89,7 +89,7 @@ fn the_documented_defaults_are_the_example_and_the_documented_examples_are_valid
 }
 
 #[test]
-fn every_setting_has_its_value_and_origin() {
+fn settings_are_shown_with_their_values_and_origins() {
     let mut config = parse("base_url = 'https://ring.example'\n[http]\nmax_connections = 7");
     config.origins.insert("http.max_connections".to_owned(), "belfry.toml".to_owned());
     let text = config.to_toml().unwrap();
@@ -101,7 +101,7 @@ fn every_setting_has_its_value_and_origin() {
         "# [tls] is not set",
         "mode = \"enforce\"                                # default",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
     }
 }
 
@@ -112,14 +112,14 @@ fn secrets_are_not_shown() {
                 application_services = [{ id = 'a', as_token = 'hunter2', hs_token = 'hunter2', \
                 sender_localpart = 'b', namespaces.users = [{ regex = '@b_.*' }] }]";
     let config = parse(text);
-    let shown = config.to_toml().unwrap();
-    assert!(!shown.contains("hunter2"), "{shown}");
+    let output = config.to_toml().unwrap();
+    assert!(!output.contains("hunter2"), "{output}");
     assert!(
-        shown.contains("database = \"postgres://me:***@db/belfry?sslmode=require\""),
-        "{shown}"
+        output.contains("database = \"postgres://me:***@db/belfry?sslmode=require\""),
+        "{output}"
     );
-    assert!(shown.contains("as_token = \"***\""), "{shown}");
-    assert_eq!(values(&parse(&shown)), values(&config));
+    assert!(output.contains("as_token = \"***\""), "{output}");
+    assert_eq!(values(&parse(&output)), values(&config));
 }
 
 #[test]
@@ -130,10 +130,10 @@ fn a_url_in_a_file_is_shown_as_that_file() {
     let mut config = Config { database_file: Some(path.clone()), ..Config::default() };
     config.origins.insert("database_file".to_owned(), "--database-file".to_owned());
     config.read_secret_files(None).unwrap();
-    let shown = config.to_toml().unwrap();
-    assert!(shown.contains(&format!("database_file = {path:?}")), "{shown}");
+    let output = config.to_toml().unwrap();
+    assert!(output.contains(&format!("database_file = {path:?}")), "{output}");
     let origin = "# --database-file, contains postgres://me:***@db/belfry\n";
-    assert!(shown.contains(origin) && !shown.contains("hunter2"), "{shown}");
+    assert!(output.contains(origin) && !output.contains("hunter2"), "{output}");
 }
 
 /// Returns a setting with a random value, as TOML.
@@ -211,9 +211,9 @@ proptest! {
         let lines = settings.iter().map(|(key, value)| format!("{key} = {value}"));
         let text = lines.collect::<Vec<_>>().join("\n");
         let config = parse(&text);
-        let shown = config.to_toml().unwrap();
-        let again = parse(&shown);
-        prop_assert_eq!(values(&again), values(&config));
-        prop_assert_eq!(again.to_toml().unwrap().lines().count(), shown.lines().count());
+        let output = config.to_toml().unwrap();
+        let reparsed = parse(&output);
+        prop_assert_eq!(values(&reparsed), values(&config));
+        prop_assert_eq!(reparsed.to_toml().unwrap().lines().count(), output.lines().count());
     }
 }

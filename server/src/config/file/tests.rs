@@ -15,8 +15,8 @@ fn missing_settings_have_their_defaults() {
 /// Asserts the error for each text, with its line.
 fn assert_errors(cases: &[(&str, &str, usize)]) {
     for (text, problem, line) in cases {
-        let found = parse(text, "belfry.toml").unwrap_err().to_string();
-        assert_eq!(found, format!("{problem} (belfry.toml, line {line})"), "{text}");
+        let error = parse(text, "belfry.toml").unwrap_err().to_string();
+        assert_eq!(error, format!("{problem} (belfry.toml, line {line})"), "{text}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! `/oauth/account/notifications`: what notifies the user, in everyday terms. The page changes push
-//! rules, by the same operations as the API.
+//! rules with the same operations as the API.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -39,7 +39,7 @@ pub(crate) async fn change_notifications(
         let account = session.require_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         match save_form(&session, account, &view, &pairs).await {
-            Ok(saved) => redirect_to_part(&session, account, view, &pairs, saved).await,
+            Ok(outcome) => redirect_to_part(&session, account, view, &pairs, outcome).await,
             Err(error) => {
                 let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
@@ -81,8 +81,8 @@ pub(super) async fn save_preference(
     };
     let notice = match &change {
         PreferenceChange::SetKeyword { effect, .. } => {
-            let before = load_rulesets(session, account).await?;
-            match before.document(scope).is_some_and(|it| change.reverses_word(it)) {
+            let rulesets = load_rulesets(session, account).await?;
+            match rulesets.document(scope).is_some_and(|document| change.reverses_word(document)) {
                 true if *effect == Effect::Silent => Notice::KeywordMuted,
                 true => Notice::WordUnmuted,
                 false => Notice::Saved,
@@ -91,8 +91,8 @@ pub(super) async fn save_preference(
         change if change.is_removal() => Notice::Removed,
         _ => Notice::Saved,
     };
-    let (applied, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
-    let apply = move |document: &mut Document| applied.apply(document, limits);
+    let (copy, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
+    let apply = move |document: &mut Document| copy.apply(document, limits);
     change_ruleset(session, account, scope, apply).await?;
     Ok((change, notice))
 }
@@ -105,8 +105,8 @@ pub(super) async fn change_ruleset(
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<(), SubmitError<RejectionReason>> {
     let (writer, now) = (&session.state.rule_writer, session.state.clock.now());
-    let written = writer.change(account.id, scope.clone(), now, change).await;
-    written.map_err(|error| match error {
+    let result = writer.change(account.id, scope.clone(), now, change).await;
+    result.map_err(|error| match error {
         RuleWriteError::Rejected(error) => SubmitError::Rejected(RejectionReason::Rules(error)),
         error => error.into(),
     })
@@ -127,7 +127,7 @@ async fn redirect_to_part(
     redirect(session, &view.path_after(part, notice))
 }
 
-/// Returns the rules of the signed-in user.
+/// Loads the rulesets of the signed-in user.
 pub(super) async fn load_rulesets(
     session: &BrowserSession,
     account: &Account,

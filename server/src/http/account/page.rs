@@ -29,16 +29,16 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
     let mut apps = store.authorized_apps(account.id, now).await?;
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
     let (page, count) = (PageNumber::from_query(query), apps.len());
-    let mut listed = Vec::new();
+    let mut listed_apps = Vec::new();
     for mut app in apps.drain(page.entries(count)) {
         app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
         let tokens = store.tokens_of(account.id, app.app_id, now).await?;
-        listed.push(ListedApp { app, tokens });
+        listed_apps.push(ListedApp { app, tokens });
     }
     let rulesets = load_rulesets(session, account).await?;
     let csrf = session.csrf_token();
     let name_in_notice = match session.notice {
-        Some(Notice::AppRemoved) => load_removed_app(session, query).await?,
+        Some(Notice::AppRemoved) => load_removed_app_name(session, query).await?,
         _ => None,
     };
     let [sign_out, remove_app, revoke_token] =
@@ -52,7 +52,7 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
         remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
         revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
-        apps: &listed,
+        apps: &listed_apps,
         count,
         page,
         now,
@@ -60,9 +60,10 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
     show_large_page(session, StatusCode::OK, &page, account.id)
 }
 
-/// Returns the name of the app that was just removed, for the notice about it. The proof prevents
-/// links that put the name of an arbitrary app on the page. Matrix clients have no name.
-async fn load_removed_app(
+/// Returns the name of the app that was just removed, for the notice about it. The parameter
+/// `proof` prevents links that put the name of an arbitrary app on the page. Matrix clients are not
+/// named.
+async fn load_removed_app_name(
     session: &BrowserSession,
     query: &Pairs,
 ) -> Result<Option<String>, PageError> {
@@ -70,10 +71,10 @@ async fn load_removed_app(
     if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.proof(app)) {
         return Ok(None);
     }
-    let Ok(app) = app.parse() else { return Ok(None) };
-    let app = session.state.store.app(app).await?.map(|app| app.app);
-    let app = app.filter(|app| app.properties.origin != Origin::Matrix);
-    Ok(app.map(|app| app.details.name))
+    let Ok(app_id) = app.parse() else { return Ok(None) };
+    let stored_app = session.state.store.app(app_id).await?.map(|app| app.app);
+    let named_app = stored_app.filter(|app| app.properties.origin != Origin::Matrix);
+    Ok(named_app.map(|app| app.details.name))
 }
 
 /// `POST /oauth/account/remove_app`: revokes the access of the app with the id in the field `app`.
@@ -87,8 +88,8 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
             if tokens > 0 {
                 tracing::info!(account = account.id, app, tokens, "revoked the access of an app");
                 let app = app.to_string();
-                let named = [("proof", session.proof(&app)), ("app", app)];
-                let path = with_parameters(&with_language(ACCOUNT, session.lang), named);
+                let parameters = [("proof", session.proof(&app)), ("app", app)];
+                let path = with_parameters(&with_language(ACCOUNT, session.lang), parameters);
                 let notice = [("notice", Notice::AppRemoved.code())];
                 return redirect(&session, &with_parameters(&path, notice));
             }

@@ -10,11 +10,12 @@ use crate::app::AppState;
 use crate::auth::authentication::{Authenticated, SignUpError};
 use crate::http::extract::audit::Audit;
 
-/// The error for a name that another account has.
+/// The error for a user name that another account already has.
 pub(crate) const NAME_TAKEN: InvalidField =
     InvalidField { field: Field::Username, error: FieldError::Taken };
 
-/// Validates the fields of a sign-up, without looking up existing accounts.
+/// Validates the fields of a sign-up. Names reserved for application services are rejected;
+/// existing accounts are not looked up.
 pub(crate) fn validate(
     state: &AppState,
     sign_up: SignUp,
@@ -26,11 +27,11 @@ pub(crate) fn validate(
 pub(crate) async fn register(
     state: &AppState,
     audit: &Audit,
-    valid: NewAccount,
+    new_account: NewAccount,
 ) -> Result<Authenticated, SignUpError> {
-    let (name, email, password) = valid.into_parts();
+    let (name, email, password) = new_account.into_parts();
     let events = audit.success(AuditKind::SignUp).into();
-    // Another account may have the same unverified address. An error would reveal that it exists.
+    // Another account may have the same unverified address. An error would reveal that account.
     let email = email.map(Email::Unverified);
     state.authenticator().sign_up(&events, name, email, Some(password)).await
 }

@@ -1,4 +1,5 @@
-//! `/oauth/account/rules`: all rules in evaluation order, and forms that change them.
+//! `/oauth/account/rules`: all rules in evaluation order, one rule as JSON, and forms that change
+//! rules.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -39,7 +40,7 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
         let without_rules = Document::new(name.scope.clone());
         let document = rulesets.document(&name.scope).unwrap_or(&without_rules);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
-        let stored = document.rule(name.kind, &name.id, User::new(&user_id));
+        let rule = document.rule(name.kind, &name.id, User::new(&user_id));
         let page = RulePage {
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
@@ -49,7 +50,7 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
                 request: None,
             },
             name: &name,
-            rule: &*stored.map_err(|_| CommonError::NotFound)?,
+            rule: &*rule.map_err(|_| CommonError::NotFound)?,
             back: &RulesView::default().after(&name).path(session.lang),
         };
         show_large_page(&session, StatusCode::OK, &page, account.id)
@@ -66,15 +67,15 @@ pub(crate) async fn change_rules(
     let result = async {
         let account = session.require_form(AccountSection::Rules, &pairs)?;
         let view = RulesView::from_query(&query);
-        let rule = || {
+        let parse_rule = || {
             let path = last_value(&pairs, "rule");
             RuleRef::from_path(path).map_err(|error| CommonError::Malformed(error.to_string()))
         };
         match last_value(&pairs, "change") {
             "add" => add_rule(&session, account, &view, &pairs).await,
-            "enable" => set_enabled(&session, account, &view, &rule()?, true).await,
-            "disable" => set_enabled(&session, account, &view, &rule()?, false).await,
-            "delete" => delete_rule(&session, account, &view, &rule()?).await,
+            "enable" => set_enabled(&session, account, &view, &parse_rule()?, true).await,
+            "disable" => set_enabled(&session, account, &view, &parse_rule()?, false).await,
+            "delete" => delete_rule(&session, account, &view, &parse_rule()?).await,
             _ => {
                 let text = "change must be add, enable, disable or delete";
                 Err(CommonError::Malformed(text.to_owned()).into())
@@ -84,7 +85,7 @@ pub(crate) async fn change_rules(
     respond(&session, result.await)
 }
 
-/// Mutes or highlights a word, a person or a room on all devices.
+/// Adds a rule that mutes or highlights a word, a person or a room on all devices.
 async fn add_rule(
     session: &BrowserSession,
     account: &Account,
@@ -95,7 +96,8 @@ async fn add_rule(
     match save_preference(session, account, &RuleScope::Global, change).await {
         Ok((change, notice)) => {
             let rulesets = load_rulesets(session, account).await?;
-            let rule = rulesets.document(&RuleScope::Global).and_then(|it| change.rule(it));
+            let document = rulesets.document(&RuleScope::Global);
+            let rule = document.and_then(|document| change.rule(document));
             redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?, notice)
         }
         Err(error) => {

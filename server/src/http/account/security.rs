@@ -30,7 +30,7 @@ pub(crate) async fn security_page(session: BrowserSession) -> Response {
     respond(&session, show(&session, None, &[]).await)
 }
 
-/// Shows the page, after a rejected form with its errors and the entered e-mail address.
+/// Shows the page; after a rejected form, with the form's errors and the entered e-mail address.
 async fn show(
     session: &BrowserSession,
     entered_email: Option<&str>,
@@ -38,8 +38,9 @@ async fn show(
 ) -> Result<Response, PageError> {
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
-    let more_than_shown = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
-    let mut sessions = session.state.store.sessions_of(account.id, now, more_than_shown).await?;
+    // One more than the page shows, so that the page can say that there are more.
+    let max_loaded = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
+    let mut sessions = session.state.store.sessions_of(account.id, now, max_loaded).await?;
     let current = session.hashed_cookie().lookup;
     sessions.sort_by_key(|session| session.lookup != current);
     let csrf = session.csrf_token();
@@ -60,10 +61,10 @@ async fn show(
         errors,
     };
     let response = show_page(session, security_status(errors), &page, None)?;
-    Ok(with_retry_after(response, errors.iter().find_map(|it| it.retry_after())))
+    Ok(with_retry_after(response, errors.iter().find_map(|error| error.retry_after())))
 }
 
-/// Responds to a form with a password. If it was rejected, the page is shown again.
+/// Responds to a form with a password. If the form was rejected, the page is shown again.
 async fn respond_to_form(
     session: &BrowserSession,
     entered_email: Option<&str>,
@@ -115,12 +116,12 @@ async fn handle_password(
         }
         return Err(SubmitError::Rejected(problems));
     }
-    let changed = match confirm_password(session, guard, account, current, kind).await {
+    let result = match confirm_password(session, guard, account, current, kind).await {
         Ok(verified) => replace_password(session, &verified.account, new.clone()).await,
         Err(error) => Err(error),
     };
-    match changed {
-        // A double submit: the first one has already changed the password to the new one.
+    match result {
+        // A double submit: the first submission has already set the new password.
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
             if is_current_password(session, guard, account.id, new).await? => {}
         Err(error) => return Err(password_rejection(error, SecurityError::CurrentPassword)),
@@ -190,15 +191,16 @@ async fn replace_password(
     let hash = hash.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
     let events = session.audit.success(AuditKind::PasswordChange).into();
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let this = session.hashed_cookie().lookup;
-    match store.change_password(&events, verified, &hash, this, now).await? {
+    let current_session = session.hashed_cookie().lookup;
+    match store.change_password(&events, verified, &hash, current_session, now).await? {
         UpdateOutcome::Updated => Ok(()),
         UpdateOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
     }
 }
 
-/// Returns whether this is the account's password by now. The check costs as much as hashing a new
-/// password, and counts as another attempt.
+/// Returns whether `new` has meanwhile become the account's password. The check costs as much as
+/// hashing a new password, and counts as another attempt. If the password is right, both attempts
+/// are refunded.
 async fn is_current_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
@@ -226,8 +228,8 @@ async fn confirm_password(
     password: Secret,
     kind: Option<AuditKind>,
 ) -> Result<Authenticated, VerifyError> {
-    let (guess, found) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
-    session.state.authenticator().verify(guard, guess, kind, found, password).await
+    let (guess, lookup) = (Guess::Confirmation(account), ready(Ok(Some(account.clone()))));
+    session.state.authenticator().verify(guard, guess, kind, lookup, password).await
 }
 
 /// `POST /oauth/account/security/end_session`: ends the account's session with the lookup key in
@@ -260,15 +262,16 @@ pub(crate) async fn end_other_sessions(
 ) -> Response {
     let result = async {
         let account = session.require_form(AccountSection::Security, &pairs)?;
-        let (this, now) = (session.hashed_cookie().lookup, session.state.clock.now());
+        let (current_session, now) = (session.hashed_cookie().lookup, session.state.clock.now());
         let store = &session.state.store;
-        store.end_other_sessions(&remote_sign_out(&session), account.id, this, now).await?;
+        let events = remote_sign_out(&session);
+        store.end_other_sessions(&events, account.id, current_session, now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
     };
     respond(&session, result.await)
 }
 
-/// Returns the audit event for an owner who ends a session in another browser.
+/// Returns the audit event for a user who ends sessions in other browsers.
 fn remote_sign_out(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
     AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()

@@ -23,7 +23,8 @@ use crate::language::Language;
 use crate::pages::{self, AccountSection, Notice, SignInPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
-/// `GET /oauth/sign_in`: redirects to the account if the browser is signed in.
+/// `GET /oauth/sign_in`: shows the sign-in page, or redirects to the account if the browser is
+/// signed in.
 pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     let result = match session.account() {
         None => show_sign_in_page(&session, None, "", None),
@@ -32,15 +33,15 @@ pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
     respond(&session, result)
 }
 
-/// Redirects to the account page from which the sign-in page was opened.
+/// Redirects to the account page from which the sign-in page was opened, or to the overview.
 fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Response, PageError> {
     let section = session.return_to.unwrap_or(AccountSection::Overview);
     let notice = session.notice.map(|notice| ("notice", notice.code()));
     redirect(session, &with_parameters(&with_language(section.path(), lang), notice))
 }
 
-/// Shows the sign-in page, alone or for a pending authorization, with the error of a failed
-/// attempt.
+/// Shows the sign-in page, on its own or for a pending authorization, with the error if an attempt
+/// failed.
 pub(crate) fn show_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
@@ -118,13 +119,13 @@ async fn handle_sign_in(
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let (handle, name) = (last_value(pairs, "request"), last_value(pairs, "username").trim());
-    if let Err(forged) = session.check_form(pairs) {
+    if let Err(error) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         // The redirect changes nothing, so no CSRF token is required.
         return if is_signed_in_as(session, name) {
             resume_signed_in(session, handle).await
         } else {
-            Err(forged)
+            Err(error)
         };
     }
     let pending = load_pending(session, handle).await?;
@@ -135,8 +136,8 @@ async fn handle_sign_in(
     let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
         Ok(authenticated) => {
             let id = authenticated.account.id;
-            let started = start_session(session, pending.as_ref(), handle, authenticated).await?;
-            if let Some(response) = started {
+            let response = start_session(session, pending.as_ref(), handle, authenticated).await?;
+            if let Some(response) = response {
                 return Ok(response);
             }
             guard.record_failure(AuditKind::SignIn, Some(id));
@@ -149,7 +150,7 @@ async fn handle_sign_in(
     show_sign_in_page(session, pending.as_ref(), name, Some(failure))
 }
 
-/// Returns the pending authorization with this handle; none for an empty handle.
+/// Returns the pending authorization with this handle; `None` if the handle is empty.
 pub(super) async fn load_pending(
     session: &BrowserSession,
     handle: &str,
@@ -161,7 +162,7 @@ pub(super) async fn load_pending(
 }
 
 /// Redirects a browser that is already signed in to the authorization with this handle, or to the
-/// account.
+/// account if the handle is empty.
 pub(super) async fn resume_signed_in(
     session: &BrowserSession,
     handle: &str,
@@ -174,14 +175,14 @@ pub(super) async fn resume_signed_in(
 }
 
 /// Signs the account in, and redirects the browser to the pending authorization, or to the account.
-/// `None` if the password has changed since it was verified.
+/// Returns `None` if the password has changed since it was verified.
 pub(super) async fn start_session(
     session: &mut BrowserSession,
     pending: Option<&PendingAuthorization>,
     handle: &str,
     authenticated: Authenticated,
 ) -> Result<Option<Response>, PageError> {
-    let (before, id) = (session.hashed_cookie(), authenticated.account.id);
+    let (old_cookie, id) = (session.hashed_cookie(), authenticated.account.id);
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
     if session.sign_in(authenticated, lang).await? == SignInOutcome::PasswordChanged {
         return Ok(None);
@@ -189,12 +190,13 @@ pub(super) async fn start_session(
     session.state.metrics.authentication.page.success.inc();
     let response = match handle {
         "" => redirect_back(session, None),
-        handle => rebind_request(session, handle, before, Some(id)).await,
+        handle => rebind_request(session, handle, old_cookie, Some(id)).await,
     };
     response.map(Some)
 }
 
-/// Returns whether the account with this name or e-mail address is already signed in.
+/// Returns whether the request does not come from another site, and the account with this name or
+/// e-mail address is already signed in.
 pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
@@ -202,16 +204,16 @@ pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     session.is_same_origin && session.account().is_some_and(is_named)
 }
 
-/// Binds an authorization request to the browser's new cookie, and redirects to it.
+/// Binds an authorization request to the browser's new cookie, and redirects to the request.
 pub(crate) async fn rebind_request(
     session: &BrowserSession,
     handle: &str,
-    before: HashedSecret,
+    old_cookie: HashedSecret,
     account: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    let parsed = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed();
-    match store.rebind_request(parsed, before, session.hashed_cookie(), account).await? {
+    let request = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed();
+    match store.rebind_request(request, old_cookie, session.hashed_cookie(), account).await? {
         UpdateOutcome::Updated => redirect(session, &resume_path(handle, session.lang)),
         UpdateOutcome::NotFound => Err(PageError::Expired),
     }

@@ -12,8 +12,8 @@ use crate::http::respond::{redirect, respond, show_page};
 use crate::pages::SignedOutPage;
 use crate::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 
-/// `GET /oauth/sign_out`: the page after signing out. A GET does not sign out, because links
-/// and images on other sites can cause one.
+/// `GET /oauth/sign_out`: the page after signing out; redirects to the account if the browser is
+/// still signed in. A GET does not sign out, because links and images on other sites can cause one.
 pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
     let result = if session.account().is_some() {
         redirect(&session, &with_language(ACCOUNT, session.lang))
@@ -30,11 +30,11 @@ pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
 pub(crate) async fn sign_out(mut session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
         session.check_form(&pairs)?;
-        let before = session.hashed_cookie();
+        let old_cookie = session.hashed_cookie();
         session.sign_out().await?;
         let mut response = match last_value(&pairs, "request") {
             "" => redirect(&session, &with_language(SIGN_OUT, session.lang))?,
-            handle => rebind_request(&session, handle, before, None).await?,
+            handle => rebind_request(&session, handle, old_cookie, None).await?,
         };
         let remove_code = Cookie::Code.set(&session.state.base_url, "", 0);
         response.headers_mut().append(header::SET_COOKIE, remove_code);

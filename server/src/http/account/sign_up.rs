@@ -25,10 +25,11 @@ use crate::http::respond::{respond, show_page, with_retry_after};
 use crate::pages::{self, SignUpPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language};
 
-/// Time after a sign-up in which the same form signs in to the new account: a double submit.
-const DOUBLE_SUBMIT: SignedDuration = SignedDuration::from_mins(1);
+/// Time after a sign-up during which submitting the same form again signs in to the new account.
+const DOUBLE_SUBMIT_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// `GET /oauth/sign_up`: redirects to the account if the browser is signed in.
+/// `GET /oauth/sign_up`: shows the sign-up page. If the browser is signed in, redirects to the
+/// pending authorization or to the account.
 pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let handle = last_value(&query, "request");
@@ -76,24 +77,24 @@ async fn handle_sign_up(
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    let (handle, entered) = (last_value(pairs, "request"), SignUp::from_pairs(pairs));
-    let entered = entered.with_optional_email();
-    if let Err(forged) = session.check_form(pairs) {
+    let handle = last_value(pairs, "request");
+    let entered = SignUp::from_pairs(pairs).with_optional_email();
+    if let Err(error) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         return if is_signed_in_as(session, &entered.username) {
             resume_signed_in(session, handle).await
         } else {
-            Err(forged)
+            Err(error)
         };
     }
     check_open(session)?;
     let pending = load_pending(session, handle).await?;
     let authenticated = match create(session, guard, pairs, entered.clone()).await {
-        Ok(created) => created,
+        Ok(authenticated) => authenticated,
         Err(error) => {
             let errors = error.into_reason()?;
             match find_double_submit(session, guard, &entered, &errors).await? {
-                Some(created) => created,
+                Some(authenticated) => authenticated,
                 None => return show(session, pending.as_ref(), &entered, &errors),
             }
         }
@@ -148,15 +149,16 @@ async fn find_double_submit(
         return Ok(None);
     }
     let (state, name) = (&session.state, &*entered.username);
-    let found = state.store.account_by_name(name).await?;
-    let age = |account: &Account| state.clock.now().duration_since(account.created_at);
-    let found = found.filter(|account| age(account) < DOUBLE_SUBMIT);
-    let Some(found) = found.filter(|account| account.disabled_at.is_none()) else {
+    let is_new = |account: &Account| {
+        let age = state.clock.now().duration_since(account.created_at);
+        age < DOUBLE_SUBMIT_WINDOW && account.disabled_at.is_none()
+    };
+    let Some(account) = state.store.account_by_name(name).await?.filter(is_new) else {
         return Ok(None);
     };
-    let (guess, found) = (Guess::SignIn(name), ready(Ok(Some(found))));
+    let (guess, lookup) = (Guess::SignIn(name), ready(Ok(Some(account))));
     let password = entered.password.clone();
-    match state.authenticator().verify(guard, guess, None, found, password).await {
+    match state.authenticator().verify(guard, guess, None, lookup, password).await {
         Ok(verified) => Ok(Some(verified)),
         Err(VerifyError::Rejected(_)) => Ok(None),
         Err(VerifyError::Store(error)) => Err(error),

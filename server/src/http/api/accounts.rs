@@ -42,15 +42,16 @@ pub(crate) async fn sign_up(
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
     let invalid = |errors| ApiError::invalid_account(&errors, language);
     let valid = validate(&state, SignUp::from_pairs(&pairs)).map_err(invalid)?;
-    let created = register(&state, &audit, valid).await.map_err(|error| match error {
+    let authenticated = register(&state, &audit, valid).await.map_err(|error| match error {
         SignUpError::NameTaken => invalid(ValidationErrors(vec![NAME_TAKEN])),
         SignUpError::Busy(error) => error.into(),
         SignUpError::Store(error) => error.into(),
     })?;
     let (tokens, events) = (state.token_issuer(), audit.success(AuditKind::TokenIssue).into());
-    let issued = tokens.issue(&events, app.id, created.account.id, app.sign_up_scopes()).await?;
+    let account_id = authenticated.account.id;
+    let token = tokens.issue(&events, app.id, account_id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
-    Ok(Json(issued.into()))
+    Ok(Json(token.into()))
 }
 
 /// `GET /api/v1/accounts/verify_credentials`
@@ -70,7 +71,7 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
     let (url, picture) = (state.profile_url(&account.name), state.avatar_url());
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
-    // Only the roles that are public.
+    // Only public roles are listed.
     let roles = match account.role {
         Role::Admin => {
             json!([{ "id": role_id(account.role).to_string(), "name": ADMIN_ROLE, "color": "" }])

@@ -20,7 +20,7 @@ use crate::http::extract::admin::Admin;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::json::Json;
 
-/// The id of an account in a path. Anything but a number matches no account.
+/// The account id in a path. Anything but a number is rejected like an unknown id.
 pub(crate) struct AccountId(i64);
 
 impl<S: Sync> FromRequestParts<S> for AccountId {

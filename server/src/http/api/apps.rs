@@ -76,14 +76,15 @@ pub(crate) async fn register(
         return Err(ApiError::AppRegistrationClosed);
     }
     guard.count_app_registration().await?;
-    let checked = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
-    let details = checked.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
+    let result = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
+    let details = result.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
     let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
     let (app, secret) = state.store.create_app(&events, now, details, Origin::Api).await?;
     Ok(Json(Application::new(app, Some(&secret))))
 }
 
-/// `GET /api/v1/apps/verify_credentials`: the app of any valid token, whatever its scopes.
+/// `GET /api/v1/apps/verify_credentials`: the app that the token was issued to. No scope is
+/// required.
 pub(crate) async fn verify_credentials(
     State(state): State<Arc<AppState>>,
     bearer: Bearer,

@@ -90,7 +90,7 @@ pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
     }))
 }
 
-/// Returns the URL of the logo; without a logo, that of the bell.
+/// Returns the URL of the configured logo, or of the default avatar if there is none.
 fn thumbnail_url(state: &AppState) -> String {
     match &state.logo {
         Some(logo) => format!("{}{}", state.base_url, logo.path()),

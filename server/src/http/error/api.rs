@@ -16,8 +16,8 @@ use crate::auth::tokens::IssueError;
 use crate::http::json::Json;
 use crate::language::{Language, Localize};
 
-/// An error of the API: `{"error": "…"}`. The messages are Mastodon's, because clients compare
-/// them.
+/// An error of the API: `{"error": "…"}`. Errors that Mastodon also has use its messages, because
+/// clients compare them.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
     #[error("The access token is invalid")]
@@ -62,8 +62,8 @@ impl IntoResponse for ApiError {
             | Self::RegistrationClosed
             | Self::AppRegistrationClosed
             | Self::NotAllowed => StatusCode::FORBIDDEN,
-            Self::OutsideScopes(any) => {
-                body["error_description"] = describe_missing_scopes(&*any, "or").into();
+            Self::OutsideScopes(scopes) => {
+                body["error_description"] = describe_missing_scopes(&*scopes, "or").into();
                 StatusCode::FORBIDDEN
             }
             Self::RecordNotFound => StatusCode::NOT_FOUND,
@@ -80,9 +80,9 @@ impl IntoResponse for ApiError {
         let challenge = match &self {
             // Without a token, the challenge has no error code (RFC 6750 section 3.1).
             Self::MissingToken => Some(realm.to_owned()),
-            Self::OutsideScopes(any) => {
-                let scope = any.first().map_or("", |scope| scope.as_str());
-                let text = describe_missing_scopes(any, "or");
+            Self::OutsideScopes(scopes) => {
+                let scope = scopes.first().map_or("", |scope| scope.as_str());
+                let text = describe_missing_scopes(scopes, "or");
                 let error = "error=\"insufficient_scope\"";
                 Some(format!("{realm}, {error}, error_description=\"{text}\", scope=\"{scope}\""))
             }
@@ -96,7 +96,7 @@ impl IntoResponse for ApiError {
 }
 
 impl ApiError {
-    /// Returns the errors of an app registration, localised.
+    /// Returns the error for an invalid app registration, localised.
     pub(crate) fn invalid_app(
         invalid: &ValidationErrors<AppRegistrationError>,
         language: Language,
@@ -104,12 +104,12 @@ impl ApiError {
         Self::Invalid(invalid.localize(language), None)
     }
 
-    /// Returns the error of an unknown admin action.
+    /// Returns the error for an unknown admin action.
     pub(crate) fn unknown_action() -> Self {
         Self::Invalid("Validation failed: Type is not included in the list".to_owned(), None)
     }
 
-    /// Returns the errors of a sign-up, localised, as a sentence and by field.
+    /// Returns the error for an invalid sign-up, localised, as a sentence and by field.
     pub(crate) fn invalid_account(
         invalid: &ValidationErrors<InvalidField>,
         language: Language,
@@ -125,7 +125,7 @@ impl ApiError {
 }
 
 /// Errors other than those of the store become [`ApiError::InvalidToken`]: the token was valid when
-/// the request was authorised, so its app has been disabled since.
+/// the request was authorised, so its app or the new account has been disabled or deleted since.
 impl From<IssueError> for ApiError {
     fn from(error: IssueError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! The formats of errors.
+//! Error formats.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -20,7 +20,8 @@ pub(crate) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// Returns an error in this format, with its codes in Matrix and in OAuth.
+    /// Returns an error response in this format. `matrix` and `oauth` are the error's codes in
+    /// these two formats.
     pub(super) fn error(
         self,
         status: StatusCode,

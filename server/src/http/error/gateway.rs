@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
 use crate::http::json::JsonBytes;
 
-/// A copy of the response body, for proxies that discard the bodies of checks.
+/// The header with a copy of the response body, for proxies that discard the bodies of checks.
 const X_ERROR_BODY: HeaderName = HeaderName::from_static("x-error-body");
 
 /// Reason why a gateway check rejects the original request.

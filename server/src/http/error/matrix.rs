@@ -84,7 +84,8 @@ pub(crate) enum MatrixError {
 }
 
 impl MatrixError {
-    fn status(&self) -> (StatusCode, &'static str) {
+    /// Returns the HTTP status and the Matrix error code.
+    fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::Path(error) if error.is_unrecognized() => {
                 (StatusCode::BAD_REQUEST, "M_UNRECOGNIZED")
@@ -92,8 +93,8 @@ impl MatrixError {
             Self::Path(_) | Self::Query(_) | Self::Bearer(_) | Self::RepeatedUser => {
                 (StatusCode::BAD_REQUEST, "M_INVALID_PARAM")
             }
-            Self::Rule(error) => status_of(error.code()),
-            Self::Json(error) | Self::Login(LoginError::Json(error)) => status_of(error.into()),
+            Self::Rule(error) => with_status(error.code()),
+            Self::Json(error) | Self::Login(LoginError::Json(error)) => with_status(error.into()),
             Self::Login(LoginError::Type | LoginError::Identifier) => {
                 (StatusCode::BAD_REQUEST, "M_UNKNOWN")
             }
@@ -129,7 +130,7 @@ impl MatrixError {
     }
 }
 
-fn status_of(code: MatrixErrorCode) -> (StatusCode, &'static str) {
+fn with_status(code: MatrixErrorCode) -> (StatusCode, &'static str) {
     let status = match code {
         MatrixErrorCode::NotFound => StatusCode::NOT_FOUND,
         MatrixErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -143,7 +144,7 @@ impl IntoResponse for MatrixError {
         if let Self::Common(error) = self {
             return error.into_response();
         }
-        let (status, errcode) = self.status();
+        let (status, errcode) = self.status_and_code();
         let mut body = json!({ "errcode": errcode, "error": self.to_string() });
         match &self {
             Self::UnknownToken => body["soft_logout"] = false.into(),

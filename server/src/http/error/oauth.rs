@@ -16,8 +16,8 @@ use crate::http::json::Json;
 /// Maximum length of a redirect URI in the log, in bytes. Clients choose it.
 const MAX_LOGGED_URI: usize = 500;
 
-/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. Its reason is
-/// logged when it becomes a response.
+/// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. When it becomes a
+/// response, its reason is logged, unless it is a [`CommonError`].
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OAuthApiError {
     #[error(transparent)]
@@ -45,9 +45,9 @@ impl IntoResponse for OAuthApiError {
     }
 }
 
-/// Logs why an OAuth request is rejected. `app` is the app that a request names without
-/// authentication; an authenticated app is in the request context of the log line. `redirect_uri`
-/// is the URI in the request, if that is the reason.
+/// Logs why an OAuth request is rejected, except for a [`CommonError`]. `app` is the app that a
+/// request names without authentication; an authenticated app is in the request context of the log
+/// line. `redirect_uri` is the URI in the request, if that is the reason.
 pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_uri: Option<&str>) {
     let (error, key) = match reason {
         OAuthApiError::Common(_) => return,

@@ -20,7 +20,7 @@ pub(crate) enum PageError {
     /// An OAuth error that cannot be sent to a redirect URI.
     #[error(transparent)]
     OAuth(#[from] OAuthError),
-    /// The authorization request belongs to another browser, is completed, or has expired.
+    /// The authorization request belongs to a different browser, is completed, or has expired.
     #[error("The authorization request is completed or has expired")]
     Expired,
     /// The form may come from another site: its CSRF token or origin is wrong.
@@ -100,7 +100,7 @@ impl<R> SubmitError<R> {
     }
 }
 
-/// Returns the status of the sign-in page after a failed attempt.
+/// Returns the status of a page after a failed authentication.
 pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     match error {
         AuthenticationError::WrongPassword => StatusCode::UNAUTHORIZED,
@@ -125,7 +125,7 @@ pub(crate) fn security_status(errors: &[SecurityError]) -> StatusCode {
     }
 }
 
-/// Returns the status of the notifications page after a rejected form.
+/// Returns the status of the notifications page or the rules page after a rejected form.
 pub(crate) fn rejection_status(reason: &RejectionReason) -> StatusCode {
     if reason.is_conflict() { StatusCode::CONFLICT } else { StatusCode::UNPROCESSABLE_ENTITY }
 }
@@ -138,7 +138,7 @@ impl From<RuleWriteError> for PageError {
             RuleWriteError::TooManyConflicts => {
                 CommonError::Unavailable("Others keep changing these rules; try again soon")
             }
-            // The next page requires a sign-in.
+            // The account has been deleted, so the next page will require a sign-in.
             RuleWriteError::NoAccount => CommonError::NotFound,
             RuleWriteError::Store(error) => error.into(),
         })

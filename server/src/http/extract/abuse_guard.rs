@@ -23,7 +23,7 @@ use crate::limits::ActiveLimits;
 /// could otherwise lock a user out.
 pub struct AbuseGuard {
     state: Arc<AppState>,
-    from: Network,
+    network: Network,
     /// Records the audit events of the request.
     pub(crate) audit: Audit,
     /// Receives the decision for the response headers.
@@ -35,31 +35,32 @@ pub struct AbuseGuard {
 
 impl AbuseGuard {
     /// Creates a guard for a client at this address.
-    pub fn new(state: Arc<AppState>, from: IpAddr) -> Self {
-        Self::with(Audit::new(state, from), GuardOutcome::default())
+    pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
+        Self::from_audit(Audit::new(state, address), GuardOutcome::default())
     }
 
-    fn with(audit: Audit, outcome: GuardOutcome) -> Self {
-        let (state, from) = (Arc::clone(&audit.state), Network::from_address(audit.address));
-        Self { state, from, audit, outcome, is_counted: AtomicBool::new(false) }
+    fn from_audit(audit: Audit, outcome: GuardOutcome) -> Self {
+        let (state, network) = (Arc::clone(&audit.state), Network::from_address(audit.address));
+        Self { state, network, audit, outcome, is_counted: AtomicBool::new(false) }
     }
 
     /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
-    /// that correct secrets do not use up the limit. The audit event names the app, if it exists.
+    /// that correct secrets do not use up the limit. The audit event of a rejection names the app,
+    /// if it exists.
     pub async fn check_client_secret(
         &self,
         client_id: &str,
         app: Option<i64>,
     ) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
-        let buckets = active.abuse.client_secret(self.from, client_id);
+        let buckets = active.abuse.client_secret(self.network, client_id);
         self.check_for_app(app, &active, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
     pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
         let active = self.state.limits.active();
-        let buckets = active.abuse.client_secret(self.from, client_id);
+        let buckets = active.abuse.client_secret(self.network, client_id);
         // The limit is enforced before the next secret is verified.
         let _ = self.check_for_app(app, &active, CountMode::Charge, &buckets).await;
     }
@@ -67,20 +68,21 @@ impl AbuseGuard {
     /// Counts an app registration.
     pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.abuse.app_registration(self.from)).await
+        self.check(&active, CountMode::Check, &active.abuse.app_registration(self.network)).await
     }
 
     /// Counts a new authorization request, before it is stored.
     pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.from)).await
+        self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.network))
+            .await
     }
 
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
     /// lookups that reveal an account use up the limit.
     pub async fn refund_name_lookup(&self) {
         let active = self.state.limits.active();
-        let buckets = active.table.sign_up_buckets(self.from);
+        let buckets = active.table.sign_up_buckets(self.network);
         let _ = self.check(&active, CountMode::Refund, &buckets).await;
         // Nothing is counted any more, so the headers have nothing to report.
         drop(self.outcome.take());
@@ -90,7 +92,7 @@ impl AbuseGuard {
     /// endpoint, except those that apply to every request and have already counted this one.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.from)).await
+        self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.network)).await
     }
 
     async fn check(
@@ -135,21 +137,21 @@ impl AbuseGuard {
 
 impl GuessGuard for AbuseGuard {
     fn network(&self) -> Network {
-        self.from
+        self.network
     }
 
     async fn count(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
         let active = self.state.limits.active();
-        let checked = match guess {
+        let result = match guess {
             Guess::SignIn(name) => {
-                self.check(&active, mode, &active.abuse.sign_in(self.from, name)).await
+                self.check(&active, mode, &active.abuse.sign_in(self.network, name)).await
             }
             Guess::Confirmation(Account { name, id, .. }) => {
-                let buckets = active.abuse.password_confirmation(self.from, name, *id);
+                let buckets = active.abuse.password_confirmation(self.network, name, *id);
                 self.check(&active, mode, &buckets).await
             }
         };
-        checked.map_err(|exceeded| exceeded.retry_after)
+        result.map_err(|exceeded| exceeded.retry_after)
     }
 
     fn record_failure(&self, kind: AuditKind, account: Option<i64>) {
@@ -167,7 +169,7 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
     ) -> Result<Self, Infallible> {
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
         let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
-        Ok(Self::with(audit, outcome))
+        Ok(Self::from_audit(audit, outcome))
     }
 }
 
@@ -192,7 +194,7 @@ impl FromRequestParts<Arc<AppState>> for PageGuard {
 pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
 
 impl GuardOutcome {
-    /// Stores a decision, replacing an earlier one about the same limits.
+    /// Stores a decision, replacing an earlier one.
     fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);
     }

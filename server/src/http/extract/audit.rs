@@ -1,4 +1,4 @@
-//! The audit events of a request, with its origin.
+//! Audit events of a request, with the client's address and the request's origin.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use crate::app::AppState;
 use crate::http::extract::client::Client;
 use crate::log::request_context::RequestContext;
 
-/// Creates the audit events of a request.
+/// Creates and counts the audit events of a request.
 #[derive(Clone)]
 pub(crate) struct Audit {
     pub(crate) state: Arc<AppState>,

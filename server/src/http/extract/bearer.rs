@@ -32,12 +32,12 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         let secret = extract_token(headers.map(HeaderValue::as_bytes), [])
             .map_err(|_| ApiError::InvalidToken)?
             .ok_or(ApiError::MissingToken)?;
-        let presented = SplitToken::parse(secret.reveal()).map(|token| token.hashed());
+        let header_secret = SplitToken::parse(secret.reveal()).map(|token| token.hashed());
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
         // Only the token that the rate limits counted is valid: with a second one in the query, the
         // request was counted only for the address.
         let (secret, token) = match credential {
-            Credential::Token(counted, token) if Some(counted) == presented => (counted, token),
+            Credential::Token(counted, token) if Some(counted) == header_secret => (counted, token),
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };

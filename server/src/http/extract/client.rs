@@ -52,7 +52,7 @@ pub(crate) enum Credential {
     Missing,
     /// More than one token.
     MultipleTokens,
-    /// A token that was never issued.
+    /// A malformed token, or one that is not in the database.
     Unknown,
     /// The token of this application service.
     ApplicationService(Arc<ApplicationService>),
@@ -63,8 +63,8 @@ pub(crate) enum Credential {
 }
 
 impl Client {
-    /// Calls `read` with the client. It is resolved here if rate limits are off; otherwise they
-    /// have already resolved it.
+    /// Calls `read` with the client. The client is resolved here if rate limits are off; otherwise
+    /// the rate limits have already resolved it.
     pub(crate) async fn inspect<T>(
         parts: &Parts,
         state: &AppState,
@@ -172,7 +172,7 @@ pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<Ip
 /// name as its host, which programs on the same network rarely use; or HTTP/1.0, which nginx uses
 /// by default and current clients do not.
 fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
-    let adds = |name: &HeaderName| {
+    let is_proxy_header = |name: &HeaderName| {
         let text = name.as_str();
         FORWARDING_HEADERS.contains(&text)
             || ["x-forwarded-", "x-original-"].iter().any(|prefix| text.starts_with(prefix))
@@ -184,7 +184,7 @@ fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
     let hosts =
         host.map(Authority::try_from).into_iter().chain(parts.uri.authority().cloned().map(Ok));
     parts.version == Version::HTTP_10
-        || parts.headers.keys().any(adds)
+        || parts.headers.keys().any(is_proxy_header)
         || hosts.into_iter().any(|host| !host.is_ok_and(|host| is_local_host(host.host())))
 }
 

@@ -45,9 +45,9 @@ impl Cookie {
     /// set one of the two.
     pub(crate) fn value<'a>(self, headers: &'a HeaderMap, base_url: &BaseUrl) -> Option<&'a str> {
         let name = self.name(base_url);
-        let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut values = all
-            .flat_map(|all| all.split(';'))
+        let lines = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut values = lines
+            .flat_map(|line| line.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
             .filter(|(other, _)| *other == name)
             .map(|(_, value)| value);
@@ -71,7 +71,7 @@ impl Cookie {
 mod tests {
     use super::*;
 
-    fn read(headers: &[&str]) -> Option<String> {
+    fn read_browser_cookie(headers: &[&str]) -> Option<String> {
         let mut map = HeaderMap::new();
         for value in headers {
             map.append(header::COOKIE, value.parse().unwrap());
@@ -84,16 +84,19 @@ mod tests {
     fn a_cookie_is_read_if_it_was_sent_once_and_has_the_format_of_a_secret() {
         let [value, other] = ["a", "b"].map(|letter| letter.repeat(64));
         let one = format!("__Host-belfry={value}");
-        assert_eq!(read(&[&one]), Some(value.clone()));
-        assert_eq!(read(&[&format!("x=y;{one} ; __Host-belfry-code={other}")]), Some(value));
-        assert_eq!(read(&["x=y", &one]).map(|it| it.len()), Some(64));
+        assert_eq!(read_browser_cookie(&[&one]), Some(value.clone()));
+        assert_eq!(
+            read_browser_cookie(&[&format!("x=y;{one} ; __Host-belfry-code={other}")]),
+            Some(value)
+        );
+        assert_eq!(read_browser_cookie(&["x=y", &one]).map(|value| value.len()), Some(64));
         let twice = format!("{one}; __Host-belfry={other}");
-        for none in
+        for cookies in
             [&*twice, &format!("belfry={other}"), "__Host-belfry=", "__Host-belfry=a", "", ";"]
         {
-            assert_eq!(read(&[none]), None, "{none}");
+            assert_eq!(read_browser_cookie(&[cookies]), None, "{cookies}");
         }
-        assert_eq!(read(&[&one, &one]), None);
+        assert_eq!(read_browser_cookie(&[&one, &one]), None);
     }
 
     #[test]

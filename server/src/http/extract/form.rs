@@ -26,7 +26,7 @@ impl FromRequest<Arc<AppState>> for Form {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        read(state.config.http.max_body_bytes, request, state).await.map(Self)
+        read_fields(state.config.http.max_body_bytes, request, state).await.map(Self)
     }
 }
 
@@ -39,12 +39,16 @@ impl FromRequest<Arc<AppState>> for PageForm {
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
         let limit = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
-        read(limit, request, state).await.map(Self)
+        read_fields(limit, request, state).await.map(Self)
     }
 }
 
 /// Reads the fields of a body of at most this many bytes.
-async fn read(limit: usize, request: Request, state: &AppState) -> Result<Pairs, CommonError> {
+async fn read_fields(
+    limit: usize,
+    request: Request,
+    state: &AppState,
+) -> Result<Pairs, CommonError> {
     let media = Media::from_headers(request.headers());
     let FullBody(body) = FullBody::within(limit, request, state).await?;
     match media {
@@ -74,6 +78,7 @@ impl<S: Sync> FromRequestParts<S> for Query {
 #[derive(Debug, PartialEq, Eq)]
 enum Media {
     Form,
+    /// A multipart form with this boundary.
     Multipart(String),
     Json,
 }

@@ -15,7 +15,7 @@ use crate::language::Language;
 use crate::pages::AccountSection;
 use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
-/// The time for which a browser remembers the language chosen on a page.
+/// The time for which a browser remembers the language chosen on a page, in seconds.
 const CHOICE_SECONDS: u64 = 365 * 24 * 3600;
 
 /// The maximum length of a query that the links for choosing a language repeat.
@@ -28,7 +28,7 @@ fn parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Returns the language in the query.
+/// Returns the language in the query's `lang`.
 fn language_parameter(uri: &Uri) -> Option<Language> {
     let (_, tag) = parameters(uri).rfind(|(name, _)| *name == "lang")?;
     Language::from_tag(tag)

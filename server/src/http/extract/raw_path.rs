@@ -1,7 +1,7 @@
 //! The path of a request as it was sent, percent-encoded, and the route that it matched.
 //!
-//! axum decodes path parameters, so an encoded slash looks like a separator and an invalid
-//! escape like text. Extractors that must reject those parse the raw path.
+//! axum decodes path parameters, so an encoded slash looks like a separator and an invalid escape
+//! like text. Extractors that must tell them apart parse the raw path.
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::Uri;
@@ -22,7 +22,7 @@ impl RawPath {
         self.uri.path().get(start..)
     }
 
-    /// Returns the value of this parameter of the route.
+    /// Returns the value of this parameter of the route, such as `{id}`.
     pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
         let mut segments = self.route.as_str().split('/').zip(self.uri.path().split('/'));
         segments.find(|(pattern, _)| *pattern == name).map(|(_, segment)| segment)

@@ -24,7 +24,7 @@ use crate::log::request_context::RequestContext;
 pub(crate) struct Requester {
     pub(crate) account: i64,
     pub(crate) name: String,
-    /// The token; `None` for an application service.
+    /// The token's lookup key; `None` for an application service.
     pub(crate) token: Option<LookupKey>,
     /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
@@ -108,7 +108,8 @@ async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, Mat
     .await
 }
 
-/// Returns the user for whom an application service acts: the query's `user_id`, or its sender.
+/// Returns the user for whom an application service acts: the query's `user_id`, or the service's
+/// own sender. Records the use in the audit log.
 async fn resolve_user(
     service: &ApplicationService,
     query: &[(String, String)],

@@ -1,4 +1,4 @@
-//! Detection of requests from pages of this server.
+//! Detection of requests from other sites.
 
 use axum::http::{HeaderMap, header};
 
@@ -6,9 +6,10 @@ use crate::config::BaseUrl;
 
 pub(crate) const FETCH_SITE: &str = "sec-fetch-site";
 
-/// Returns whether a request comes from a page of this server. Older browsers send `Origin` instead
-/// of `Sec-Fetch-Site`; for this server's pages it is `null`, because of their `Referrer-Policy`.
-/// Without either header, the CSRF token is the only protection.
+/// Returns whether a request comes from a page of this server, or directly from the user (`none`).
+/// Older browsers send `Origin` instead of `Sec-Fetch-Site`; for this server's pages `Origin` is
+/// `null`, because of their `Referrer-Policy`. Without either header, the request is accepted, and
+/// the CSRF token is the only protection.
 pub(crate) fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
     if let Some(site) = headers.get(FETCH_SITE) {
         return site == "same-origin" || site == "none";

@@ -82,9 +82,9 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         let Query(query) = Query::from_request_parts(parts, state).await?;
         let Ok(audit) = Audit::from_request_parts(parts, state).await;
         let headers = &parts.headers;
-        let accept_language = headers.get(header::ACCEPT_LANGUAGE);
-        let accept_language =
-            accept_language.and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        let accept_language = headers
+            .get(header::ACCEPT_LANGUAGE)
+            .and_then(|value| Some(value.to_str().ok()?.to_owned()));
         let cookie = Cookie::Browser.read(headers, &state.base_url);
         let signed_in = match &cookie {
             Some(cookie) => load_session(state, cookie.hashed()).await?,
@@ -129,12 +129,15 @@ impl BrowserSession {
         self.has_signed_in && self.signed_in.is_none()
     }
 
-    /// Returns the signed-in account, which this account page requires.
+    /// Returns the signed-in account, or the error that redirects to the sign-in page and from
+    /// there back to this account page.
     pub(crate) fn require_account(&self, section: AccountSection) -> Result<&Account, PageError> {
         self.account().ok_or(PageError::SignInRequired(section, None))
     }
 
-    /// Returns the signed-in account after checking that the form comes from this account page.
+    /// Returns the signed-in account after checking that the form comes from a page of this server.
+    /// If nobody is signed in, the error leads to the sign-in page, and back to this account page
+    /// with a notice that nothing was saved.
     pub(crate) fn require_form(
         &self,
         section: AccountSection,
@@ -167,8 +170,8 @@ impl BrowserSession {
         }
     }
 
-    /// Returns the layout of a page in this language; without one, in the language chosen on a
-    /// page, of the session or of the browser.
+    /// Returns the layout of a page in this language. Without one, it is the language chosen on a
+    /// page, else the session's, else the browser's.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
         let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
         let accept = self.accept_language.as_deref();
@@ -188,7 +191,8 @@ impl BrowserSession {
         AccountNav { section, lang, notice, removed_app: None, deletion }
     }
 
-    /// Adds the cookie to a response, unless the browser already has it.
+    /// Adds the cookie to a response, unless the browser already has it. With a new cookie, the
+    /// signed-in flag is set or removed too.
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
@@ -204,8 +208,8 @@ impl BrowserSession {
         response
     }
 
-    /// Signs an account in, unless its password was changed since it was verified. The browser gets
-    /// a new cookie, to prevent session fixation.
+    /// Signs an account in, unless its password was changed since it was verified. The browser's
+    /// previous session ends, and the browser gets a new cookie, to prevent session fixation.
     pub(crate) async fn sign_in(
         &mut self,
         authenticated: Authenticated,
@@ -248,7 +252,8 @@ impl BrowserSession {
     }
 }
 
-/// Loads the session with this cookie, and updates the time of its last use.
+/// Loads the session with this cookie, unless its account is disabled. The time of its last use is
+/// updated if the stored one is older than [`LAST_USE_INTERVAL`].
 async fn load_session(
     state: &AppState,
     cookie: HashedSecret,
@@ -261,9 +266,9 @@ async fn load_session(
     };
     if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
-        let recorded = state.store.record_session_use(cookie.lookup, now, expires_at).await;
-        // A page can be read while nothing can be written, for example on a full disk.
-        if let Err(error) = recorded
+        let result = state.store.record_session_use(cookie.lookup, now, expires_at).await;
+        // The page is shown even if nothing can be written, for example because the disk is full.
+        if let Err(error) = result
             && SESSION_USE_ERROR_LINES.admits()
         {
             tracing::warn!(%error, "failed to store the last use of a session");
@@ -274,7 +279,7 @@ async fn load_session(
     Ok(Some(SignedIn { account, language }))
 }
 
-/// Returns when a session expires that was created and last used at these times.
+/// Returns the expiry of a session that was created at `created_at` and last used at `now`.
 fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
     let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
     after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))

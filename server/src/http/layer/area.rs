@@ -60,8 +60,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Returns whether responses depend on `Accept` and `Accept-Language`: on pages and on unknown
-    /// paths, except those of APIs that other origins may call.
+    /// Returns whether responses depend on `Accept` and `Accept-Language`: on pages, in areas with
+    /// error pages for browsers, and on unknown paths outside the APIs that other origins may call.
     fn is_negotiated(&self) -> bool {
         let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
         let Area { errors, has_pages_for_browsers, .. } = self.area;
@@ -113,8 +113,9 @@ fn with_headers(route: Route, state: &AppState, mut response: Response) -> Respo
     response
 }
 
-/// Applies the rate limits, calls the handler, and writes errors in the format of the area. Every
-/// response reports the limits, even after an error or a panic.
+/// Applies the rate limits, calls the handler, writes errors in the format of the area, and
+/// remembers a language chosen on a page. Every response reports the limits, even after an error or
+/// a panic.
 async fn handle(
     route: Route,
     state: &AppState,
@@ -126,7 +127,7 @@ async fn handle(
     let page = route
         .writes_pages(headers)
         .then(|| (page_language(uri, headers, base_url), language_link(request.method(), uri)));
-    let remembered = page.as_ref().and_then(|_| remember_language(uri, headers, base_url));
+    let language_cookie = page.as_ref().and_then(|_| remember_language(uri, headers, base_url));
     let write_error = |error: CommonError| {
         let mut response = match &page {
             Some((language, link)) => error_page(state, *language, link, error),
@@ -153,21 +154,21 @@ async fn handle(
             None => response,
             Some(error) => {
                 // The headers that the handler set remain, except the length of its empty body.
-                let mut written = write_error(error);
+                let mut error_response = write_error(error);
                 for (name, value) in response.headers() {
-                    written.headers_mut().entry(name).or_insert_with(|| value.clone());
+                    error_response.headers_mut().entry(name).or_insert_with(|| value.clone());
                 }
-                written
+                error_response
             }
         },
         Ok(Err(error)) => write_error(error),
-        // The panic hook in `log` has logged it.
+        // The panic hook in `log` has logged the panic.
         Err(_) => {
             state.metrics.http.panics.inc();
             write_error(CommonError::Internal)
         }
     };
-    if let Some(cookie) = remembered {
+    if let Some(cookie) = language_cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     limits.write(&mut response);

@@ -7,11 +7,11 @@
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-const METHODS: HeaderValue =
+const ALLOWED_METHODS: HeaderValue =
     HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-const HEADERS: HeaderValue =
+const ALLOWED_HEADERS: HeaderValue =
     HeaderValue::from_static("Authorization, Content-Type, Traceparent, Tracestate");
-const EXPOSED: HeaderValue = HeaderValue::from_static(
+const EXPOSED_HEADERS: HeaderValue = HeaderValue::from_static(
     "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, RateLimit, RateLimit-Policy, \
      Retry-After, WWW-Authenticate, Link, X-Request-Id",
 );
@@ -26,23 +26,24 @@ pub(crate) enum Cors {
 }
 
 impl Cors {
-    /// Returns the response to a preflight request, which does not reach a handler.
+    /// Returns the response to a preflight request, which does not reach a handler. Every `OPTIONS`
+    /// request counts as one.
     pub(crate) fn preflight(self, method: &Method) -> Option<Response> {
         (self == Self::AnyOrigin && *method == Method::OPTIONS).then(|| {
-            let allowed = [
-                (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-                (header::ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
+            let headers = [
+                (header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS),
+                (header::ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED_HEADERS),
                 (header::ACCESS_CONTROL_MAX_AGE, ONE_DAY),
             ];
-            (StatusCode::NO_CONTENT, allowed).into_response()
+            (StatusCode::NO_CONTENT, headers).into_response()
         })
     }
 
-    /// Adds the headers that every response has.
+    /// Adds the headers of every response, if any origin may send requests.
     pub(crate) fn write_headers(self, headers: &mut HeaderMap) {
         if self == Self::AnyOrigin {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
         }
     }
 }

@@ -23,15 +23,16 @@ use crate::limits::ActiveLimits;
 /// The parts of a request that limits depend on.
 pub(crate) struct LimitedRequest<'a> {
     pub(crate) method: &'a str,
-    /// The path, percent-encoded or not.
+    /// The path, percent-encoded or not. For a gateway check, it may include the query.
     pub(crate) target: &'a str,
     pub(crate) query: Option<&'a str>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) peer: IpAddr,
 }
 
-/// Applies the limits, and stores the client in the request's extensions for extractors. With
-/// `may_guard`, the handler may use a guard, and the headers also report the guard's decision.
+/// Applies the limits, unless they are off, and stores the client in the request's extensions for
+/// extractors. With `may_guard`, the handler may use a guard, and the headers also report the
+/// guard's decision.
 pub(crate) async fn apply(
     state: &AppState,
     request: &mut Request<Body>,
@@ -42,14 +43,14 @@ pub(crate) async fn apply(
     if active.mode == LimitMode::Off {
         return Ok(());
     }
-    let limited = LimitedRequest {
+    let limited_request = LimitedRequest {
         method: request.method().as_str(),
         target: request.uri().path(),
         query: request.uri().query(),
         headers: request.headers(),
         peer: client::peer_address(),
     };
-    let (client, decision) = check(state, &active, &limited, state.clock.now()).await;
+    let (client, decision) = check(state, &active, &limited_request, state.clock.now()).await;
     let result = LimitExceeded::check(&decision, active.mode);
     headers.add(decision);
     result?;
@@ -61,7 +62,8 @@ pub(crate) async fn apply(
 }
 
 /// Resolves the client and counts the request for its address and, with a valid token, for the
-/// token's account, or for its app if it is an app token.
+/// token's account, or for its app if it is an app token. Requests of an application service count
+/// only if its registration says so.
 pub(crate) async fn check(
     state: &AppState,
     active: &ActiveLimits,
@@ -69,16 +71,17 @@ pub(crate) async fn check(
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
     let address = client::client_address(active, request.peer, request.headers);
-    let buckets = |owner| {
+    let buckets_for = |owner| {
         active.buckets(request.method, request.target, owner, Network::from_address(address))
     };
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
-        Ok(known) => known,
+        Ok(client) => client,
         Err(secret) => {
-            // Checked first, because each invented token would otherwise cost a database query.
+            // The address is checked first, because each invented token would otherwise cost a
+            // database query.
             if active.mode == LimitMode::Enforce {
                 let decision =
-                    state.limits.apply(active, CountMode::Peek, &buckets(None), now).await;
+                    state.limits.apply(active, CountMode::Peek, &buckets_for(None), now).await;
                 if !decision.is_admitted() {
                     // No handler uses the credential of a rejected request.
                     let credential = Credential::Unknown;
@@ -93,7 +96,7 @@ pub(crate) async fn check(
         Credential::ApplicationService(service) if service.rate_limited != Some(true) => {
             Buckets::new()
         }
-        _ => buckets(client.valid_token().map(|token| {
+        _ => buckets_for(client.valid_token().map(|token| {
             let account = token.account.as_ref().map(|account| account.id);
             TokenOwner { account, app: token.app_id }
         })),

@@ -22,7 +22,7 @@ pub(crate) async fn get_login_flows() -> Json<Value> {
     Json(json!({ "flows": [{ "type": LOGIN_PASSWORD }] }))
 }
 
-/// `POST login`.
+/// `POST login`: verifies the password and issues a token.
 pub(crate) async fn login(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
@@ -31,8 +31,9 @@ pub(crate) async fn login(
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
     let sign_ins = &state.metrics.authentication.matrix;
-    let (authenticator, name) = (state.authenticator(), Login::Name(name));
-    let authenticated = authenticator.sign_in(&guard, sign_ins, name, login.password).await?;
+    let authenticator = state.authenticator();
+    let authenticated =
+        authenticator.sign_in(&guard, sign_ins, Login::Name(name), login.password).await?;
     RequestContext::record_account(authenticated.account.id);
     let events = Events::from(guard.audit.success(AuditKind::SignIn))
         .and(guard.audit.success(AuditKind::TokenIssue));

@@ -25,7 +25,7 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::Json;
 
-/// `POST register`.
+/// `POST register`: creates an account, and a token unless the client declines one.
 pub(crate) async fn register(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
@@ -59,11 +59,11 @@ pub(crate) async fn register(
         // The lookup is counted as a sign-up before its result is known, so that names cannot be
         // tried out faster than accounts can be created, even concurrently.
         guard.count_sign_up().await?;
-        let found = state.store.account_by_name(name).await;
-        if !matches!(found, Ok(Some(_))) {
+        let lookup = state.store.account_by_name(name).await;
+        if !matches!(lookup, Ok(Some(_))) {
             guard.refund_name_lookup().await;
         }
-        if found?.is_some() {
+        if lookup?.is_some() {
             return Err(MatrixError::Username(account::FieldError::Taken));
         }
     }
@@ -82,19 +82,19 @@ pub(crate) async fn register(
         None => generate_name(&state)?,
     };
     guard.count_sign_up().await?;
-    let valid = NewAccount::new(name, password, |name| is_reserved(name, &state))
+    let new_account = NewAccount::new(name, password, |name| is_reserved(name, &state))
         .map_err(|_| CommonError::Internal)?;
-    let created = account_registration::register(&state, &guard.audit, valid).await?;
+    let authenticated = account_registration::register(&state, &guard.audit, new_account).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(&state, &created.account.name));
+        return Ok(response_without_token(&state, &authenticated.account.name));
     }
     let events = guard.audit.success(AuditKind::TokenIssue).into();
-    issue_login_token(&events, &state, &created, request.device).await
+    issue_login_token(&events, &state, &authenticated, request.device).await
 }
 
 /// Creates a user in the namespaces of an application service, without a password, even if
 /// registration is closed. The limits on sign-ups do not apply, because the operator has configured
-/// the service, whose id is recorded.
+/// the service. The audit events contain the service's id.
 async fn register_for_service(
     state: &AppState,
     audit: &Audit,
@@ -126,12 +126,12 @@ async fn register_for_service(
     let detail = Some(service.id.clone());
     let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
     let events = event(AuditKind::AccountAdd).into();
-    let created = state.authenticator().sign_up(&events, name, None, None).await?;
+    let authenticated = state.authenticator().sign_up(&events, name, None, None).await?;
     if request.inhibit_login {
-        return Ok(response_without_token(state, &created.account.name));
+        return Ok(response_without_token(state, &authenticated.account.name));
     }
     let events = event(AuditKind::TokenIssue).into();
-    issue_login_token(&events, state, &created, request.device.clone()).await
+    issue_login_token(&events, state, &authenticated, request.device.clone()).await
 }
 
 fn response_without_token(state: &AppState, name: &str) -> Json<Value> {

@@ -27,8 +27,8 @@ pub(crate) async fn begin(
     respond(&session, result.await)
 }
 
-/// `GET /oauth/authorize/resume`: continues after the user has signed in or out. The handle in the
-/// URL is valid in this browser only.
+/// `GET /oauth/authorize/resume`: continues a stored authorization, for example after the user has
+/// signed in or out. The handle in the URL is valid in this browser only.
 pub(crate) async fn resume(
     session: BrowserSession,
     PageGuard(guard): PageGuard,
@@ -79,6 +79,7 @@ async fn proceed(
         }
         NextStep::Reject(error) => {
             log_rejection(&error.clone().into(), Some(pending.app.id), None);
+            // `approve` finds the same error, and delivers it to the app.
             pending.approve(session, true).await
         }
         NextStep::Approve => pending.approve(session, true).await,
@@ -96,7 +97,8 @@ fn show_consent_page(
     let [decide, switch] = [paths::AUTHORIZE, paths::SIGN_OUT]
         .map(|path| paths::with_language(path, pending.chosen_lang));
     let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
-    let language_link = pending.handle().map_or_else(String::new, |it| resume_path(it, None));
+    let language_link =
+        pending.handle().map_or_else(String::new, |handle| resume_path(handle, None));
     let page = ConsentPage {
         layout: session.layout(pending.lang()).with_language_link(&language_link),
         form: form(&decide),

@@ -18,8 +18,8 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthE
     single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
 }
 
-/// Returns the app with these credentials. An unknown app, a wrong secret and a disabled app cause
-/// the same error, and wrong secrets are rate limited.
+/// Returns the app with these credentials. An unknown app, a wrong secret, an app that may not use
+/// one and a disabled app cause the same error. All four count towards the limit on wrong secrets.
 pub(crate) async fn authenticate(
     state: &AppState,
     guard: &AbuseGuard,
@@ -29,11 +29,11 @@ pub(crate) async fn authenticate(
     let app = state.store.app_by_client_id(client_id).await?;
     let id = app.as_ref().map(|app| app.app.id);
     guard.check_client_secret(client_id, id).await?;
-    let presented = SplitToken::parse(credentials.client_secret.reveal());
-    let presented = presented.map(|secret| secret.hashed());
+    let secret =
+        SplitToken::parse(credentials.client_secret.reveal()).map(|secret| secret.hashed());
     let now = state.clock.now();
     let is_accepted =
-        |app: &StoredApp| presented.is_some_and(|secret| app.secrets.accepts(secret, now));
+        |app: &StoredApp| secret.is_some_and(|secret| app.secrets.accepts(secret, now));
     let reason = match &app {
         None => "unknown client",
         Some(app) if !is_accepted(app) => "wrong secret",

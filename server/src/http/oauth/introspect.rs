@@ -44,17 +44,17 @@ pub(crate) async fn introspect(
     }
     // Counted as a use, because the resource server has received a request with the token.
     state.store.record_use(secret.lookup, &token, now);
-    let Some(owner) = state.store.cached_app(token.app_id).await? else { return inactive };
+    let Some(token_app) = state.store.cached_app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,
         "scope": token.scopes.to_string(),
-        "client_id": owner.app.client_id,
+        "client_id": token_app.app.client_id,
         "token_type": "Bearer",
         "iat": token.created_at.as_second(),
         "iss": issuer(&state.base_url.to_string()),
     });
-    if let Some(end) = token.expires_at.map(Timestamp::as_second) {
-        response["exp"] = end.into();
+    if let Some(expires_at) = token.expires_at.map(Timestamp::as_second) {
+        response["exp"] = expires_at.into();
     }
     if let Some(account) = &token.account {
         response["username"] = (&*account.name).into();

@@ -31,11 +31,11 @@ pub(crate) async fn show_code_page(
         .ok_or(OAuthError::InvalidGrant)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
         let viewer = session.account().map(|account| account.id);
-        let valid = store.code(code.hashed()).await?.filter(|stored| {
+        let redeemable_code = store.code(code.hashed()).await?.filter(|stored| {
             let grant = &stored.grant;
             stored.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
         });
-        let app_id = valid.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
+        let app_id = redeemable_code.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
         let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
         let layout = session.layout(session.lang);
         let page = CodePage { layout, app: &app, code: code.secret() };

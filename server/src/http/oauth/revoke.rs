@@ -18,8 +18,8 @@ use crate::http::extract::form::Form;
 use crate::http::json::Json;
 use crate::http::oauth::client_auth::{authenticate, authorization};
 
-/// Revokes a token of the client. Unknown clients and tokens get the same error, so that it does
-/// not reveal which of them exist.
+/// Revokes a token of the client. Clients that cannot be authenticated, unknown tokens and tokens
+/// of other apps cause the same error, which does not reveal which clients and tokens exist.
 pub(crate) async fn revoke(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
@@ -31,17 +31,17 @@ pub(crate) async fn revoke(
     let request = request.map_err(|error| match error {
         OAuthError::MissingCredentials => unauthorized("no client credentials"),
         OAuthError::Missing(_) => unauthorized("no token"),
-        other => other.into(),
+        error => error.into(),
     })?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
         Err(OAuthApiError::Undisclosed { reason, .. }) => return Err(unauthorized(reason)),
-        authenticated => authenticated?,
+        result => result?,
     };
     let secret = SplitToken::parse(request.token.reveal());
     let secret = secret.ok_or_else(|| unauthorized("the token is malformed"))?.hashed();
-    let issued = state.store.token(secret).await?;
-    let issued = issued.ok_or_else(|| unauthorized("the token is unknown"))?;
-    if issued.app_id != app.id {
+    let token = state.store.token(secret).await?;
+    let app_id = token.ok_or_else(|| unauthorized("the token is unknown"))?.app_id;
+    if app_id != app.id {
         return Err(unauthorized("the token belongs to another app"));
     }
     let events = guard.audit.success(AuditKind::TokenRevoke).into();

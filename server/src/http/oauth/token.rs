@@ -36,7 +36,7 @@ pub(crate) struct TokenResponse {
 impl From<IssuedToken> for TokenResponse {
     fn from(IssuedToken { secret, stored }: IssuedToken) -> Self {
         let created_at = stored.created_at.as_second();
-        let lifetime = stored.expires_at.map(|end| end.as_second() - created_at);
+        let lifetime = stored.expires_at.map(|expires_at| expires_at.as_second() - created_at);
         Self {
             access_token: secret.reveal().to_owned(),
             token_type: "Bearer",
@@ -82,7 +82,8 @@ pub(crate) async fn token(
     Ok(Json(&TokenResponse::from(issued)).into_response())
 }
 
-/// Redeems a code; `None` for a malformed one.
+/// Redeems a code, which is `None` if it is malformed. A rejection is recorded as an audit event,
+/// and the replay of a code revokes the token that was issued for it.
 async fn redeem(
     state: &AppState,
     audit: &Audit,
@@ -98,12 +99,12 @@ async fn redeem(
     };
     let now = state.clock.now();
     let code = code.ok_or_else(|| reject(GrantError::Unknown, None))?;
-    let stored = state.store.code(code).await?;
-    let stored = stored.ok_or_else(|| reject(GrantError::Unknown, None))?;
-    let grant = stored.grant;
+    let code_row = state.store.code(code).await?;
+    let stored_code = code_row.ok_or_else(|| reject(GrantError::Unknown, None))?;
+    let grant = stored_code.grant;
     let owner = Some(grant.account_id);
-    if let Err(error) = grant.check_redemption(attempt, stored.token.is_some(), now) {
-        if let (GrantError::Replayed, Some(token)) = (error, stored.token) {
+    if let Err(error) = grant.check_redemption(attempt, stored_code.token.is_some(), now) {
+        if let (GrantError::Replayed, Some(token)) = (error, stored_code.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
             revoke_replayed(state, audit, token).await?;
         }

@@ -59,7 +59,8 @@ pub(crate) async fn reset_rulesets(
     .await
 }
 
-/// Parses the body, applies it to the requester's rulesets, and responds when that is durable.
+/// Parses the body, applies it to the requester's rulesets, and responds when the change is
+/// durable.
 async fn change<T: Send + Sync + 'static>(
     state: &AppState,
     requester: &Requester,
@@ -69,15 +70,15 @@ async fn change<T: Send + Sync + 'static>(
 ) -> Result<JsonBytes, MatrixError> {
     requester.require(RuleAccess::Write)?;
     let (account, rules) = (requester.account, &state.config.rules);
-    let small = rules.max_body_bytes;
+    let max_small_bytes = rules.max_body_bytes;
     let length = request.body().size_hint().upper();
-    let is_small = length.is_some_and(|length| length <= small as u64);
+    let is_small = length.is_some_and(|length| length <= max_small_bytes as u64);
     // Held until the change is stored, because parsed rules take several times the size of their
     // JSON.
-    let _large = if is_small { None } else { Some(state.large_bodies.take(account)?) };
-    let limit = if is_small { small } else { rules.max_import_bytes() };
+    let _large_body = if is_small { None } else { Some(state.large_bodies.take(account)?) };
+    let limit = if is_small { max_small_bytes } else { rules.max_import_bytes() };
     let FullBody(body) = FullBody::within(limit, request, state).await?;
-    let parsed = if body.len() <= small {
+    let parsed = if body.len() <= max_small_bytes {
         parse(&body)?
     } else {
         // Runs on a thread of the pool, because it takes milliseconds.

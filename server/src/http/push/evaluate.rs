@@ -19,12 +19,14 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::JsonBytes;
 
-/// Maximum size of the body, in bytes: more than 100,000 members.
+/// Maximum size of the body, in bytes: enough for more than 100,000 members.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// The maximum size of a batch, in members and in bytes of rules. It limits the memory, and the
-/// time that other requests wait.
+/// The maximum number of members in a batch. It limits the memory, and the time that other requests
+/// wait.
 const BATCH_MEMBERS: usize = 2_000;
+
+/// The maximum size of the rules in a batch, in bytes, for the same reasons.
 const BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// The number of members that are loaded together. A batch may exceed its maximum by this many
@@ -42,11 +44,11 @@ pub(crate) async fn evaluate(
     let start = Instant::now();
     let slot = state.evaluation_pool.enter()?;
     let request = slot.run(move || EvaluateRequest::read(&body)).await??;
-    let members = request.members.iter().enumerate().filter(|(_, member)| {
+    let allowed_members = request.members.iter().enumerate().filter(|(_, member)| {
         let name = matrix::localpart(&member.user_id, state.server_name());
         name.is_some_and(|name| service.may_act_for(name, &member.user_id))
     });
-    let members: Vec<usize> = members.map(|(position, _)| position).collect();
+    let positions: Vec<usize> = allowed_members.map(|(position, _)| position).collect();
     let mut evaluation = Evaluation {
         response: EvaluationResponse::new(request.all),
         request,
@@ -54,14 +56,14 @@ pub(crate) async fn evaluate(
         users: 0,
     };
     let mut batch = Batch::default();
-    for positions in members.chunks(LOADED_MEMBERS) {
-        batch.add(&state, &evaluation.request.members, positions).await?;
+    for chunk in positions.chunks(LOADED_MEMBERS) {
+        batch.add(&state, &evaluation.request.members, chunk).await?;
         if batch.is_full() {
-            let (state, full) = (Arc::clone(&state), std::mem::take(&mut batch));
-            evaluation = slot.run(move || evaluation.add(full, &state)).await?;
+            let (state, full_batch) = (Arc::clone(&state), std::mem::take(&mut batch));
+            evaluation = slot.run(move || evaluation.add(full_batch, &state)).await?;
         }
     }
-    let last = {
+    let finish = {
         let state = Arc::clone(&state);
         move || {
             let evaluation = evaluation.add(batch, &state);
@@ -70,7 +72,7 @@ pub(crate) async fn evaluate(
             (response, evaluation.users, evaluation.budget.exceeded)
         }
     };
-    let (response, users, exceeded) = slot.run(last).await?;
+    let (response, users, exceeded) = slot.run(finish).await?;
     let metrics = &state.metrics.evaluation;
     metrics.evaluate.observe_since(start);
     metrics.users.inc_by(users);
@@ -88,17 +90,17 @@ struct Evaluation {
 }
 
 impl Evaluation {
-    /// Adds the results of a batch.
+    /// Compiles and caches the rules of a batch that are not cached, and adds the results.
     fn add(mut self, batch: Batch, state: &AppState) -> Self {
         self.users += batch.members.len() as u64;
-        let compiled = batch.members.into_iter().map(|member| {
+        let compiled_rules = batch.members.into_iter().map(|member| {
             let rules = match member.rules {
                 MemberRules::Cached(rules) => rules,
-                MemberRules::Read(snapshot) => state.rule_index.insert(member.account, &snapshot),
+                MemberRules::Loaded(snapshot) => state.rule_index.insert(member.account, &snapshot),
             };
             (member.position, rules)
         });
-        let compiled: Vec<(usize, CachedRules)> = compiled.collect();
+        let compiled: Vec<(usize, CachedRules)> = compiled_rules.collect();
         let Self { request, response, budget, .. } = &mut self;
         let members = Members::new(compiled.iter().map(|(position, rules)| {
             let member = &request.members[*position];
@@ -127,12 +129,12 @@ struct BatchMember {
 
 enum MemberRules {
     Cached(CachedRules),
-    /// Rules that are compiled on a thread of the pool.
-    Read(RulesetsSnapshot),
+    /// Rules from the database, which are compiled on a thread of the pool.
+    Loaded(RulesetsSnapshot),
 }
 
 impl Batch {
-    /// Adds the members at these positions that have an account, and reads the rules that are not
+    /// Adds the members at these positions that have an account, and loads the rules that are not
     /// cached.
     async fn add(
         &mut self,
@@ -152,20 +154,22 @@ impl Batch {
             .unzip();
         let now = state.clock.now();
         let cached = state.rule_index.get(&state.store, &accounts, now);
-        let missing: Vec<i64> = accounts
+        let uncached_accounts: Vec<i64> = accounts
             .iter()
             .zip(&cached)
             .filter(|(_, cached)| cached.is_none())
             .map(|(account, _)| *account)
             .collect();
-        let mut read = state.store.rulesets_for_accounts(&missing, now).await?.into_iter();
+        let mut snapshots =
+            state.store.rulesets_for_accounts(&uncached_accounts, now).await?.into_iter();
         for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached) {
-            let rules =
-                cached.map(MemberRules::Cached).or_else(|| read.next().map(MemberRules::Read));
+            let rules = cached
+                .map(MemberRules::Cached)
+                .or_else(|| snapshots.next().map(MemberRules::Loaded));
             let Some(rules) = rules else { continue };
             self.bytes += match &rules {
                 MemberRules::Cached(rules) => rules.bytes,
-                MemberRules::Read(snapshot) => snapshot.rulesets.bytes(),
+                MemberRules::Loaded(snapshot) => snapshot.rulesets.bytes(),
             };
             self.members.push(BatchMember { position, account, rules });
         }

@@ -16,7 +16,8 @@ use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::Requester;
 use crate::http::json::JsonBytes;
 
-/// Evaluates an event against the requester's rules, and returns the result of every rule.
+/// Evaluates an event against the requester's rules, and returns the result of each rule up to the
+/// first one that matches.
 pub(crate) async fn explain(
     State(state): State<Arc<AppState>>,
     requester: Requester,

@@ -11,7 +11,7 @@ use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
 
-/// Any valid path.
+/// Any valid path below `/pushrules/`.
 pub(crate) struct ValidPath(rules::RulePath);
 
 impl<S: Sync> FromRequestParts<S> for ValidPath {
@@ -70,7 +70,7 @@ extractor! {
         | rules::RulePath::Actions(name) => RulePath(name)
 }
 
-/// Rejects an unknown path: with the error in the path, otherwise with 404.
+/// Rejects an unknown path: with the path's error if it is invalid, otherwise with 404.
 pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
     CommonError::NotFound
 }

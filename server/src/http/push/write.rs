@@ -50,8 +50,8 @@ pub(crate) async fn put_rule_enabled(
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
-    let enabled = RuleChange::set_enabled(rule, &body, state.clock.now())?;
-    apply_change(&state, &requester, enabled).await
+    let change = RuleChange::set_enabled(rule, &body, state.clock.now())?;
+    apply_change(&state, &requester, change).await
 }
 
 /// `PUT …/pushrules/{scope}/{kind}/{rule_id}/actions`
@@ -63,8 +63,8 @@ pub(crate) async fn put_rule_actions(
 ) -> Result<Response, MatrixError> {
     requester.require(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
-    let actions = RuleChange::set_actions(rule, &body, state.config.rules.new_rule_limits())?;
-    apply_change(&state, &requester, actions).await
+    let change = RuleChange::set_actions(rule, &body, state.config.rules.new_rule_limits())?;
+    apply_change(&state, &requester, change).await
 }
 
 async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonError> {

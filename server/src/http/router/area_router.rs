@@ -48,12 +48,13 @@ impl AreaRouter {
 
     /// Replaces a path prefix in route patterns, so that equivalent paths have one pattern. The
     /// first prefix that matches a path applies.
-    pub(crate) fn show_prefix(mut self, prefix: &str, shown: &'static str) -> Self {
-        self.prefixes.push((prefix.to_owned(), shown));
+    pub(crate) fn show_prefix(mut self, prefix: &str, replacement: &'static str) -> Self {
+        self.prefixes.push((prefix.to_owned(), replacement));
         self
     }
 
-    /// Returns the pattern of a route: its path, without the trailing slash that the area ignores.
+    /// Returns the pattern of a route: its path with the prefix replaced, and without the trailing
+    /// slash that the area ignores.
     fn pattern(&self, path: &str) -> String {
         let path = match path.strip_suffix('/') {
             Some(without_slash) if self.area.ignores_trailing_slash => without_slash,
@@ -61,7 +62,9 @@ impl AreaRouter {
         };
         let mut prefixes = self.prefixes.iter();
         prefixes
-            .find_map(|(prefix, shown)| Some(format!("{shown}{}", path.strip_prefix(prefix)?)))
+            .find_map(|(prefix, replacement)| {
+                Some(format!("{replacement}{}", path.strip_prefix(prefix)?))
+            })
             .unwrap_or_else(|| path.to_owned())
     }
 
@@ -137,26 +140,26 @@ impl Routes {
             known = known.merge(area.routes.router);
             unknown = unknown.merge(area.unknown.router);
         }
-        let all = known
+        let router = known
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
             .fallback_service(unknown.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
         let metrics =
             patterns.into_iter().map(|pattern| state.metrics.http.route(pattern)).collect();
-        Self { router: all.with_state(Arc::clone(state)), by_path, unmatched, metrics }
+        Self { router: router.with_state(Arc::clone(state)), by_path, unmatched, metrics }
     }
 
     /// Returns the route of a path. The layer applies the policies of its area before the router
     /// runs, so that rejecting a request stays cheap.
     pub(crate) fn find(&self, path: &str) -> Route {
-        let matched = self.by_path.iter().find_map(|routes| routes.at(path).ok());
-        matched.map_or(self.unmatched, |matched| *matched.value)
+        let route = self.by_path.iter().find_map(|routes| routes.at(path).ok());
+        route.map_or(self.unmatched, |route| *route.value)
     }
 }
 
-/// Returns the index of a pattern, adding the pattern if it is new.
+/// Returns the index of a pattern and the stored pattern, which is added if it is new.
 fn intern_pattern(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
-    if let Some(index) = patterns.iter().position(|known| *known == pattern) {
+    if let Some(index) = patterns.iter().position(|other| *other == pattern) {
         return (index, patterns[index]);
     }
     // Leaked, because routes exist until the process ends.

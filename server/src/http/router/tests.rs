@@ -126,27 +126,28 @@ const CLIENT_ROUTES: [&str; 24] = [
 ];
 
 fn expected_areas() -> BTreeMap<String, Area> {
-    let mut all: BTreeMap<String, Area> = ROUTES.map(|(path, area)| (path.to_owned(), area)).into();
+    let mut expected: BTreeMap<String, Area> =
+        ROUTES.map(|(path, area)| (path.to_owned(), area)).into();
     for page in PAGE_ROUTES {
-        all.extend([page.to_owned(), format!("{page}/{{*path}}")].map(|path| (path, PAGES)));
+        expected.extend([page.to_owned(), format!("{page}/{{*path}}")].map(|path| (path, PAGES)));
     }
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
             let paths = CLIENT_ROUTES.map(|path| format!("/{segment}/client/{api}{path}"));
-            all.extend(paths.map(|path| (path, MATRIX)));
+            expected.extend(paths.map(|path| (path, MATRIX)));
         }
         for path in ["client/versions", "app/v1/evaluate", "{*path}"] {
-            all.insert(format!("/{segment}/{path}"), MATRIX);
+            expected.insert(format!("/{segment}/{path}"), MATRIX);
         }
-        all.insert(format!("//{segment}/{{*path}}"), MATRIX);
+        expected.insert(format!("//{segment}/{{*path}}"), MATRIX);
     }
-    all
+    expected
 }
 
 /// Returns the paths of an area, without those that the router adds for a trailing slash.
 fn listed_paths(area: &AreaRouter) -> Vec<String> {
-    let with_slash = |path: &&String| area.area.ignores_trailing_slash && path.ends_with('/');
-    let known = area.routes.paths.iter().filter(|path| !with_slash(path));
+    let is_alias = |path: &&String| area.area.ignores_trailing_slash && path.ends_with('/');
+    let known = area.routes.paths.iter().filter(|path| !is_alias(path));
     let unknown = area.unknown.paths.iter().filter(|path| path.ends_with("{*path}"));
     known.chain(unknown).cloned().collect()
 }
@@ -193,8 +194,8 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
         assert_eq!(route.pattern, pattern, "{path}");
         assert_eq!(routes.metrics[route.index].pattern, pattern, "{path}");
     }
-    let different: BTreeSet<&str> = routes.metrics.iter().map(|route| route.pattern).collect();
-    assert_eq!(different.len(), routes.metrics.len());
+    let patterns: BTreeSet<&str> = routes.metrics.iter().map(|route| route.pattern).collect();
+    assert_eq!(patterns.len(), routes.metrics.len());
     assert_eq!(routes.metrics[0].pattern, UNMATCHED);
 }
 
@@ -228,16 +229,16 @@ fn fill_segment(segment: &str) -> &str {
 }
 
 #[tokio::test]
-async fn the_first_segment_of_every_route_is_reserved() {
+async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() {
     let folder = tempfile::tempdir().unwrap();
     let state = test_state(folder.path()).await;
     let areas = areas(&state).into_iter().filter(|area| area.area != MATRIX);
     for path in areas.flat_map(|area| listed_paths(&area)) {
         let first = path.split('/').nth(1).unwrap();
-        // A segment with `@` cannot be configured.
+        // Segments that are empty or begin with `.` or `@` cannot be configured.
         let is_special = first.is_empty() || first.starts_with(['.', '@']);
-        let reserved = is_special || RESERVED_SEGMENTS.contains(&first);
-        assert!(reserved, "{path}");
+        let is_reserved = is_special || RESERVED_SEGMENTS.contains(&first);
+        assert!(is_reserved, "{path}");
     }
 }
 
@@ -311,10 +312,10 @@ async fn at_most_64_kib_of_a_page_form_are_read() {
     let pages = ROUTES.iter().filter(|(_, area)| *area == PAGES).map(|(path, _)| *path);
     for path in pages.chain(PAGE_ROUTES) {
         for length in [Some(100_000), None] {
-            let read = Arc::new(AtomicUsize::new(0));
-            let counted = Arc::clone(&read);
+            let counter = Arc::new(AtomicUsize::new(0));
+            let stream_counter = Arc::clone(&counter);
             let body = stream::repeat_with(move || {
-                counted.fetch_add(8192, Ordering::Relaxed);
+                stream_counter.fetch_add(8192, Ordering::Relaxed);
                 Ok::<_, Infallible>(vec![b'a'; 8192])
             });
             let mut request = Request::post(path)
@@ -326,14 +327,14 @@ async fn at_most_64_kib_of_a_page_form_are_read() {
             }
             let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
             let response = FullResponse::read(service.respond(peer, request).await).await;
-            let read = read.load(Ordering::Relaxed);
+            let bytes_read = counter.load(Ordering::Relaxed);
             if response.status == 405 {
-                assert_eq!(read, 0, "{path} {length:?}");
+                assert_eq!(bytes_read, 0, "{path} {length:?}");
                 continue;
             }
             assert_eq!(response.status, 413, "{path} {length:?}");
             let max = if length.is_some() { 0 } else { 64 * 1024 + 8192 };
-            assert!(read <= max, "{path} {length:?}: {read}");
+            assert!(bytes_read <= max, "{path} {length:?}: {bytes_read}");
             forms += 1;
         }
     }
@@ -388,8 +389,8 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
     }
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
     let request = Request::get("/nothing").body(Body::empty()).unwrap();
-    let beyond_maximum = service.respond_over_capacity(peer, request).await;
-    assert_eq!(FullResponse::read(beyond_maximum).await.cache(), CachePolicy::NoStore);
+    let response = service.respond_over_capacity(peer, request).await;
+    assert_eq!(FullResponse::read(response).await.cache(), CachePolicy::NoStore);
 }
 
 #[tokio::test]

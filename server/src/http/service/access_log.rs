@@ -1,4 +1,5 @@
-//! The access log: one line per request, under the target `belfry::access`.
+//! The access log: one line for each request that the setting `log.access` includes, under the
+//! target `belfry::access`.
 
 use std::time::Duration;
 
@@ -11,8 +12,10 @@ use crate::config::AccessLog;
 use crate::escape::shorten;
 use crate::http::extract::client::{client_address, peer_address};
 
-/// The maximum lengths of values that clients choose.
+/// The maximum length of a path, which clients choose.
 const MAX_PATH: usize = 500;
+
+/// The maximum length of a user agent, which clients choose.
 const MAX_USER_AGENT: usize = 200;
 
 /// A request that may be logged once its response is known.

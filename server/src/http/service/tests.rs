@@ -28,27 +28,27 @@ pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
     Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
 }
 
-/// The size of the response to `/large`.
+/// The size of the response to `/large`, in bytes.
 pub(crate) const LARGE: usize = 200_000;
 
-/// Returns a service with test routes: one panics, one is slow, one has a guard, one reads a body,
-/// one has a large response, one is exempt from limits.
+/// Returns a service with test routes: one panics, one has a guard, one is slow, one reads a body,
+/// one has a large response, one just succeeds, and one is exempt from limits.
 pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
     let state = test_state(folder).await;
-    let slowly = async || {
+    let slow_handler = async || {
         tokio::time::sleep(Duration::from_millis(300)).await;
         "done"
     };
-    let panics = async || -> &'static str { panic!("a secret of the handler") };
-    let registers = async |guard: AbuseGuard| -> Result<&'static str, CommonError> {
+    let panicking_handler = async || -> &'static str { panic!("a secret of the handler") };
+    let guarded_handler = async |guard: AbuseGuard| -> Result<&'static str, CommonError> {
         guard.count_app_registration().await?;
         Ok("registered")
     };
     let matrix = AreaRouter::new(MATRIX)
-        .route("/_matrix/panic", get(panics))
-        .route("/_matrix/register", post(registers));
+        .route("/_matrix/panic", get(panicking_handler))
+        .route("/_matrix/register", post(guarded_handler));
     let plain = AreaRouter::new(DEFAULT_AREA)
-        .route("/slow", get(slowly))
+        .route("/slow", get(slow_handler))
         .route("/body", post(async |FullBody(_): FullBody| "read"))
         .route("/large", get(async || vec![b'a'; LARGE]))
         .route("/well", get(async || "well"));
@@ -71,7 +71,7 @@ async fn a_panic_in_a_handler_fails_only_its_own_request() {
     let body = response.into_body().collect().await.unwrap().to_bytes();
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(body["errcode"], "M_UNKNOWN");
-    assert!(limits.is_some_and(|left| left == "299"), "the response reports the limits");
+    assert!(limits.is_some_and(|remaining| remaining == "299"), "the response reports the limits");
     assert!(!body.to_string().contains("a secret of the handler"), "{body}");
 
     assert_eq!(service.respond(PEER, get("/well")).await.status(), StatusCode::OK);

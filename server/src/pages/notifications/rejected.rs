@@ -40,7 +40,7 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     highlight: true,
 };
 
-/// Reason why a form was rejected.
+/// Reason why a form of the notifications page or the rules page was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RejectionReason {
     /// A field is invalid.
@@ -50,7 +50,7 @@ pub enum RejectionReason {
 }
 
 impl RejectedForm {
-    /// Returns the form with these fields. `None` if the page has no form with this `change`.
+    /// Returns the form with these fields; `None` if the page has no form with this `change`.
     pub fn new(pairs: &Pairs, reason: &RejectionReason, language: Language) -> Option<Self> {
         let value = |name: &str| last_value(pairs, name).to_owned();
         let rule = value("rule");

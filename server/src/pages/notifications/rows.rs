@@ -42,9 +42,9 @@ pub(super) struct SubjectRow {
     pub(super) rule: String,
     /// The setting on the page, by which a conflicting change is detected.
     pub(super) seen: String,
-    /// The value of the selected choice; empty if the setting has an end.
+    /// The value of the selected choice; empty if the setting expires.
     pub(super) choice: &'static str,
-    /// The text about the setting's end.
+    /// The text about the setting's expiry.
     pub(super) end: Option<TimedText>,
     pub(super) marks: Vec<TimedText>,
 }
@@ -69,7 +69,7 @@ pub(super) fn keyword_row(
             marks.push(text(key));
         }
     }
-    marks.extend(end(layout, setting, now));
+    marks.extend(describe_expiry(layout, setting, now));
     KeywordRow {
         word: show_name(keyword.pattern),
         rule: percent::encode(keyword.id),
@@ -89,7 +89,7 @@ pub(super) fn muted_word_row(
     if !word.setting.enabled {
         marks.push(TimedText::plain(layout.text("notifications-off")));
     }
-    marks.extend(end(layout, &word.setting, now));
+    marks.extend(describe_expiry(layout, &word.setting, now));
     MutedWordRow { word: show_name(word.pattern), rule: percent::encode(word.id), marks }
 }
 
@@ -111,25 +111,25 @@ pub(super) fn subject_row(
     if !setting.enabled {
         marks.insert(0, TimedText::plain(layout.text("notifications-off")));
     }
-    marks.extend(end(layout, setting, now));
+    marks.extend(describe_expiry(layout, setting, now));
     SubjectRow {
         name: show_name(subject.id),
         rule: percent::encode(subject.id),
         seen: setting.to_string(),
         choice: if setting.until.is_none() { choice } else { "" },
-        end: end(layout, setting, now),
+        end: describe_expiry(layout, setting, now),
         marks,
     }
 }
 
-/// Returns the text about the end of a setting.
-fn end(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
+/// Returns the text about the expiry of a setting, if it expires.
+fn describe_expiry(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Option<TimedText> {
     let until = setting.until?;
     Some(TimedText::new(layout, "notifications-until", until, TimeFormat::Short(now)))
 }
 
-/// Returns a word, an id or a profile tag as pages show it. It may be long and contain invisible
-/// characters.
+/// Returns a word, an id or a profile tag as pages show it: truncated, and with invisible
+/// characters escaped.
 pub(super) fn show_name(name: &str) -> String {
     isolate(&escape_invisible(&truncate(name, MAX_SHOWN)))
 }

@@ -9,7 +9,7 @@ use crate::language::Language;
 use crate::pages::{Notice, PageNumber};
 use crate::paths::{ACCOUNT_NOTIFICATIONS, with_language, with_parameters};
 
-/// The preferences that the page shows.
+/// The selection of preferences that the page shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NotificationsView {
     pub lang: Option<Language>,
@@ -48,6 +48,7 @@ impl NotificationsPart {
         }
     }
 
+    /// Returns the part with this name in a query, which never names the pause.
     fn from_name(name: &str) -> Option<Self> {
         match name {
             "keywords" => Some(Self::Keywords),
@@ -101,11 +102,12 @@ impl NotificationsView {
         format!("{path}#{name}")
     }
 
+    /// Returns the view of the first page for this profile, in the same language.
     pub(super) fn with_profile(&self, profile: Option<ProfileTag>) -> Self {
         Self { lang: self.lang, profile, ..Self::default() }
     }
 
-    /// Selects the page of the lists that contains the changed entry.
+    /// Selects the page of the lists that contains the changed entry, if there is one.
     pub fn show_changed(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
         let Preferences { keywords, muted_words, people, rooms, .. } = preferences;
         let index = match change {
@@ -118,7 +120,7 @@ impl NotificationsView {
                 })
             }
             PreferenceChange::SetSubject { subject, .. } => {
-                let index = people.iter().chain(rooms).position(|it| it.id == subject.id());
+                let index = people.iter().chain(rooms).position(|entry| entry.id == subject.id());
                 index.map(|index| keywords.len() + muted_words.len() + index)
             }
             _ => None,

@@ -21,7 +21,7 @@ pub(super) struct RuleRow {
     pub(super) is_builtin: bool,
     /// The rule's effects; none while it is disabled.
     pub(super) effects: Vec<Cow<'static, str>>,
-    /// The text about the rule's end.
+    /// The text about the rule's expiry.
     pub(super) until: Option<TimedText>,
     /// The notice after a change to this rule.
     pub(super) notice: Option<Notice>,

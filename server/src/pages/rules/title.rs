@@ -18,16 +18,16 @@ pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<
     if rule.is_builtin() {
         return builtin_title(id, layout).into_owned();
     }
-    let with = |key: &str, name: &str, value: &str| {
+    let text_with = |key: &str, name: &str, value: &str| {
         let value = truncate(value, MAX_PATTERN);
         layout.language.text_with(key, name, &*escape_invisible(&value))
     };
     match kind {
         RuleKind::Content => {
-            with("rules-about-word", "word", rule.pattern.as_deref().unwrap_or_default())
+            text_with("rules-about-word", "word", rule.pattern.as_deref().unwrap_or_default())
         }
-        RuleKind::Room => with("rules-about-room", "room", id),
-        RuleKind::Sender => with("rules-about-sender", "sender", id),
+        RuleKind::Room => text_with("rules-about-room", "room", id),
+        RuleKind::Sender => text_with("rules-about-sender", "sender", id),
         RuleKind::Override | RuleKind::Underride => layout.text("rules-about-other").into_owned(),
     }
 }

@@ -16,7 +16,7 @@ on_both_engines! {
     a_demoted_admin_loses_access_immediately,
 }
 
-/// Every endpoint with its scope. There is no account 1.
+/// Every endpoint with its scope. Account 1, which some paths name, does not exist.
 const ENDPOINTS: [(&str, &str); 23] = [
     ("GET /api/v1/admin/accounts", "admin:read:accounts"),
     ("GET /api/v2/admin/accounts", "admin:read:accounts"),
@@ -52,7 +52,7 @@ fn not_allowed() -> (u16, Value) {
     (403, json!("This action is not allowed"))
 }
 
-/// Returns a client with a new token of this account, or with an app token.
+/// Returns a client with a new token of this account, or with an app token if there is no account.
 async fn client_with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
     let token = service.issue(account, scopes).await;
     service.anonymous().with_token(token.reveal())
@@ -134,8 +134,8 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
     let service = Service::with(config).await;
     root(&service, "read").await;
     let bridge = service.anonymous().with_token("as_token_of_irc");
-    let acting = "/_matrix/client/v3/account/whoami?user_id=@root:ring.example";
-    bridge.get(acting).await.expect(StatusCode::OK);
+    let whoami = "/_matrix/client/v3/account/whoami?user_id=@root:ring.example";
+    bridge.get(whoami).await.expect(StatusCode::OK);
     for (request, _) in ENDPOINTS {
         let response = bridge.send(&format!("{request}?user_id=@root:ring.example"), "").await;
         assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
@@ -143,7 +143,7 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
 }
 
 #[tokio::test]
-async fn unsupported_admin_resources_are_empty_or_not_found() {
+async fn unsupported_admin_resources_are_empty_or_rejected() {
     let service = Service::with(unlimited()).await;
     let admin = root(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {

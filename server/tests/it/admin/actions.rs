@@ -43,28 +43,31 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     assert_eq!(bob.get(whoami).await.status, 200);
 
     let body = form(&[("type", "disable"), ("text", "spam\nand more")]);
-    let disabled = admin.send(&format!("POST {path}/action"), body).await;
-    assert_eq!(disabled.expect(StatusCode::OK), json!({}));
-    let request_id = disabled.header("x-request-id").to_owned();
+    let disable_response = admin.send(&format!("POST {path}/action"), body).await;
+    assert_eq!(disable_response.expect(StatusCode::OK), json!({}));
+    let request_id = disable_response.header("x-request-id").to_owned();
     let event = ["account_disable", "by root: spam and more", "192.0.2.1"];
     let expected = json!([event[0], id, event[1], event[2], true]);
     assert_eq!(events(service, &request_id).await, [expected]);
     assert_eq!(bob.get(whoami).await.json()["error"], "Your login is currently disabled");
-    let shown = admin.get(&path).await.expect(StatusCode::OK);
-    assert_eq!((&shown["disabled"], &shown["username"]), (&json!(true), &json!("bob")));
+    let bobs_account = admin.get(&path).await.expect(StatusCode::OK);
+    assert_eq!(
+        (&bobs_account["disabled"], &bobs_account["username"]),
+        (&json!(true), &json!("bob"))
+    );
 
-    let enabled = admin.send(&format!("POST {path}/enable"), "").await;
-    let account = enabled.expect(StatusCode::OK);
+    let enable_response = admin.send(&format!("POST {path}/enable"), "").await;
+    let account = enable_response.expect(StatusCode::OK);
     assert_eq!(account["disabled"], false);
     assert_eq!(account, admin.get(&path).await.json());
     assert_eq!(bob.get(whoami).await.status, 200);
-    let request_id = enabled.header("x-request-id").to_owned();
+    let request_id = enable_response.header("x-request-id").to_owned();
     let expected = json!(["account_enable", id, "by root", event[2], true]);
     assert!(events(service, &request_id).await.contains(&expected));
 
     // An enabled account stays as it is.
-    let again = admin.send(&format!("POST {path}/enable"), "").await;
-    assert_eq!(again.expect(StatusCode::OK), account);
+    let second_response = admin.send(&format!("POST {path}/enable"), "").await;
+    assert_eq!(second_response.expect(StatusCode::OK), account);
     assert_eq!(events(service, "").await.len(), 2);
 }
 
@@ -73,9 +76,9 @@ async fn an_admin_deletes_an_account(service: Service) {
     let admin = root(service, "admin:write:accounts admin:read:accounts").await;
     let (bob, id, path) = bob(service).await;
     let before = admin.get(&path).await.expect(StatusCode::OK);
-    let deleted = admin.send(&format!("DELETE {path}"), "").await;
-    assert_eq!(deleted.expect(StatusCode::OK), before);
-    let request_id = deleted.header("x-request-id").to_owned();
+    let delete_response = admin.send(&format!("DELETE {path}"), "").await;
+    assert_eq!(delete_response.expect(StatusCode::OK), before);
+    let request_id = delete_response.header("x-request-id").to_owned();
     let expected = json!(["account_delete", id, "name bob; by root", "192.0.2.1", true]);
     assert_eq!(events(service, &request_id).await, [expected]);
     assert_eq!(bob.get("/api/v1/accounts/verify_credentials").await.status, 401);
@@ -99,9 +102,9 @@ async fn an_admin_records_a_note(service: Service) {
         (form(&[("type", "none")]), "by root"),
         (form(&[("type", "none"), ("text", "be nice")]), "by root: be nice"),
     ] {
-        let noted = admin.send(&format!("POST {path}/action"), body).await;
-        assert_eq!(noted.expect(StatusCode::OK), json!({}));
-        let request_id = noted.header("x-request-id").to_owned();
+        let response = admin.send(&format!("POST {path}/action"), body).await;
+        assert_eq!(response.expect(StatusCode::OK), json!({}));
+        let request_id = response.header("x-request-id").to_owned();
         let expected = json!(["account_note", id, detail, "192.0.2.1", true]);
         assert!(events(service, &request_id).await.contains(&expected), "{detail}");
     }
@@ -115,10 +118,10 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     let error =
         json!({ "error": "Validation failed: The last admin cannot be disabled or deleted" });
     let action = format!("POST {path}/action");
-    let disabled = admin.send(&action, form(&[("type", "disable")])).await;
-    assert_eq!(disabled.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
-    let deleted = admin.send(&format!("DELETE {path}"), "").await;
-    assert_eq!(deleted.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    let disable_response = admin.send(&action, form(&[("type", "disable")])).await;
+    assert_eq!(disable_response.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    let delete_response = admin.send(&format!("DELETE {path}"), "").await;
+    assert_eq!(delete_response.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
     assert_eq!(admin.get(&path).await.json()["disabled"], false);
     assert_eq!(events(service, "").await, [Value::Null; 0]);
 

@@ -1,4 +1,4 @@
-//! The cache while accounts are disabled.
+//! The token and rule caches while an admin disables accounts.
 
 use axum::http::StatusCode;
 
@@ -28,12 +28,12 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
     for number in 0..10 {
         readers.push(service.user(&format!("reader_{number}")).await);
     }
-    let read = async |index: usize| {
+    let read_rules = async |index: usize| {
         let rules = readers[index % readers.len()].get("/_service/client/api/v1/pushrules/").await;
         assert_eq!(rules.status, 200);
     };
     for index in 0..readers.len() {
-        read(index).await;
+        read_rules(index).await;
     }
     let caches = ["tokens", "rules"];
     let before = [lookups(&service, caches[0]).await, lookups(&service, caches[1]).await];
@@ -41,8 +41,8 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
     for (index, id) in (1000..1000 + DISABLED).enumerate() {
         let action = format!("POST /api/v1/admin/accounts/{id}/action");
         admin.send(&action, "type=disable").await.expect(StatusCode::OK);
-        read(2 * index).await;
-        read(2 * index + 1).await;
+        read_rules(2 * index).await;
+        read_rules(2 * index + 1).await;
     }
 
     for (cache, [hits, misses]) in caches.into_iter().zip(before) {
@@ -52,11 +52,11 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
         assert!(hits / (hits + misses) > 0.95, "{cache}: {hits} hits and {misses} misses");
     }
     let metrics = service.metrics().await;
-    let local = |kind: &str| {
+    let local_invalidations = |kind: &str| {
         let series =
             format!("belfry_cache_invalidations_total{{kind=\"{kind}\",origin=\"local\"}}");
         metric(&metrics, &series)
     };
     // The additional one is the change of the admin's role.
-    assert_eq!((local("account"), local("everything")), (501.0, 0.0));
+    assert_eq!((local_invalidations("account"), local_invalidations("everything")), (501.0, 0.0));
 }

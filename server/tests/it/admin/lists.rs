@@ -61,18 +61,18 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
         let path = format!("/api/{version}/admin/accounts");
         assert_eq!(names(&admin, &path).await, expected);
         let mut next = Some(format!("{path}?limit=3&username=&x=y"));
-        let (mut pages, mut last) = (Vec::new(), None);
+        let (mut pages, mut previous) = (Vec::new(), None);
         while let Some(path) = next {
             pages.push(names(&admin, &path).await);
             let response = admin.get(&path).await;
             next = link(response.header("link"), "next");
-            last = link(response.header("link"), "prev");
+            previous = link(response.header("link"), "prev");
         }
         assert_eq!(pages, ["root user_7 user_6", "user_5 user_4 user_3", "user_2 user_1"]);
-        // And back to the page before the last one.
-        let before = names(&admin, &last.clone().unwrap()).await;
+        // From the last page, `prev` leads back to the page before it.
+        let before = names(&admin, &previous.clone().unwrap()).await;
         assert_eq!(before, "user_5 user_4 user_3");
-        assert_eq!(last.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
+        assert_eq!(previous.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
     }
     let empty = admin.get("/api/v1/admin/accounts?remote=true").await;
     assert_eq!((empty.expect(StatusCode::OK), empty.header("link")), (json!([]), ""));

@@ -42,13 +42,13 @@ async fn only_an_admin_can_grant_admin_scopes(service: Service) {
         } else {
             page
         };
-        // The user has not used this app before, so a page with a link is shown.
+        // The user has not used this app before, so a page with a link is shown, not a redirect.
         page.assert_page(400, "error=invalid_scope");
     }
     let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
     parse_token(&client.redeem(&code, &[]).await);
-    let known = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
-    assert_eq!(known.redirect_parameters(CALLBACK)["error"], "invalid_scope");
+    let redirect = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
+    assert_eq!(redirect.redirect_parameters(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
@@ -147,7 +147,7 @@ async fn admin_scopes_are_not_granted_without_consent(service: Service) {
     ]);
     let carol = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
     assert_eq!(carol.expect(StatusCode::OK)["scope"], "read write");
-    // The login of a Matrix client has no admin scopes, even for an admin.
+    // A token from a Matrix login has no admin scopes, even for an admin.
     let login = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "root" },

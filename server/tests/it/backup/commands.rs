@@ -45,7 +45,7 @@ fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
     events.filter(|event| event["kind"] == kind).collect()
 }
 
-/// A backup of the standby spares a busy primary. Its audit event cannot be recorded.
+/// A backup of a standby spares a busy primary, but the backup's audit event cannot be recorded.
 #[test]
 fn a_postgres_standby_can_be_backed_up() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -59,8 +59,8 @@ fn a_postgres_standby_can_be_backed_up() {
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{warning}");
     assert!(warning.contains("the backup is not in the audit trail"), "{warning}");
-    let restored = run_successfully(folder, &["restore", "copy.db"]);
-    assert!(restored.contains("1 account"), "{restored}");
+    let summary = run_successfully(folder, &["restore", "copy.db"]);
+    assert!(summary.contains("1 account"), "{summary}");
 }
 
 /// Backs up the first database while a server uses it, restores into the second one, and serves
@@ -80,33 +80,36 @@ async fn an_installation_moves(from: Option<TestDatabase>, to: Option<TestDataba
         .body(r#"{"pattern":"cake","actions":["notify"]}"#);
     assert_eq!(put.send().await.unwrap().status(), 200);
 
-    let written = succeed(old, &["backup", "copy.db"], &from);
+    let output = succeed(old, &["backup", "copy.db"], &from);
 
-    assert!(written.starts_with("backup written to copy.db: "), "{written}");
-    assert!(written.contains("1 account, 1 app, 2 tokens"), "{written}");
-    assert!(written.contains("0 recent deletions"), "{written}");
-    assert!(!written.contains('_'), "no names of tables: {written}");
+    assert!(output.starts_with("backup written to copy.db: "), "{output}");
+    assert!(output.contains("1 account, 1 app, 2 tokens"), "{output}");
+    assert!(output.contains("0 recent deletions"), "{output}");
+    assert!(!output.contains('_'), "no names of tables: {output}");
     let file = old.join("copy.db");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let recorded = events(old, &from, "backup");
-    assert_eq!((recorded.len(), &recorded[0]["detail"]), (1, &"copy.db".into()));
-    assert_eq!(recorded[0]["origin"], "command-line");
+    let audit_events = events(old, &from, "backup");
+    assert_eq!((audit_events.len(), &audit_events[0]["detail"]), (1, &"copy.db".into()));
+    assert_eq!(audit_events[0]["origin"], "command-line");
     succeed(old, &["token", "revoke", revoked.trim_end()], &from);
     assert_eq!((status(&server, kept).await, status(&server, revoked).await), (200, 401));
     drop(server);
 
     let file = file.to_str().unwrap();
-    let restored = succeed(new, &["restore", file], &to);
-    let (first, second) = restored.split_once('\n').unwrap();
-    assert!(first.starts_with("backup of ") && first.contains("1 ruleset,"), "{restored}");
+    let restore_output = succeed(new, &["restore", file], &to);
+    let (first, second) = restore_output.split_once('\n').unwrap();
+    assert!(first.starts_with("backup of ") && first.contains("1 ruleset,"), "{restore_output}");
     assert!(
         second.starts_with("tokens and sessions revoked, and codes redeemed, after ")
             && second.contains("are valid again; --revoke-tokens invalidates all of them"),
-        "{restored}"
+        "{restore_output}"
     );
-    let recorded = events(new, &to, "restore");
-    assert_eq!(recorded.len(), 1);
-    assert!(recorded[0]["detail"].as_str().unwrap().starts_with("backup of "), "{recorded:?}");
+    let audit_events = events(new, &to, "restore");
+    assert_eq!(audit_events.len(), 1);
+    assert!(
+        audit_events[0]["detail"].as_str().unwrap().starts_with("backup of "),
+        "{audit_events:?}"
+    );
 
     let server = Process::start(new, &to.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!((status(&server, kept).await, status(&server, revoked).await), (200, 200));
@@ -143,13 +146,13 @@ async fn restoring_with_revoke_tokens_invalidates_every_token() {
     run_successfully(old.path(), &["backup", "copy.db"]);
     let file = old.path().join("copy.db");
 
-    let restored =
+    let output =
         run_successfully(new.path(), &["restore", file.to_str().unwrap(), "--revoke-tokens"]);
 
     let effect = "all tokens are revoked, all sessions and codes are deleted\n";
-    assert!(restored.ends_with(effect), "{restored}");
-    let recorded = events(new.path(), &[], "restore");
-    assert!(recorded[0]["detail"].as_str().unwrap().ends_with(", all tokens revoked"));
+    assert!(output.ends_with(effect), "{output}");
+    let audit_events = events(new.path(), &[], "restore");
+    assert!(audit_events[0]["detail"].as_str().unwrap().ends_with(", all tokens revoked"));
     let server = Process::start(new.path(), &[]);
     assert_eq!(status(&server, &token).await, 401);
 }
@@ -200,7 +203,8 @@ fn no_progress_is_shown_without_a_terminal() {
     }
 }
 
-/// Runs a command that cannot write more than 40 KiB to a file, as if the disk were full.
+/// Runs a command that cannot write more than 40 KiB to a file, as if the disk were full. The
+/// command must fail; returns its message.
 fn run_on_full_disk(folder: &Path, arguments: &[&str]) -> String {
     let command = belfry(folder, arguments);
     // Without the trap the signal XFSZ would kill the process.

@@ -1,5 +1,5 @@
-//! Files that cannot be restored, and databases that cannot be restored into, are rejected before
-//! anything changes.
+//! Backup files and databases that a restore rejects, and targets that a backup does not overwrite:
+//! nothing is changed. Also similar cases that are accepted, such as an empty target.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     (source, folder, file)
 }
 
-/// Restores into a new SQLite database. A failed restore must not even create its directory.
+/// Restores into a new SQLite database. Asserts that a failed restore does not even create the
+/// database's directory.
 async fn restore_into_new(file: &Path) -> Result<TestDatabase, BackupError> {
     let target = TestDatabase::sqlite();
     let outcome = try_restore(file, &target.database, RestoredTokens::Keep).await;
@@ -76,7 +77,7 @@ async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_changed_row_is_rejected() {
+async fn changed_rows_tables_and_manifests_are_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
@@ -117,10 +118,10 @@ async fn forge_backup(file: &Path, change: &str) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     back_up(&source, file).await;
-    // `belfry backup` refuses to write such rows.
-    let forged = rusqlite::Connection::open(file).unwrap();
-    forged.execute_batch(change).unwrap();
-    forge_checksums(&forged);
+    // The rows are changed in the file, because `belfry backup` refuses to write such rows.
+    let connection = rusqlite::Connection::open(file).unwrap();
+    connection.execute_batch(change).unwrap();
+    forge_checksums(&connection);
 }
 
 /// The store could not read these rows, so lists and the requests of their users would fail.
@@ -188,9 +189,10 @@ async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
     }
 }
 
-/// Database pages that refer to each other return the same rows endlessly.
+/// Without this check, database pages that refer to each other could return the same rows
+/// endlessly.
 #[tokio::test]
-async fn a_backup_with_more_rows_than_its_manifest_is_rejected() {
+async fn a_backup_whose_row_counts_differ_from_its_manifest_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for (name, change, reason) in [
         ("more", "update backup_tables set rows = 1", "more rows than its manifest says"),
@@ -204,10 +206,10 @@ async fn a_backup_with_more_rows_than_its_manifest_is_rejected() {
         let source = TestDatabase::sqlite();
         fill(&source).await;
         back_up(&source, &file).await;
-        let forged = rusqlite::Connection::open(&file).unwrap();
-        forged.execute_batch(change).unwrap();
-        forge_manifest(&forged);
-        drop(forged);
+        let connection = rusqlite::Connection::open(&file).unwrap();
+        connection.execute_batch(change).unwrap();
+        forge_manifest(&connection);
+        drop(connection);
         let error = restore_into_new(&file).await.err().unwrap().to_string();
         assert!(error.contains(reason), "{error}");
     }
@@ -309,7 +311,7 @@ async fn nothing_is_restored_into_a_postgres_database_with_rows() {
 async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
     let (source, _folder, file) = new_backup().await;
     let store = target.open().await;
-    // A server does this when it starts.
+    // As a server does when it starts.
     store.sweep(&belfry_store::RetentionSettings::default(), now()).await.unwrap();
     drop(store);
 
@@ -331,16 +333,16 @@ async fn a_backup_is_restored_into_an_empty_postgres_database() {
     }
 }
 
-/// Without them PostgreSQL would plan the first requests for empty tables.
+/// Without statistics PostgreSQL would plan the first requests for empty tables.
 #[tokio::test]
 async fn a_restored_postgres_database_has_statistics() {
     let Some(target) = TestDatabase::postgres().await else { return };
     let (_source, _folder, file) = new_backup().await;
     restore(&file, &target).await;
     let client = super::rows::client(target.url().unwrap()).await;
-    let analyzed = "select count(*) from pg_class \
+    let select = "select count(*) from pg_class \
                     where relname in ('accounts', 'tokens', 'rulesets') and reltuples > 0";
-    let count: i64 = client.query_one(analyzed, &[]).await.unwrap().get(0);
+    let count: i64 = client.query_one(select, &[]).await.unwrap().get(0);
     assert_eq!(count, 3);
 }
 
@@ -382,22 +384,23 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     );
     assert_eq!(fs::read(&file).unwrap(), b"precious");
     create(Overwrite::Replace).await.unwrap();
-    let copied = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
+    let backup_rows = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
     let source_rows = rows(&source).await;
-    assert!(source_rows.iter().all(|(table, rows)| copied[table] == *rows));
+    assert!(source_rows.iter().all(|(table, rows)| backup_rows[table] == *rows));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let names: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(names, ["backup"], "nothing else is left");
-    let kept = folder.path().join("kept");
-    fs::rename(&file, &kept).unwrap();
-    std::os::unix::fs::symlink(&kept, &file).unwrap();
+    let link_target = folder.path().join("kept");
+    fs::rename(&file, &link_target).unwrap();
+    std::os::unix::fs::symlink(&link_target, &file).unwrap();
     let error = create(Overwrite::Replace).await.unwrap_err().to_string();
     let expected = format!("{} exists and is not a file; choose a different name", file.display());
     assert_eq!(error, expected, "a link, or a device such as /dev/null");
 }
 
-/// Other users may write to the directory. Opening a named pipe instead of the link would block.
+/// Other users may be able to write to the directory. They could also create a named pipe there,
+/// which would block a backup that opens it.
 #[tokio::test]
 async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
     let source = TestDatabase::sqlite();

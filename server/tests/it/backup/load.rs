@@ -1,4 +1,4 @@
-//! A backup is consistent while others write, and does not block them.
+//! Backups while other clients write, and backups and restores that outlast statement timeouts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,8 @@ use crate::support::{TestDatabase, any_events};
 
 const WRITERS: i64 = 64;
 
-/// More rows than between two progress reports, so that one arrives within the first table.
+/// Accounts that exist when the backup starts: more than between two progress reports, so that one
+/// report arrives while the first table is copied.
 const ACCOUNTS_BEFORE: i64 = 1100;
 
 pub(super) fn account(id: i64) -> Account {
@@ -40,16 +41,16 @@ pub(super) fn account(id: i64) -> Account {
 /// contain exactly the events of its accounts, although it reads accounts first and events later.
 async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let store = database.open().await;
-    let (next, written) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
+    let (next_id, written) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
     let stop = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
         let (store, stop) = (store.clone(), Arc::clone(&stop));
-        let (next, written) = (Arc::clone(&next), Arc::clone(&written));
+        let (next_id, written) = (Arc::clone(&next_id), Arc::clone(&written));
         writers.spawn(async move {
             while !stop.load(Ordering::SeqCst) {
                 let entry = AuditEntry::from_command(now(), AuditKind::AccountAdd);
-                let account = account(next.fetch_add(1, Ordering::SeqCst));
+                let account = account(next_id.fetch_add(1, Ordering::SeqCst));
                 store.add_account(&entry.into(), &account).await.unwrap();
                 written.fetch_add(1, Ordering::SeqCst);
             }
@@ -72,7 +73,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let target = &database.database;
     let (overwrite, report) = (Overwrite::Reject, Some(&mut report as Report<'_>));
     create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
-    let after = next.load(Ordering::SeqCst);
+    let after = next_id.load(Ordering::SeqCst);
     stop.store(true, Ordering::SeqCst);
     writers.join_all().await;
 
@@ -83,8 +84,8 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     };
     let accounts = ids("accounts", "id");
     assert_eq!(accounts, ids("audit_events", "account_id"));
-    let found = i64::try_from(accounts.len()).unwrap();
-    assert!(before <= found && found + WRITERS <= after, "{before} {found} {after}");
+    let count = i64::try_from(accounts.len()).unwrap();
+    assert!(before <= count && count + WRITERS <= after, "{before} {count} {after}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -123,8 +124,8 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
 
     drop(store);
-    let drop_rows = "delete from accounts; delete from audit_events";
-    client.batch_execute(drop_rows).await.unwrap();
+    let delete_rows = "delete from accounts; delete from audit_events";
+    client.batch_execute(delete_rows).await.unwrap();
     let backup = belfry_store::Backup::open(&file, &options()).unwrap();
     let event = AuditEntry::from_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;

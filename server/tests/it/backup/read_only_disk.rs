@@ -1,4 +1,4 @@
-//! A read-only disk, as after a disk error, when a backup is needed most.
+//! Commands on a read-only disk, as after a disk error, when a backup is needed most.
 
 use std::fs;
 use std::path::Path;
@@ -23,16 +23,16 @@ fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
     is_mounted.then_some(output)
 }
 
-/// Returns the names of the accounts in a backup.
+/// Restores a backup and returns the names of its accounts.
 fn restored_names(folder: &Path, file: &str) -> Vec<String> {
     let data = format!("restored-{file}");
     run_successfully(folder, &["restore", file, "--data", &data]);
-    let listed = run_successfully(folder, &["account", "list", "--data", &data]);
-    listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    let output = run_successfully(folder, &["account", "list", "--data", &data]);
+    output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
-/// A killed server leaves writes in the WAL, and the file `-shm`, which a copy of the data may lack.
-/// A stopped server leaves neither.
+/// A killed server leaves writes in the WAL, and the file `-shm`, which a copy of the data may
+/// lack. A stopped server leaves neither.
 #[test]
 fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
     let folder = tempfile::tempdir().unwrap();
@@ -59,8 +59,8 @@ fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
 
     fs::remove_file(path.join("data/belfry.db-shm")).unwrap();
     assert_eq!(back_up("copied.db").unwrap(), ["alice", "bob"]);
-    let listed = run_read_only(path, &["account", "list"]).unwrap();
-    assert!(String::from_utf8(listed.stdout).unwrap().contains("bob\t"));
+    let output = run_read_only(path, &["account", "list"]).unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("bob\t"));
     assert!(exists("wal") && !exists("shm"));
 }
 

@@ -1,4 +1,5 @@
-//! Every row is restored unchanged, even on the other engine.
+//! Rows are restored unchanged, even on the other engine, except that a restore postpones the
+//! deletion of accounts and can revoke tokens.
 
 use std::collections::BTreeMap;
 
@@ -94,8 +95,8 @@ pub(super) fn connect(database: &Database) -> rusqlite::Connection {
     rusqlite::Connection::open(path).unwrap()
 }
 
-/// Fills every table with rows of unusual text and numbers, unknown names, and nulls where they are
-/// allowed.
+/// Fills every table that a backup contains with rows of unusual text and numbers, unknown names,
+/// and nulls where they are allowed.
 pub(super) async fn fill(database: &TestDatabase) {
     drop(database.open().await);
     let connection = connect(&database.database);
@@ -124,8 +125,8 @@ pub(super) async fn fill(database: &TestDatabase) {
         }
     }
     // A restore would postpone earlier deletions.
-    let late = "update accounts set delete_at = ? where delete_at is not null";
-    connection.execute(late, [LATEST]).unwrap();
+    let update = "update accounts set delete_at = ? where delete_at is not null";
+    connection.execute(update, [LATEST]).unwrap();
 }
 
 fn tables(connection: &rusqlite::Connection) -> Vec<String> {
@@ -135,7 +136,8 @@ fn tables(connection: &rusqlite::Connection) -> Vec<String> {
     tables.filter(|table| !VOLATILE.contains(&&**table)).collect()
 }
 
-/// Returns all rows, except the audit events of backups and restores.
+/// Returns all rows of the tables that a backup contains, except the audit events of backups and
+/// restores.
 pub(super) async fn rows(database: &TestDatabase) -> Rows {
     match &database.database {
         Database::Sqlite(_) => sqlite_rows(&connect(&database.database)),
@@ -150,7 +152,7 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
         let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
         let names: Vec<String> = select.column_names().map(str::to_owned).collect();
         let mut rows = select.query([]).unwrap();
-        let mut rows_as_text = Vec::new();
+        let mut objects = Vec::new();
         while let Some(row) = rows.next().unwrap() {
             let value = |index| match row.get_ref(index).unwrap() {
                 ValueRef::Null => Value::Null,
@@ -159,9 +161,9 @@ pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
             };
             let row: Map<String, Value> =
                 names.iter().cloned().enumerate().map(|(i, name)| (name, value(i))).collect();
-            rows_as_text.push(row);
+            objects.push(row);
         }
-        all.insert(table, sort_as_text(rows_as_text));
+        all.insert(table, sort_as_text(objects));
     }
     all
 }
@@ -189,13 +191,14 @@ pub(super) async fn client(url: &str) -> tokio_postgres::Client {
     client
 }
 
+/// Returns the rows as sorted JSON strings, without the audit events of backups and restores.
 fn sort_as_text(rows: Vec<Map<String, Value>>) -> Vec<String> {
-    let is_restored = |row: &Map<String, Value>| {
+    let is_compared = |row: &Map<String, Value>| {
         let kind = row.get("kind").and_then(Value::as_str);
         !matches!(kind, Some("backup" | "restore"))
     };
     let mut rows_as_text: Vec<String> =
-        rows.into_iter().filter(is_restored).map(|row| Value::from(row).to_string()).collect();
+        rows.into_iter().filter(is_compared).map(|row| Value::from(row).to_string()).collect();
     rows_as_text.sort();
     rows_as_text
 }
@@ -258,24 +261,24 @@ async fn rows_that_move_to_postgres_and_back_are_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let [there, back] = ["there", "back"].map(|name| folder.path().join(name));
 
-    let sent = back_up(&source, &there).await;
+    let sqlite_manifest = back_up(&source, &there).await;
     restore(&there, &postgres).await;
     assert_eq!(rows(&postgres).await, expected);
     // The restore has added an audit event.
     let remove = "delete from audit_events where kind = 'restore'";
     client(postgres.url().unwrap()).await.batch_execute(remove).await.unwrap();
-    let received = back_up(&postgres, &back).await;
+    let postgres_manifest = back_up(&postgres, &back).await;
     restore(&back, &target).await;
 
     assert_eq!(rows(&target).await, expected);
-    let mut tables = [sent.tables, received.tables];
+    let mut tables = [sqlite_manifest.tables, postgres_manifest.tables];
     for tables in &mut tables {
         tables.sort_by(|a, b| a.name.cmp(&b.name));
     }
     assert_eq!(tables[0], tables[1], "the checksums do not depend on the engine");
 }
 
-/// The list of tables and columns of a backup is read from SQLite's migrations.
+/// A backup's tables and columns are derived from SQLite's migrations.
 #[tokio::test]
 async fn both_engines_have_the_same_tables_and_columns() {
     let Some(postgres) = TestDatabase::postgres().await else { return };
@@ -302,7 +305,7 @@ async fn both_engines_have_the_same_tables_and_columns() {
     assert_eq!(sqlite_columns, postgres_columns);
 }
 
-/// Otherwise tokens that were revoked after the backup would be valid again.
+/// By default, tokens that were revoked after the backup are valid again.
 async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
@@ -316,9 +319,9 @@ async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
     assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));
     assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (STRINGS.len(), STRINGS.len()));
     assert!(rows["tokens"].iter().all(|token| !token.contains("\"revoked_at\":null")));
-    let unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
+    let is_unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
     assert!(
-        rows["tokens"].iter().filter(unchanged).count() > 1,
+        rows["tokens"].iter().filter(is_unchanged).count() > 1,
         "earlier revocations keep their time"
     );
 }

@@ -92,16 +92,17 @@ fn change(file: &Path, sql: &str) {
     update_checksums(file);
 }
 
-/// The functions above define the format of checksums. Changing it makes existing backups unreadable.
+/// The functions above define the checksum format. Changing the format makes existing backups
+/// unreadable.
 #[tokio::test]
 async fn a_backup_in_the_defined_format_is_restored() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backup");
-    let written = back_up(&source, &file).await;
+    let manifest = back_up(&source, &file).await;
     change(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
-    assert_ne!(*Backup::open(&file, &options()).unwrap().manifest(), written);
+    assert_ne!(*Backup::open(&file, &options()).unwrap().manifest(), manifest);
     restore(&file, &target).await;
     assert!(rows(&target).await["accounts"].iter().any(|row| row.contains("\"name\":\"alice\"")));
 }
@@ -111,17 +112,17 @@ async fn a_backup_from_a_newer_version_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let folder = tempfile::tempdir().unwrap();
-    for (what, sql) in [
+    for (field, sql) in [
         ("format", "update backup set format = 999, belfry_version = '9.8.7'"),
         ("schema version", "update backup set schema_version = 999, belfry_version = '9.8.7'"),
     ] {
-        let file = folder.path().join(what);
+        let file = folder.path().join(field);
         back_up(&source, &file).await;
         change(&file, sql);
         let error = Backup::open(&file, &options()).err().unwrap();
         assert!(matches!(error, BackupError::Newer { found: 999, .. }), "{error}");
         let text = error.to_string();
-        assert!(text.contains(what) && text.contains("belfry 9.8.7"), "{text}");
+        assert!(text.contains(field) && text.contains("belfry 9.8.7"), "{text}");
     }
 }
 

@@ -13,13 +13,13 @@ use super::gallery::visit_all;
 use crate::support::report_skipped;
 
 const AXE: &str = "axe-core@4.14.0";
-/// Runs every rule, including the one of WCAG 2.2 that axe disables by default.
+/// Runs axe's default rules, and the WCAG 2.2 rule on target sizes, which axe disables by default.
 pub(super) const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
     results.passes.length > 10,
     results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
 ])";
 
-/// Runs the rule about contrast, the only one that depends on the colours.
+/// Runs the contrast rule, the only one that depends on the colours.
 const RUN_CONTRAST: &str = "axe.run(document, { runOnly: ['color-contrast'] }).then((results) => [
     true,
     results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
@@ -38,7 +38,7 @@ pub(super) const HORIZONTAL_OVERFLOW: &str =
 const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('.oauth-code')]
     .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
 
-/// The controls that the keyboard can reach, in document order. It reaches one radio button of each
+/// The controls that the Tab key reaches, in document order. It reaches one radio button of each
 /// group.
 const CONTROLS: &str = "(() => {
     const groups = new Set();
@@ -66,13 +66,13 @@ const SMALL_TARGETS: &str = ".filter((control) => !control.matches('.skip'))
     .filter(([, width, height]) => width < 43.9 || height < 43.9)";
 
 /// The position of the control with the focus, and whether its outline is visible.
-const FOCUSED: &str = ".indexOf(document.activeElement),
+const FOCUS_STATE: &str = ".indexOf(document.activeElement),
     document.activeElement.matches(':focus-visible')
         && getComputedStyle(document.activeElement).outlineStyle !== 'none'
         && parseFloat(getComputedStyle(document.activeElement).outlineWidth) >= 2";
 
 /// Width and colours of the screens on which pages are checked, and the rules that are run. The
-/// first two are enough for a further language, which has the same colours.
+/// first two are enough for an additional language, which has the same colours.
 const SCREENS: [(u32, &str, &str); 4] = [
     (320, "light", RUN),
     (1280, "dark", RUN),
@@ -90,7 +90,8 @@ fn every_page_in_arabic_is_accessible() {
     check_every_page("ar", &SCREENS[..2]);
 }
 
-/// Checks every page against WCAG 2.2, including 1.4.10: a width of 320 pixels must suffice.
+/// Asserts that every page conforms to WCAG 2.2, including 1.4.10 (a width of 320 pixels must
+/// suffice), violates no Content-Security-Policy, and can be used with the Tab key.
 fn check_every_page(lang: &str, screens: &[(u32, &str, &str)]) {
     let axe = match axe() {
         Ok(axe) => axe,
@@ -105,13 +106,13 @@ fn check_every_page(lang: &str, screens: &[(u32, &str, &str)]) {
             for &(width, scheme, run) in screens {
                 tab.prefer_color_scheme(scheme).await;
                 tab.resize(width, 800).await;
-                let on = format!("{page}, {width}, {scheme}");
+                let context = format!("{page}, {width}, {scheme}");
                 for overflow in [HORIZONTAL_OVERFLOW, VERTICAL_OVERFLOW] {
-                    assert_eq!(tab.evaluate(overflow).await, json!([]), "{on}");
+                    assert_eq!(tab.evaluate(overflow).await, json!([]), "{context}");
                 }
                 let small = tab.evaluate(&format!("{CONTROLS}{SMALL_TARGETS}")).await;
-                assert_eq!(small, json!([]), "{on}");
-                assert_eq!(tab.run_axe(&axe, run).await, json!([true, []]), "{on}");
+                assert_eq!(small, json!([]), "{context}");
+                assert_eq!(tab.run_axe(&axe, run).await, json!([true, []]), "{context}");
             }
             assert_eq!(tab.evaluate("violations").await, json!([]), "{page}");
             tab_through(fixture, page).await;
@@ -134,12 +135,12 @@ async fn tab_through(fixture: &Fixture, page: &str) {
         tab.press("\u{e008}\u{e004}").await;
     }
     for position in 0..count {
-        let focused: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUSED}]")).await;
-        let control = "document.activeElement.outerHTML.slice(0, 200)";
+        let focused: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUS_STATE}]")).await;
+        let describe = "document.activeElement.outerHTML.slice(0, 200)";
         let control = if focused == json!([position, true]) {
             Value::Null
         } else {
-            tab.evaluate(control).await
+            tab.evaluate(describe).await
         };
         assert_eq!(focused, json!([position, true]), "{page}: {control}");
         // After the last control the focus would leave the page.
@@ -156,13 +157,13 @@ fn every_page_works_without_scripts() {
         tab.disable_scripts().await;
         visit_all(fixture, "en", async |page| {
             assert_eq!(tab.evaluate("document.querySelectorAll('main h1').length").await, 1, "{page}");
-            // Every form can be sent, and nothing visible needs a script.
-            let unsent = "[...document.forms].filter((form) => !form.querySelector('button:not([type=button])'))
+            // Every form can be sent, and no visible button needs a script.
+            let forms_without_button = "[...document.forms].filter((form) => !form.querySelector('button:not([type=button])'))
                 .map((form) => form.outerHTML)";
-            assert_eq!(tab.evaluate(unsent).await, json!([]), "{page}");
-            let unusable = "[...document.querySelectorAll('button[type=button], button:not(form button)')]
+            assert_eq!(tab.evaluate(forms_without_button).await, json!([]), "{page}");
+            let script_buttons = "[...document.querySelectorAll('button[type=button], button:not(form button)')]
                 .filter((button) => button.checkVisibility()).map((button) => button.outerHTML)";
-            assert_eq!(tab.evaluate(unusable).await, json!([]), "{page}");
+            assert_eq!(tab.evaluate(script_buttons).await, json!([]), "{page}");
         })
         .await;
     });

@@ -33,7 +33,7 @@ fn an_app_is_removed_after_a_confirmation() {
         let name = name.as_str().unwrap().replace(['\u{2068}', '\u{2069}'], "");
         assert_eq!(name, "Remove access Tusky");
 
-        // The first press only shows the button.
+        // The first press only reveals the button.
         fixture.tab.click(".cards summary").await;
         fixture.tab.wait_for_text("An app that you remove loses its access immediately.").await;
         assert!(fixture.app.is_valid(&token).await);

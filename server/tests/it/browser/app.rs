@@ -18,8 +18,9 @@ use tokio::task::JoinHandle;
 use super::tab::DEADLINE;
 use crate::support::browser::{form, with_query};
 
-/// RFC 7636, appendix B.
+/// Code verifier from RFC 7636, appendix B.
 pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+/// Code challenge for `VERIFIER`.
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 pub(super) const PKCE: [(&str, &str); 2] =
     [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
@@ -71,12 +72,16 @@ impl App {
 
     /// Returns the URL of an authorization request with this redirect URI.
     pub(super) fn authorize_url_at(&self, redirect_uri: &str, more: &[(&str, &str)]) -> String {
-        format!("{}{}", self.server, self.url_with("/oauth/authorize", redirect_uri, more))
+        format!(
+            "{}{}",
+            self.server,
+            self.path_with_parameters("/oauth/authorize", redirect_uri, more)
+        )
     }
 
     /// Returns the URL of a page of the app that redirects to the authorization request.
     pub(super) fn start_url(&self, more: &[(&str, &str)]) -> String {
-        format!("{}{}", self.url, self.url_with("/start", &self.redirect_uri, more))
+        format!("{}{}", self.url, self.path_with_parameters("/start", &self.redirect_uri, more))
     }
 
     /// Returns the URL of a page of the app that opens the target as soon as a key or the mouse
@@ -85,7 +90,12 @@ impl App {
         format!("{}/trap#{target}", self.url)
     }
 
-    fn url_with(&self, path: &str, redirect_uri: &str, more: &[(&str, &str)]) -> String {
+    fn path_with_parameters(
+        &self,
+        path: &str,
+        redirect_uri: &str,
+        more: &[(&str, &str)],
+    ) -> String {
         let fixed =
             [("response_type", "code"), ("client_id", &*self.id), ("redirect_uri", redirect_uri)];
         with_query(path, &[&fixed, more].concat())
@@ -186,8 +196,8 @@ async fn respond(
         }
         "/cb" => {
             let body = body.collect().await.map(|body| body.to_bytes().to_vec());
-            let encoded = if head.method == "POST" { body.unwrap() } else { query.into_bytes() };
-            let fields = url::form_urlencoded::parse(&encoded).into_owned().collect();
+            let parameters = if head.method == "POST" { body.unwrap() } else { query.into_bytes() };
+            let fields = url::form_urlencoded::parse(&parameters).into_owned().collect();
             let referer = head.headers.get(header::REFERER);
             let referer = referer.map(|referer| referer.to_str().unwrap().to_owned());
             drop(sender.send(Callback { method: head.method.to_string(), fields, referer }));

@@ -21,7 +21,7 @@ pub(super) struct Fixture {
     folder: TempDir,
 }
 
-/// Runs a test in a browser, if there is one.
+/// Runs a test in a browser. Reports the test as skipped if there is no browser.
 #[track_caller]
 pub(super) fn with_browser(test: impl AsyncFnOnce(&Fixture)) {
     RUNTIME.block_on(async {
@@ -73,7 +73,7 @@ impl Fixture {
         assert!(put.send().await.unwrap().status().is_success(), "{rule}");
     }
 
-    /// Adds apps and rules of every kind to Alice's account.
+    /// Adds apps and rules of several kinds to the account of Alice, who is signed in.
     pub(super) async fn add_apps_and_rules(&self) {
         let token = self.issue_token(&["read write push"]);
         self.issue_token(&["read:statuses", "--app", "The bell ringers’ bot"]);

@@ -111,8 +111,8 @@ fn force_login_asks_for_the_password_in_a_live_session() {
         let verifier = [("code_verifier", VERIFIER)];
         fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &verifier).await;
         // A second request for the same scopes is approved without a page, because it uses PKCE.
-        let again = [&PKCE[..], &[("force_login", "false")]].concat();
-        fixture.tab.goto(&fixture.app.start_url(&again)).await;
+        let parameters = [&PKCE[..], &[("force_login", "false")]].concat();
+        fixture.tab.goto(&fixture.app.start_url(&parameters)).await;
         fixture.app.next_callback().await;
 
         fixture.tab.goto(&fixture.app.start_url(&[("force_login", "true")])).await;
@@ -199,13 +199,13 @@ fn for_a_visitor_from_another_site_the_allow_button_is_disabled_at_first() {
         let button = "getComputedStyle(document.querySelector('[value=allow]'))";
         let colour = format!("{button}.backgroundColor");
         fixture.tab.find("button[value=allow][aria-disabled]").await;
-        let paused = fixture.tab.evaluate(&colour).await;
+        let paused_colour = fixture.tab.evaluate(&colour).await;
         assert_eq!(fixture.tab.evaluate(&format!("{button}.cursor")).await, "progress");
         fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
         fixture.tab.evaluate("endPause()").await;
-        assert_ne!(fixture.tab.evaluate(&colour).await, paused);
+        assert_ne!(fixture.tab.evaluate(&colour).await, paused_colour);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
@@ -241,7 +241,7 @@ fn a_double_click_is_submitted_once() {
         fixture.sign_in("alice").await;
         fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // Counts the submissions and sends none.
-        let counting = "(() => {
+        let count_submissions = "(() => {
             let sent = 0;
             document.addEventListener('submit', (event) => {
                 if (!event.defaultPrevented) sent += 1;
@@ -251,7 +251,7 @@ fn a_double_click_is_submitted_once() {
             document.querySelector('button[value=deny]').click();
             return sent;
         })()";
-        assert_eq!(fixture.tab.evaluate(counting).await, 1);
+        assert_eq!(fixture.tab.evaluate(count_submissions).await, 1);
         assert!(fixture.app.has_no_callback().await);
     });
 }

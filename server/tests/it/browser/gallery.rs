@@ -85,7 +85,7 @@ async fn visit_account(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     tab.find(".cards").await;
 }
 
-/// Opens the notifications page after changes.
+/// Shows further states of the notifications page, which is open.
 async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     tab.click("#keywords .entries summary").await;
@@ -101,7 +101,7 @@ async fn visit_changed_notifications(fixture: &Fixture, show: &mut impl AsyncFnM
     tab.find("button[name=for]").await;
 }
 
-/// Opens the security page in all its states.
+/// Opens the security page in several states.
 async fn visit_security(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     let security = format!("{}/oauth/account/security", fixture.server.url);

@@ -1,4 +1,4 @@
-//! Browser tests of the language of the pages.
+//! Browser tests of page languages.
 
 use serde_json::json;
 
@@ -68,7 +68,7 @@ fn arabic_is_written_from_right_to_left() {
     });
 }
 
-/// German has the longest words. The link to the current page is bold, and so is wider.
+/// German has the longest words. The link to the current page is bold and therefore wider.
 #[test]
 fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
     with_browser(async |fixture| {

@@ -11,7 +11,7 @@ use crate::support::report_skipped;
 const ENTER: &str = "\u{e007}";
 const SPACE: &str = "\u{e00d}";
 
-/// Opens the page, and signs Alice in.
+/// Opens the page, signs Alice in, and returns the page's URL.
 async fn open(fixture: &Fixture) -> String {
     let page = format!("{}/oauth/account/notifications", fixture.server.url);
     fixture.tab.goto(&page).await;
@@ -153,7 +153,7 @@ fn times_are_in_the_time_zone_of_the_browser() {
 }
 
 #[test]
-fn the_form_of_a_timed_mute_shows_its_end() {
+fn the_form_of_a_timed_mute_shows_when_it_expires() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
         let page = open(fixture).await;

@@ -51,12 +51,13 @@ fn authorize_url(fixture: &Fixture) -> String {
 
 /// Returns the number of forms that the page has submitted since `WATCH`; null on a
 /// different page.
-async fn submitted(fixture: &Fixture) -> Value {
+async fn submission_count(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
 }
 
-/// Presses a key on a page of the app, which then opens the target, holds it for longer than the
-/// pause while the control has the focus, and releases it. Nothing may be submitted.
+/// Presses a key on a page of the app, which then opens the target, holds the key for longer than
+/// the pause while the control has the focus, and releases the key. Asserts that nothing is
+/// submitted.
 async fn hold(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;
     tab.goto(&fixture.app.trap_url(&target.url)).await;
@@ -73,7 +74,7 @@ async fn hold(fixture: &Fixture, target: &Target, key: Key) {
         tab.repeat_key(key).await;
     }
     tab.key_up(key).await;
-    assert_eq!(submitted(fixture).await, 0, "{} {key:?}", target.css);
+    assert_eq!(submission_count(fixture).await, 0, "{} {key:?}", target.css);
     tab.find(&format!("{}:focus", target.css)).await;
     tab.wait_until_pause_ends().await;
 }
@@ -212,7 +213,7 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
             assert!(is_restarted(&pauses).await, "{key:?}");
             tab.evaluate("endPause()").await;
             tab.key_up(key).await;
-            assert_eq!(submitted(fixture).await, 0, "{key:?}");
+            assert_eq!(submission_count(fixture).await, 0, "{key:?}");
         }
         open().await;
         let pauses = tab.evaluate("window.pauses").await;
@@ -220,7 +221,7 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
         assert!(is_restarted(&pauses).await);
         tab.evaluate("endPause()").await;
         tab.mouse_up(ALLOW).await;
-        assert_eq!(submitted(fixture).await, 0);
+        assert_eq!(submission_count(fixture).await, 0);
         assert!(fixture.app.has_no_callback().await);
         tab.mouse_down(ALLOW).await;
         tab.mouse_up(ALLOW).await;
@@ -246,7 +247,7 @@ fn a_page_from_the_history_ignores_early_input() {
             tab.load(&fixture.app.trap_url("")).await;
             tab.evaluate("history.back()").await;
             tab.find(&format!("{ALLOW}[aria-disabled]")).await;
-            // A browser with little memory loads it again in any case.
+            // A browser with little memory loads the page again in any case.
             assert!(is_cached || tab.evaluate("window.wasHere").await != true);
         }
     });
@@ -263,7 +264,7 @@ fn a_mouse_button_pressed_on_another_page_does_not_allow_an_app() {
         tab.evaluate(WATCH).await;
         tab.wait_until_pause_ends().await;
         tab.mouse_up(ALLOW).await;
-        assert_eq!(submitted(fixture).await, 0);
+        assert_eq!(submission_count(fixture).await, 0);
         assert!(fixture.app.has_no_callback().await);
         tab.click(ALLOW).await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::fixture::{Fixture, with_browser};
 
-/// Opens the rule pages in all states and calls `show` with their names. Alice is signed in and has
-/// rules of every kind.
+/// Opens the rule pages in several states and calls `show` with their names. Alice is signed in and
+/// has rules.
 pub(super) async fn visit(fixture: &Fixture, show: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     tab.goto(&rules_url(fixture)).await;
@@ -39,7 +39,7 @@ fn rule_url(fixture: &Fixture, path: &str) -> String {
     format!("{}/rule?rule={}", rules_url(fixture), belfry_core::percent::encode(path))
 }
 
-/// Highlights a word, a person or a room with the form on the list of rules, which is open.
+/// Submits the form on the list of rules, which is open, to highlight a word, a person or a room.
 async fn add(fixture: &Fixture, subject: &str, value: &str) {
     let tab = &fixture.tab;
     tab.find("details:has(#value)").await;

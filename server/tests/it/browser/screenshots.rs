@@ -14,7 +14,7 @@ use super::fixture::{Fixture, with_browser};
 use super::gallery::visit_all;
 
 /// The pages in `docs/screenshots`.
-const DOCUMENTED: [&str; 17] = [
+const DOCUMENTED_PAGES: [&str; 17] = [
     "account",
     "account-bare",
     "code",
@@ -38,13 +38,13 @@ const DOCUMENTED: [&str; 17] = [
 #[test]
 #[ignore = "long: saves about 150 images"]
 fn every_page_is_saved_as_screenshots_in_light_and_dark() {
-    let chosen = std::env::var_os("BELFRY_SCREENSHOTS");
-    let folder = match &chosen {
+    let chosen_folder = std::env::var_os("BELFRY_SCREENSHOTS");
+    let folder = match &chosen_folder {
         Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),
         None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"),
     };
     std::fs::create_dir_all(&folder).unwrap();
-    let is_saved = |page: &str| chosen.is_none() || DOCUMENTED.contains(&page);
+    let is_saved = |page: &str| chosen_folder.is_none() || DOCUMENTED_PAGES.contains(&page);
     with_browser(async |fixture| {
         visit_all(fixture, "en", async |page| {
             if !is_saved(page) {

@@ -51,13 +51,13 @@ impl Tab {
             Some(client) => client,
             None => start(&driver).await,
         };
-        let before = client.windows().await.unwrap();
-        let new = client.new_window(true).await.unwrap().handle;
-        for window in before {
+        let old_windows = client.windows().await.unwrap();
+        let new_window = client.new_window(true).await.unwrap().handle;
+        for window in old_windows {
             client.switch_to_window(window).await.unwrap();
             client.close_window().await.unwrap();
         }
-        client.switch_to_window(new).await.unwrap();
+        client.switch_to_window(new_window).await.unwrap();
         let tab = Self { client };
         tab.devtools("Network.enable", json!({})).await;
         tab.devtools("Network.clearBrowserCookies", json!({})).await;
@@ -162,7 +162,7 @@ impl Tab {
         self.devtools("Input.dispatchKeyEvent", event).await;
     }
 
-    /// Presses the mouse button in the middle of an element of the page that is shown.
+    /// Presses the mouse button in the middle of an element of the current page.
     pub(super) async fn mouse_down(&self, css: &str) {
         self.mouse_event("mousePressed", css).await;
     }
@@ -173,7 +173,7 @@ impl Tab {
 
     async fn mouse_event(&self, kind: &str, css: &str) {
         self.find(css).await;
-        let middle = format!(
+        let expression = format!(
             "(() => {{
                 const element = document.querySelector(\"{css}\");
                 element.scrollIntoView({{ block: 'center' }});
@@ -181,7 +181,7 @@ impl Tab {
                 return [x + width / 2, y + height / 2];
             }})()"
         );
-        let middle = self.evaluate(&middle).await;
+        let middle = self.evaluate(&expression).await;
         let event = json!({
             "type": kind,
             "x": middle[0],
@@ -226,12 +226,12 @@ impl Tab {
     /// Waits until an element is in the visible part of the page.
     pub(super) async fn wait_until_in_view(&self, css: &str) {
         self.find(css).await;
-        let edges = format!(
+        let is_in_view = format!(
             "(({{ top, bottom }}) => top >= 0 && bottom <= innerHeight)\
              (document.querySelector(\"{css}\").getBoundingClientRect())"
         );
         let end = Instant::now() + DEADLINE;
-        while self.evaluate(&edges).await != true {
+        while self.evaluate(&is_in_view).await != true {
             assert!(Instant::now() < end, "{css} is not in view: {}", self.url().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -242,14 +242,15 @@ impl Tab {
         self.client.execute(&format!("return {expression}"), vec![]).await.unwrap()
     }
 
-    /// Returns the result of a promise that uses axe-core, whose script is run once in each page.
+    /// Returns the result of a promise that uses axe-core. Runs axe-core's script first unless the
+    /// page already has it.
     pub(super) async fn run_axe(&self, script: &str, promise: &str) -> Value {
         if self.evaluate("typeof axe").await == "undefined" {
             self.client.execute(script, vec![]).await.unwrap();
         }
-        let awaited =
+        let call =
             format!("const done = arguments[0]; ({promise}).then(done, (e) => done(String(e)))");
-        self.client.execute_async(&awaited, vec![]).await.unwrap()
+        self.client.execute_async(&call, vec![]).await.unwrap()
     }
 
     /// Returns a screenshot of the whole page with this width.

@@ -51,8 +51,8 @@ fn account_names_are_validated_and_unique() {
     workspace.run(&["account", "add", "a.b-c"]);
     workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
     assert_eq!(workspace.fail(&["account", "add", "_0z"]), "belfry: the name is already taken\n");
-    let email_again = workspace.fail(&["account", "add", "bob", "--email", "A@B.example"]);
-    assert_eq!(email_again, "belfry: the e-mail address is already taken\n");
+    let message = workspace.fail(&["account", "add", "bob", "--email", "A@B.example"]);
+    assert_eq!(message, "belfry: the e-mail address is already taken\n");
 }
 
 const BRIDGE: &str =
@@ -126,7 +126,7 @@ fn the_server_recreates_the_deleted_sender_of_an_application_service() {
     assert_ne!(id(), first);
 }
 
-/// Otherwise anyone could sign up with the name and be mistaken for its former owner.
+/// Anyone could sign up with a released name, and be mistaken for its former owner.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rejected_account_does_not_release_the_name_of_a_deleted_one() {
     let workspace = Workspace::sqlite();
@@ -148,12 +148,12 @@ async fn a_rejected_account_does_not_release_the_name_of_a_deleted_one() {
 }
 
 async fn an_admin_is_added_with_its_role(workspace: Workspace) {
-    let added = workspace.run(&["account", "add", "alice", "--admin"]);
-    assert!(added.lines().next().unwrap().ends_with(", role admin"), "{added}");
+    let output = workspace.run(&["account", "add", "alice", "--admin"]);
+    assert!(output.lines().next().unwrap().ends_with(", role admin"), "{output}");
     workspace.run(&["account", "add", "bob"]);
     let names = |arguments: &[&str]| -> Vec<Value> {
-        let listed = workspace.json(&[&["account", "list"], arguments].concat());
-        listed.into_iter().map(|account| account["name"].clone()).collect()
+        let accounts = workspace.json(&[&["account", "list"], arguments].concat());
+        accounts.into_iter().map(|account| account["name"].clone()).collect()
     };
     assert_eq!(names(&["--role", "admin"]), ["alice"]);
     assert_eq!(names(&["--role", "user"]), ["bob"]);
@@ -170,8 +170,8 @@ async fn a_role_can_be_changed_except_that_of_the_last_admin(workspace: Workspac
     workspace.run(&["account", "add", "bob"]);
     let message = workspace.fail(&["token", "issue", "bob", "--scopes", "admin:read"]);
     assert!(message.contains("bob is not one; see belfry account role"), "{message}");
-    let changed = workspace.run(&["account", "role", "bob", "admin"]);
-    assert_eq!(changed, "account bob has the role admin\n");
+    let output = workspace.run(&["account", "role", "bob", "admin"]);
+    assert_eq!(output, "account bob has the role admin\n");
     let token = workspace.run(&["token", "issue", "bob", "--scopes", "admin:read"]);
     let status = async || {
         let url = format!("{}/api/v1/admin/accounts", server.url);
@@ -209,7 +209,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     workspace.configure("base_url = 'https://ring.example'");
     workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
     let account = workspace.json(&["account", "list"]).remove(0);
-    let bare = workspace.run(&["account", "show", "alice"]);
+    let output = workspace.run(&["account", "show", "alice"]);
     for line in [
         "user id        @alice:ring.example",
         "last sign-in   never",
@@ -217,7 +217,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         "app            none",
         "rules          none",
     ] {
-        assert!(bare.lines().any(|shown| shown == line), "{line}: {bare}");
+        assert!(output.lines().any(|other| other == line), "{line}: {output}");
     }
 
     workspace.run(&["token", "issue", "alice", "--scopes", "read"]);
@@ -225,17 +225,17 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     let revoked = workspace.run(&["token", "issue", "alice", "--scopes", "write"]);
     workspace.run(&["token", "revoke", revoked.trim_end()]);
     let id = account["id"].as_str().unwrap();
-    let rules = |ids: &[&str]| {
-        let rules: Vec<_> =
+    let ruleset = |ids: &[&str]| {
+        let room_rules: Vec<_> =
             ids.iter().map(|id| json!({ "rule_id": id, "enabled": true, "actions": [] })).collect();
         let rules = json!({
-            "override": [], "content": [], "room": rules, "sender": [], "underride": [],
+            "override": [], "content": [], "room": room_rules, "sender": [], "underride": [],
         });
         json!({ "version": "1", "rules": rules, "changes": {} }).to_string()
     };
-    let (global, phone) = (rules(&["a", "b"]), rules(&["c"]));
-    // A rule that has ended.
-    let tablet = rules(&["d"]).replace("\"d\"}", "\"d\",\"until\":1700000000000}");
+    let (global, phone) = (ruleset(&["a", "b"]), ruleset(&["c"]));
+    // A rule that has expired.
+    let tablet = ruleset(&["d"]).replace("\"d\"}", "\"d\",\"until\":1700000000000}");
     let statements = format!(
         "insert into sessions (lookup, digest, account_id, created_at, seen_at, expires_at) values \
          ('a', 'x', {id}, 1, 1700000000, 4000000000), ('b', 'x', {id}, 1, 1700000001, 4000000000), \
@@ -249,7 +249,7 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
 
     let mut expected = account.clone();
     let app = workspace.json(&["app", "list"]).remove(0);
-    let shown = workspace.json(&["account", "show", "alice"]).remove(0);
+    let details = workspace.json(&["account", "show", "alice"]).remove(0);
     expected["signed_in_at"] = json!("2023-11-14T22:13:20Z");
     expected["user_id"] = json!("@alice:ring.example");
     expected["sessions"] = json!({ "count": 2, "last_used_at": "2023-11-14T22:13:21Z" });
@@ -260,10 +260,10 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         "name": "Command line",
         "scopes": ["push", "read"],
         "tokens": 2,
-        "since": shown["apps"][0]["since"],
+        "since": details["apps"][0]["since"],
     }]);
-    assert_eq!(shown, expected);
-    let (app, since) = (app["id"].as_str().unwrap(), shown["apps"][0]["since"].as_str().unwrap());
+    assert_eq!(details, expected);
+    let (app, since) = (app["id"].as_str().unwrap(), details["apps"][0]["since"].as_str().unwrap());
     let text = workspace.run(&["account", "show", "alice"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(

@@ -11,19 +11,19 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
     workspace.run(&["account", "add", "alice"]);
     let add = ["app", "add", "Tusky", "--redirect-uri", URI, "--redirect-uri", "tuba://cb"];
     let more = ["--scopes", "read push", "--website", "https://tusky.app"];
-    let added = workspace.run(&[&add[..], &more].concat());
+    let output = workspace.run(&[&add[..], &more].concat());
     let (client_id, secret) =
-        (printed_value(&added, "client_id: "), printed_value(&added, "client_secret: "));
-    assert_eq!((client_id.len(), secret.len()), (64, 64), "{added}");
+        (printed_value(&output, "client_id: "), printed_value(&output, "client_secret: "));
+    assert_eq!((client_id.len(), secret.len()), (64, 64), "{output}");
 
-    let shown = workspace.json(&["app", "show", &client_id]).remove(0);
-    let id = shown["id"].as_str().unwrap();
-    assert!(added.starts_with(&format!("app {id} (Tusky) added\n")), "{added}");
+    let details = workspace.json(&["app", "show", &client_id]).remove(0);
+    let id = details["id"].as_str().unwrap();
+    assert!(output.starts_with(&format!("app {id} (Tusky) added\n")), "{output}");
     workspace.run(&["app", "add", "svc"]);
     let service = workspace.json(&["app", "show", "svc"]).remove(0);
     assert_eq!(service["redirect_uris"], json!(["urn:ietf:wg:oauth:2.0:oob"]));
     workspace.run(&["app", "delete", "svc"]);
-    let listed = json!({
+    let list_entry = json!({
         "id": id,
         "client_id": client_id,
         "name": "Tusky",
@@ -31,16 +31,16 @@ async fn an_app_is_added_with_a_secret_that_is_shown_once(workspace: Workspace) 
         "scopes": ["read", "push"],
         "redirect_uris": [URI, "tuba://cb"],
         "state": "active",
-        "created_at": shown["created_at"],
+        "created_at": details["created_at"],
         "disabled_at": null,
     });
-    assert_eq!(workspace.json(&["app", "list"]), std::slice::from_ref(&listed));
-    let mut expected = listed;
+    assert_eq!(workspace.json(&["app", "list"]), std::slice::from_ref(&list_entry));
+    let mut expected = list_entry;
     expected["previous_secret_until"] = Value::Null;
     expected["tokens"] = json!(0);
     expected["last_used_at"] = Value::Null;
     expected["last_token_at"] = Value::Null;
-    assert_eq!(shown, expected);
+    assert_eq!(details, expected);
     for arguments in [&["app", "show", id][..], &["app", "list"], &["audit"]] {
         assert!(!workspace.run(arguments).contains(&secret), "{arguments:?}");
     }
@@ -89,42 +89,42 @@ fn an_added_app_is_validated_like_a_registered_one() {
 async fn a_secret_is_rotated_and_the_old_one_expires(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let add = ["app", "add", "Tusky", "--redirect-uri", URI];
-    let added = workspace.json(&add).remove(0);
-    let [id, secret] = ["id", "client_secret"].map(|key| added[key].as_str().unwrap());
+    let app = workspace.json(&add).remove(0);
+    let [id, secret] = ["id", "client_secret"].map(|key| app[key].as_str().unwrap());
     let until = || workspace.json(&["app", "show", id])[0]["previous_secret_until"].clone();
 
-    let rotated = workspace.run(&["app", "secret", id]);
-    let new = printed_value(&rotated, "client_secret: ");
-    assert!(new.len() == 64 && new != secret, "{rotated}");
+    let output = workspace.run(&["app", "secret", id]);
+    let new_secret = printed_value(&output, "client_secret: ");
+    assert!(new_secret.len() == 64 && new_secret != secret, "{output}");
     let end = until().as_str().unwrap().to_owned();
     let first_line =
         format!("app {id} (Tusky) has a new client secret, the old one is accepted until {end}\n");
-    assert!(rotated.starts_with(&first_line), "{rotated}");
+    assert!(output.starts_with(&first_line), "{output}");
     let events = workspace.json(&["audit", "--app", id]);
     let change = events.iter().find(|event| event["kind"] == "app_secret_change").unwrap();
     let time = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
-    let kept = time(&end).duration_since(time(change["at"].as_str().unwrap()));
-    assert_eq!(kept, jiff::SignedDuration::from_hours(24));
-    let shown = workspace.run(&["app", "show", id]);
-    assert!(shown.contains(&format!("old secret     accepted until {end}\n")), "{shown}");
-    assert!(!shown.contains(&new) && !shown.contains(secret));
+    let overlap = time(&end).duration_since(time(change["at"].as_str().unwrap()));
+    assert_eq!(overlap, jiff::SignedDuration::from_hours(24));
+    let details = workspace.run(&["app", "show", id]);
+    assert!(details.contains(&format!("old secret     accepted until {end}\n")), "{details}");
+    assert!(!details.contains(&new_secret) && !details.contains(secret));
 
-    let again = workspace.run(&["app", "secret", id, "--keep-old", "7d"]);
+    let output = workspace.run(&["app", "secret", id, "--keep-old", "7d"]);
     assert!(
-        again.contains("an older secret, which was still accepted, is rejected from now on"),
-        "{again}"
+        output.contains("an older secret, which was still accepted, is rejected from now on"),
+        "{output}"
     );
-    let ended = workspace.run(&["app", "secret", id, "--keep-old", "0"]);
-    assert!(ended.contains("the old one is rejected from now on\n"), "{ended}");
+    let output = workspace.run(&["app", "secret", id, "--keep-old", "0"]);
+    assert!(output.contains("the old one is rejected from now on\n"), "{output}");
     assert_eq!(until(), Value::Null);
-    let json = workspace.json(&["app", "secret", id, "--keep-old", "30m"]).remove(0);
-    assert_eq!((&json["id"], &json["client_id"]), (&added["id"], &added["client_id"]));
-    assert_eq!(json["previous_secret_until"], until());
+    let rotation = workspace.json(&["app", "secret", id, "--keep-old", "30m"]).remove(0);
+    assert_eq!((&rotation["id"], &rotation["client_id"]), (&app["id"], &app["client_id"]));
+    assert_eq!(rotation["previous_secret_until"], until());
 
     let events = workspace.json(&["audit", "--app", id]);
     let changes = events.iter().filter(|event| event["kind"] == "app_secret_change").count();
     assert_eq!((events.len(), changes), (5, 4));
-    assert!(!workspace.run(&["audit"]).contains(&new));
+    assert!(!workspace.run(&["audit"]).contains(&new_secret));
 }
 
 #[test]
@@ -152,13 +152,13 @@ async fn the_tokens_and_last_use_of_an_app_are_shown(workspace: Workspace) {
     }
     let token = workspace.run(&["token", "issue", "alice"]);
     workspace.run(&["token", "revoke", token.trim_end()]);
-    let shown = workspace.json(&["app", "show", "cli:Command line"]).remove(0);
-    assert_eq!(shown["tokens"], 3);
-    let last = shown["last_token_at"].as_str().unwrap();
+    let details = workspace.json(&["app", "show", "cli:Command line"]).remove(0);
+    assert_eq!(details["tokens"], 3);
+    let last = details["last_token_at"].as_str().unwrap();
     let text = workspace.run(&["app", "show", "cli:Command line"]);
     assert!(text.contains(&format!("tokens         3 valid, last issued {last}\n")), "{text}");
     assert!(text.contains("last used      never\n"), "{text}");
-    // Recorded once an hour, so it may precede the last token.
+    // The last use is recorded once an hour, so it may precede the last token.
     workspace.execute("update apps set last_used_at = 1700000000").await;
     let text = workspace.run(&["app", "show", "cli:Command line"]);
     let last_used = "last used      2023-11-14T22:13:20Z, to the hour\n";
@@ -171,16 +171,16 @@ async fn the_tokens_and_last_use_of_an_app_are_shown(workspace: Workspace) {
 async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
     let add = |name: &str| {
-        let added = workspace.json(&["app", "add", name, "--redirect-uri", URI]).remove(0);
-        added["id"].as_str().unwrap().to_owned()
+        let app = workspace.json(&["app", "add", name, "--redirect-uri", URI]).remove(0);
+        app["id"].as_str().unwrap().to_owned()
     };
     let (tusky, nightly) = (add("Tusky"), add("Tusky Nightly"));
     assert_eq!(workspace.json(&["app", "show", "Tusky"])[0]["id"], *tusky);
     assert_eq!(workspace.json(&["app", "show", "tusky nightly"])[0]["id"], *nightly);
     assert_eq!(workspace.json(&["app", "secret", "Tusky"])[0]["id"], *tusky);
     for (command, done) in [("disable", "disabled"), ("enable", "enabled")] {
-        let printed = workspace.run(&["app", command, "Tusky"]);
-        assert_eq!(printed, format!("app {tusky} (Tusky) {done}\n"));
+        let output = workspace.run(&["app", command, "Tusky"]);
+        assert_eq!(output, format!("app {tusky} (Tusky) {done}\n"));
     }
     let message = workspace.fail(&["app", "show", "Tusk"]);
     assert_eq!(message, "belfry: there is no app \"Tusk\"; see belfry app list\n");
@@ -209,8 +209,8 @@ async fn an_app_is_found_by_a_unique_name(workspace: Workspace) {
 /// Registration rejects such names, but rows may come from elsewhere.
 async fn control_characters_in_names_do_not_reach_the_terminal(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
-    let added = workspace.json(&["app", "add", "Tusky", "--redirect-uri", URI]).remove(0);
-    let id = added["id"].as_str().unwrap();
+    let app = workspace.json(&["app", "add", "Tusky", "--redirect-uri", URI]).remove(0);
+    let id = app["id"].as_str().unwrap();
     let name = "\u{1b}]0;owned\u{7}\u{9b}2J\tevil\u{202e}";
     workspace.execute(&format!("update apps set name = '{name}', website = '{name}'")).await;
     let escaped = r"\u{1b}]0;owned\u{7}\u{9b}2J\u{9}evil\u{202e}";

@@ -1,11 +1,11 @@
-//! Changes by commands are recorded in the audit trail.
+//! The audit events of commands, and `belfry audit`, which lists events.
 
 use serde_json::{Value, json};
 
 use super::Workspace;
 use crate::support::{Process, on_both_engines};
 
-/// Runs commands that change something while a server runs, and reads the audit trail.
+/// Runs commands that change something while a server runs, and lists their events with filters.
 fn commands_are_recorded(workspace: &Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
     workspace.run(&["account", "add", "alice"]);
@@ -99,9 +99,9 @@ async fn a_deleted_account_is_shown_with_its_former_name(workspace: Workspace) {
 
     let table = workspace.run(&["audit"]);
     let accounts: Vec<&str> = table.lines().map(|row| row.split('\t').nth(4).unwrap()).collect();
-    let shown = |id: &Value| format!("alice (deleted, #{})", id.as_str().unwrap());
+    let cell = |id: &Value| format!("alice (deleted, #{})", id.as_str().unwrap());
     for id in [&first, &second] {
-        let count = accounts.iter().filter(|account| **account == shown(id)).count();
+        let count = accounts.iter().filter(|account| **account == cell(id)).count();
         assert_eq!(count, 2, "{table}");
     }
     for event in workspace.json(&["audit"]) {
@@ -115,8 +115,8 @@ async fn a_deleted_account_is_shown_with_its_former_name(workspace: Workspace) {
         let table = workspace.run(&["audit", "--account", account]);
         assert_eq!(table.split('\t').nth(4), Some("alice (deleted)"), "{table}");
     }
-    let deleted = workspace.json(&["audit", "--kind", "account_delete"]);
-    assert_eq!(deleted[0]["detail"], "name alice");
+    let deletions = workspace.json(&["audit", "--kind", "account_delete"]);
+    assert_eq!(deletions[0]["detail"], "name alice");
     // Without the deletion event, the name is stored nowhere.
     workspace.execute("delete from audit_events where kind = 'account_delete'").await;
     let table = workspace.run(&["audit", "--account", first]);
@@ -216,7 +216,7 @@ async fn the_events_of_an_app_are_found_by_its_id_client_id_or_name(workspace: W
 
 async fn the_audit_command_reports_that_there_are_more_events(workspace: Workspace) {
     workspace.run(&["account", "add", "alice"]);
-    let fill = |from: i64, to: i64, second: &str| {
+    let insert_statement = |from: i64, to: i64, second: &str| {
         let numbers = match workspace.flags()[..] {
             [_, _] => format!("generate_series({from}, {to}) as i"),
             _ => format!(
@@ -235,9 +235,9 @@ async fn the_audit_command_reports_that_there_are_more_events(workspace: Workspa
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (text(output.stdout).lines().count(), text(output.stderr))
     };
-    workspace.execute(&fill(1, 100, "1700000000 + i")).await;
+    workspace.execute(&insert_statement(1, 100, "1700000000 + i")).await;
     assert_eq!(audit(&[]), (100, String::new()));
-    workspace.execute(&fill(101, 150, "1700000000 + i")).await;
+    workspace.execute(&insert_statement(101, 150, "1700000000 + i")).await;
     let note = "belfry: the newest 100 events are shown; --limit N shows more\n";
     assert_eq!(audit(&[]), (100, note.to_owned()));
     assert_eq!(audit(&["--json"]), (100, note.to_owned()));

@@ -1,5 +1,5 @@
-//! Files that the user running a command may not read or write. The tests need root, to run commands
-//! as a different user.
+//! Files that the user running a command may not read or write. The tests need root, to run
+//! commands as a different user.
 
 use std::fs::{create_dir, read_dir, write};
 use std::os::unix::fs::{MetadataExt, chown};
@@ -22,7 +22,7 @@ fn root_workspace() -> Option<Workspace> {
     Some(workspace)
 }
 
-/// Runs a command that must fail, and returns its message.
+/// Runs a command that must fail, as an unprivileged user, and returns its message.
 #[track_caller]
 fn fail_as_nobody(workspace: &Workspace, arguments: &[&str]) -> String {
     let output = unprivileged_belfry(workspace.path(), arguments).output().unwrap();
@@ -65,12 +65,12 @@ fn a_database_of_another_user_is_reported_as_denied() {
     set_mode(&data, 0o755);
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
-    // Root's own server is rarely what was meant.
+    // A server that root runs is rarely intended, so this remedy comes last.
     let position = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
     assert!(position("(chown -R ") < position("(sudo -u root "), "{message}");
 }
 
-/// Runs the command in a message that begins with this name, as the operator would.
+/// Runs the command with this name that a message recommends, as the operator would.
 #[track_caller]
 fn apply_remedy(message: &str, name: &str) {
     let (_, rest) = message.split_once(&format!("({name} ")).unwrap_or_else(|| panic!("{message}"));

@@ -1,4 +1,4 @@
-//! `belfry doctor`. Each test breaks an installation for real.
+//! `belfry doctor`. Most tests break a real installation.
 
 mod base_url;
 mod certificate;
@@ -36,10 +36,10 @@ impl Checks {
     /// Returns the results of a check, each as `STATUS MESSAGE FIX`.
     fn lines(&self, check: &str) -> Vec<String> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let found = self.results.iter().filter(|result| result["check"] == check);
-        found
-            .map(|found| {
-                [text(&found["status"]), text(&found["message"]), text(&found["fix"])].join(" ")
+        let results = self.results.iter().filter(|result| result["check"] == check);
+        results
+            .map(|result| {
+                [text(&result["status"]), text(&result["message"]), text(&result["fix"])].join(" ")
             })
             .collect()
     }
@@ -57,9 +57,9 @@ impl Checks {
     /// Asserts that a check has this result, with this text.
     #[track_caller]
     fn assert(&self, check: &str, status: &str, text: &str) {
-        let found = self.lines(check);
+        let lines = self.lines(check);
         let is_expected = |line: &String| line.starts_with(status) && line.contains(text);
-        assert!(found.iter().any(is_expected), "{check} {status} {text}: {:?}", self.results);
+        assert!(lines.iter().any(is_expected), "{check} {status} {text}: {:?}", self.results);
     }
 }
 
@@ -147,7 +147,7 @@ fn files_that_others_can_change_are_reported() {
     checks.assert("files", "warning", "every user can read data/belfry.db");
     assert_eq!(checks.exit_code, Some(0));
     set_mode(&database, 0o600);
-    // The second contains no rows, unlike the WAL. SQLite removes each when doctor exits.
+    // Unlike the WAL, the `-shm` file contains no rows. SQLite removes both when doctor exits.
     for (file, status) in [("belfry.db-wal", "warning"), ("belfry.db-shm", "ok")] {
         write(data.join(file), "").unwrap();
         set_mode(&data.join(file), 0o644);
@@ -160,7 +160,7 @@ fn files_that_others_can_change_are_reported() {
     checks.assert("files", "failed", "every user can change redis chmod o-rwx redis");
 }
 
-/// For example after root has run `belfry account add` before the first start of the service.
+/// A file belongs to root if root ran `belfry account add` before the first start of the service.
 #[test]
 fn files_of_different_users_are_reported() {
     let workspace = workspace_with_database();

@@ -8,7 +8,7 @@ use crate::support::Process;
 use crate::support::files::set_mode;
 use crate::support::process::run;
 
-/// Otherwise a command in `/tmp` would use the settings of whoever put a file there.
+/// A command run in `/tmp` must not use the settings of anyone who put a file there.
 #[test]
 fn a_configuration_file_that_another_user_controls_is_not_read() {
     let workspace = Workspace::sqlite();
@@ -21,8 +21,8 @@ fn a_configuration_file_that_another_user_controls_is_not_read() {
     let message = workspace.fail(&["config", "check"]);
     assert!(message.contains("can be written by every user") && message.contains(advice));
     assert!(workspace.fail(&["serve"]).contains(advice));
-    let named = workspace.run(&["config", "check", "--config", "belfry.toml"]);
-    assert!(named.contains("registration = \"closed\""), "{named}");
+    let output = workspace.run(&["config", "check", "--config", "belfry.toml"]);
+    assert!(output.contains("registration = \"closed\""), "{output}");
 
     set_mode(&file, 0o644);
     // Only root can give a file away.
@@ -50,9 +50,9 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
         set_mode(&workspace.path().join(file), 0o600);
     }
     write(workspace.path().join("cert.pem"), certificate.cert.pem()).unwrap();
-    // Temporary directories are private; then the modes of the files do not matter.
+    // Temporary directories are private, and in a private directory file modes do not matter.
     set_mode(workspace.path(), 0o755);
-    let warned = |file: &str| format!("{file} contains secrets and can be read by every user");
+    let warning = |file: &str| format!("{file} contains secrets and can be read by every user");
     let warnings = || {
         let output = run(workspace.path(), &["config", "check"]);
         assert!(output.status.success());
@@ -63,10 +63,10 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     for file in files {
         let path = workspace.path().join(file);
         set_mode(&path, 0o644);
-        let checked = warnings();
-        assert!(checked.contains(&format!("warning: {}", warned(file))), "{checked}");
+        let messages = warnings();
+        assert!(messages.contains(&format!("warning: {}", warning(file))), "{messages}");
         let server = Process::start(workspace.path(), &[]);
-        assert!(server.log().contains(&warned(file)), "{}", server.log());
+        assert!(server.log().contains(&warning(file)), "{}", server.log());
         set_mode(workspace.path(), 0o700);
         assert!(!warnings().contains("secrets"), "{file}");
         set_mode(workspace.path(), 0o755);
@@ -77,7 +77,7 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     assert_eq!(warnings(), "the settings are valid\n", "it contains no secret");
 }
 
-/// For example after data was copied back, or the directory created by hand.
+/// Data can have such modes after it was copied back, or if its directory was created by hand.
 #[test]
 fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
     let workspace = Workspace::sqlite();
@@ -100,9 +100,9 @@ fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
         set_mode(&workspace.path().join(file), mode);
         let log = log();
         assert!(log.contains(warning), "{log}");
-        let checked = run(workspace.path(), &["config", "check"]);
-        let checked = String::from_utf8(checked.stderr).unwrap();
-        assert!(checked.contains(&format!("belfry: warning: {warning}")), "{checked}");
+        let output = run(workspace.path(), &["config", "check"]);
+        let messages = String::from_utf8(output.stderr).unwrap();
+        assert!(messages.contains(&format!("belfry: warning: {warning}")), "{messages}");
         set_mode(&workspace.path().join(file), safe);
     }
 }

@@ -22,7 +22,7 @@ struct Outcome {
 }
 
 impl Workspace {
-    /// Writes these lines to `accounts.jsonl` and imports it.
+    /// Writes these lines to `accounts.jsonl` and imports the file.
     fn import(&self, lines: &[Value]) -> Outcome {
         let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
         self.import_text(&lines.join("\n"), &[])
@@ -41,8 +41,8 @@ impl Workspace {
 
     /// Returns the names of all accounts.
     fn names(&self) -> Vec<String> {
-        let listed = self.run(&["account", "list"]);
-        listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+        let output = self.run(&["account", "list"]);
+        output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
 }
 
@@ -72,15 +72,15 @@ async fn accounts_are_imported(workspace: Workspace) {
 
     let valid_line =
         std::mem::replace(&mut lines[1776], json!({"name": "n01777", "role": "owner"}));
-    let broken = workspace.import(&lines);
+    let rejected_import = workspace.import(&lines);
     let message = "belfry: accounts.jsonl, line 1777: role must be \"user\" or \"admin\"\n\
                    belfry: 1 line is invalid; nothing was imported\n";
-    assert_eq!(broken, outcome(1, "", message));
+    assert_eq!(rejected_import, outcome(1, "", message));
     assert_eq!(workspace.names(), [""; 0]);
 
     lines[1776] = valid_line;
-    let imported = workspace.import(&lines);
-    assert_eq!(imported, outcome(0, "2000 accounts added, 0 skipped, 0 rejected\n", ""));
+    let first_import = workspace.import(&lines);
+    assert_eq!(first_import, outcome(0, "2000 accounts added, 0 skipped, 0 rejected\n", ""));
     assert_eq!(workspace.names().len(), 2_000);
 
     // The password works, and the rules exist.
@@ -100,19 +100,22 @@ async fn accounts_are_imported(workspace: Workspace) {
                        "content": {"msgtype": "m.text", "body": "cake for all"}});
     let explain = client.post(url("pushrules/explain")).bearer_auth(token);
     let explain = explain.json(&json!({"event": event})).send().await.unwrap();
-    let explained: Value = explain.json().await.unwrap();
-    assert_eq!(explained["rule"]["rule_id"], "cake", "{explained}");
+    let explanation: Value = explain.json().await.unwrap();
+    assert_eq!(explanation["rule"]["rule_id"], "cake", "{explanation}");
 
     // A second import skips all accounts.
-    let listed = workspace.run(&["account", "list"]);
-    let again = workspace.import(&lines);
-    assert_eq!(again.stdout, "0 accounts added, 2000 skipped, 0 rejected\n");
-    assert_eq!(again.status, 0);
-    assert_eq!(again.stderr.lines().next(), Some("line 1: n00001 skipped, the account exists"));
-    assert_eq!(again.stderr.lines().count(), 21, "the other messages are omitted");
-    let last = again.stderr.lines().last();
+    let list_before = workspace.run(&["account", "list"]);
+    let second_import = workspace.import(&lines);
+    assert_eq!(second_import.stdout, "0 accounts added, 2000 skipped, 0 rejected\n");
+    assert_eq!(second_import.status, 0);
+    assert_eq!(
+        second_import.stderr.lines().next(),
+        Some("line 1: n00001 skipped, the account exists")
+    );
+    assert_eq!(second_import.stderr.lines().count(), 21, "the other messages are omitted");
+    let last = second_import.stderr.lines().last();
     assert_eq!(last, Some("and 1980 more skipped, the accounts exist"));
-    assert_eq!(workspace.run(&["account", "list"]), listed);
+    assert_eq!(workspace.run(&["account", "list"]), list_before);
 
     let events = workspace.run(&["audit", "--account", "n00001"]);
     let fields: Vec<&str> = events.trim_end().split('\t').skip(1).collect();
@@ -144,7 +147,7 @@ fn every_field_of_an_imported_account_is_stored() {
     ]);
     assert_eq!(imported.stdout, "2 accounts added, 0 skipped, 0 rejected\n");
     let database = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
-    let read = |name: &str| {
+    let row_text = |name: &str| {
         let select = "select email, unverified_email, password, role, created_at, signed_in_at, \
                       disabled_at is not null from accounts where name = $1";
         let row = database.query_row(select, [name], |row| {
@@ -154,11 +157,11 @@ fn every_field_of_an_imported_account_is_stored() {
         format!("{:?}", row.unwrap())
     };
     assert_eq!(
-        read("alice"),
+        row_text("alice"),
         "[Text(\"alice@example.org\"), Null, Text(\"!\"), Text(\"admin\"), Integer(1706702400), \
          Null, Integer(1)]"
     );
-    let bob = read("bob");
+    let bob = row_text("bob");
     assert!(bob.starts_with("[Null, Null, Text(\"!\"), Text(\"user\"), Integer("), "{bob}");
     assert!(bob.ends_with(", Null, Integer(0)]"), "{bob}");
     for (name, detail) in [("alice", "import, role admin"), ("bob", "import")] {

@@ -36,24 +36,24 @@ fn a_closed_pipe_ends_a_command_quietly() {
     }
 }
 
-/// Adds accounts `user_000000` and so on, every thousandth disabled, and as many apps.
+/// Adds `zoe`, this many accounts from `user_000001`, every thousandth disabled, and as many apps.
 async fn fill(workspace: &Workspace, count: i64) {
     workspace.run(&["account", "add", "zoe"]);
-    let statements = |number: &str| {
+    let insert_statements = |numbers: &str| {
         format!(
             "insert into accounts (id, name, password, created_at, disabled_at) \
              select i, 'user_' || substr(cast(1000000 + i as text), 2), '!', 1700000000, \
-             case when i % 1000 = 0 then 1700000000 end from {number};
+             case when i % 1000 = 0 then 1700000000 end from {numbers};
              insert into apps (id, client_id, secret, name, redirect_uris, scopes, created_at, \
              auth_method, grant_types, registered_by, issuer) select i, 'client ' || i, \
              '{secret}', 'App ' || i, '[]', 'read', 1700000000, 'client_secret', '', 'api', \
-             'oauth' from {number}",
+             'oauth' from {numbers}",
             secret = "A".repeat(64),
         )
     };
     let statements = match workspace.flags()[..] {
-        [_, _] => statements(&format!("generate_series(1, {count}) as i")),
-        _ => statements(&format!(
+        [_, _] => insert_statements(&format!("generate_series(1, {count}) as i")),
+        _ => insert_statements(&format!(
             "(with recursive n (i) as (select 1 union all select i + 1 from n where i < {count}) \
              select i from n)"
         )),
@@ -95,11 +95,11 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
     let disabled = workspace.json(&["account", "list", "--state", "disabled", "--limit", "3"]);
     let names: Vec<&Value> = disabled.iter().map(|account| &account["name"]).collect();
     assert_eq!(names, ["user_001000", "user_002000", "user_003000"]);
-    let found = workspace.run(&["account", "list", "--name", "user_00123"]);
-    assert_eq!(found.lines().count(), 10);
-    let found = workspace.run(&["app", "list", "--name", "app 999", "--unused"]);
+    let output = workspace.run(&["account", "list", "--name", "user_00123"]);
+    assert_eq!(output.lines().count(), 10);
+    let output = workspace.run(&["app", "list", "--name", "app 999", "--unused"]);
     assert_eq!(
-        first_column(&found),
+        first_column(&output),
         ["999", "9990", "9991", "9992", "9993", "9994", "9995", "9996", "9997", "9998", "9999"]
     );
 }
@@ -127,11 +127,11 @@ async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
     workspace.execute("update accounts set unverified_email = email, email = null").await;
     workspace.run(&["account", "add", "bob"]);
     workspace.run(&["account", "disable", "bob"]);
-    let listed = workspace.json(&["account", "list"]);
+    let accounts = workspace.json(&["account", "list"]);
     let expected = |index: usize, row: Value| {
         let mut row = row;
         for key in ["id", "created_at"] {
-            row[key] = listed[index][key].clone();
+            row[key] = accounts[index][key].clone();
             assert!(row[key].is_string(), "{key}");
         }
         row
@@ -142,13 +142,13 @@ async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
     });
     let bob = json!({
         "name": "bob", "email": null, "email_verified": false, "role": "user",
-        "state": "disabled", "signed_in_at": null, "disabled_at": listed[1]["disabled_at"],
+        "state": "disabled", "signed_in_at": null, "disabled_at": accounts[1]["disabled_at"],
         "delete_at": null,
     });
-    assert_eq!(listed, [expected(0, alice), expected(1, bob)]);
-    assert!(listed[1]["disabled_at"].is_string());
-    let found = workspace.json(&["account", "list", "--email", "EXAMPLE.org"]);
-    assert_eq!(found, listed[..1]);
+    assert_eq!(accounts, [expected(0, alice), expected(1, bob)]);
+    assert!(accounts[1]["disabled_at"].is_string());
+    let matches = workspace.json(&["account", "list", "--email", "EXAMPLE.org"]);
+    assert_eq!(matches, accounts[..1]);
     let output = workspace.run_with_input(&["account", "list", "--state", "gone"], "");
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();

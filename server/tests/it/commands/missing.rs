@@ -64,7 +64,7 @@ async fn commands_do_not_create_a_database_on_postgres() {
 }
 
 #[test]
-fn an_empty_file_is_not_turned_into_a_database() {
+fn an_empty_file_counts_as_a_missing_database() {
     let workspace = Workspace::sqlite();
     std::fs::create_dir(workspace.path().join("data")).unwrap();
     std::fs::write(workspace.path().join("data/belfry.db"), "").unwrap();

@@ -6,24 +6,24 @@ use crate::support::Process;
 fn commands_work_next_to_a_server(workspace: &Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
 
-    let added = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
-    assert!(added.starts_with("account alice added, id "), "{added}");
-    let password = added.lines().nth(1).unwrap().strip_prefix("password: ").unwrap();
+    let output = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
+    assert!(output.starts_with("account alice added, id "), "{output}");
+    let password = output.lines().nth(1).unwrap().strip_prefix("password: ").unwrap();
     assert_eq!(password.len(), 23, "{password}");
 
-    let listed = workspace.run(&["account", "list"]);
-    let fields: Vec<&str> = listed.trim_end().split('\t').collect();
+    let list = workspace.run(&["account", "list"]);
+    let fields: Vec<&str> = list.trim_end().split('\t').collect();
     assert_eq!((fields[0], fields[2]), ("alice", "alice@example.org"));
     assert_eq!(fields[4..], ["active", "user", "-"]);
 
     assert_eq!(workspace.run(&["account", "disable", "alice"]), "account alice disabled\n");
     assert!(workspace.run(&["account", "list"]).ends_with("\tdisabled\tuser\t-\n"));
     assert_eq!(workspace.run(&["account", "enable", "alice"]), "account alice enabled\n");
-    let changed = workspace.run(&["account", "password", "alice"]);
-    assert!(changed.contains("\npassword: ") && !changed.contains(password), "{changed}");
+    let output = workspace.run(&["account", "password", "alice"]);
+    assert!(output.contains("\npassword: ") && !output.contains(password), "{output}");
 
-    let issued = workspace.run(&["token", "issue", "alice", "--scopes", "read write push"]);
-    let token = issued.trim_end();
+    let output = workspace.run(&["token", "issue", "alice", "--scopes", "read write push"]);
+    let token = output.trim_end();
     assert_eq!(token.len(), 64, "{token}");
     workspace.run(&["token", "issue", "alice", "--app", "My bot"]);
 
@@ -43,10 +43,10 @@ fn commands_work_next_to_a_server(workspace: &Workspace) {
     assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
     assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
 
-    let deleted = workspace.run(&["app", "delete", id]);
+    let output = workspace.run(&["app", "delete", id]);
     let expected =
         format!("app {id} (Command line) deleted: 1 token, 0 codes, 0 authorization requests\n");
-    assert_eq!(deleted, expected);
+    assert_eq!(output, expected);
     let error = workspace.fail(&["app", "delete", id]);
     assert_eq!(error, format!("belfry: there is no app {id:?}; see belfry app list\n"));
     assert_eq!(
@@ -55,8 +55,8 @@ fn commands_work_next_to_a_server(workspace: &Workspace) {
     );
     let error = workspace.fail(&["account", "delete", "alice"]);
     assert_eq!(error, "belfry: there is no account \"alice\"; see belfry account list\n");
-    let added = workspace.run(&["account", "add", "alice"]);
-    assert!(added.starts_with("account alice added"), "the operator may reuse a name: {added}");
+    let output = workspace.run(&["account", "add", "alice"]);
+    assert!(output.starts_with("account alice added"), "the operator may reuse a name: {output}");
     assert_eq!(
         workspace.fail(&["token", "revoke", "x"]),
         "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"

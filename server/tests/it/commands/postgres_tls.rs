@@ -6,7 +6,7 @@ use belfry_store::test_support::{Authority, TlsPostgres};
 
 use crate::support::process::belfry;
 
-/// The command line and `serve` use the same parameters.
+/// One command is enough, because all commands and `serve` connect with the same parameters.
 #[tokio::test]
 async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
     let Some(server) = TlsPostgres::start().await else { return };

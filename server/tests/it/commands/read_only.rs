@@ -54,7 +54,7 @@ fn reading_does_not_wait_for_a_writer_on_sqlite() {
     writer.execute_batch("rollback").unwrap();
 }
 
-/// A migration has its lock, and PostgreSQL rejects writes.
+/// The migration lock is taken, and PostgreSQL rejects writes.
 #[tokio::test(flavor = "multi_thread")]
 async fn reading_does_not_wait_for_a_writer_on_postgres() {
     let Some(workspace) = Workspace::postgres().await else { return };
@@ -83,7 +83,7 @@ fn reading_leaves_the_files_unchanged() {
     }
 }
 
-/// For example of a copy of the data that belongs to someone else.
+/// An operator may read a copy of the data that belongs to a different user.
 #[test]
 fn reading_needs_no_write_access() {
     let workspace = Workspace::sqlite();
@@ -112,8 +112,8 @@ async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
     let _server = Process::start(workspace.path(), &workspace.flags());
     for name in ["bob", "carol"] {
         workspace.run(&["account", "add", name]);
-        let listed = workspace.run(&["account", "list", "--name", name]);
-        assert!(listed.starts_with(&format!("{name}\t")), "{listed}");
+        let output = workspace.run(&["account", "list", "--name", name]);
+        assert!(output.starts_with(&format!("{name}\t")), "{output}");
     }
 }
 

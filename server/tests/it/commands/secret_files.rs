@@ -7,7 +7,8 @@ use super::Workspace;
 use crate::support::Process;
 use crate::support::process::belfry;
 
-/// Runs `config check` with these variables and flags.
+/// Runs `config check` with these variables and flags. Returns its output, or its messages if it
+/// fails.
 fn check(
     workspace: &Workspace,
     variables: &[(&str, &str)],
@@ -21,9 +22,9 @@ fn check(
 }
 
 /// Returns the line of a setting in the output of `config check`.
-fn line(checked: &str, setting: &str) -> String {
-    let line = checked.lines().find(|line| line.starts_with(setting));
-    let line = line.unwrap_or_else(|| panic!("{checked}"));
+fn line(output: &str, setting: &str) -> String {
+    let line = output.lines().find(|line| line.starts_with(setting));
+    let line = line.unwrap_or_else(|| panic!("{output}"));
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -45,26 +46,26 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
         line(&check(&workspace, variables, flags).unwrap(), "database")
     };
 
-    let shown = |path: &str, origin: &str, host: &str| {
+    let expected_line = |path: &str, origin: &str, host: &str| {
         let url = format!("postgres://me:***@{host}/belfry");
         format!("database_file = {path:?} # {origin}, contains {url}")
     };
     let path = format!("{folder}/belfry.database");
-    let credential = shown(&path, "systemd credential", "belfry.database");
+    let credential = expected_line(&path, "systemd credential", "belfry.database");
     assert_eq!(database(&[credentials], &[]), credential);
 
     write(workspace.path().join("belfry.toml"), "database_file = 'key'").unwrap();
-    let key = shown("key", "belfry.toml", "key");
+    let key = expected_line("key", "belfry.toml", "key");
     assert_eq!(database(&[credentials], &[]), key);
-    let found = database(&[credentials, variable], &[]);
-    assert_eq!(found, shown("variable", "BELFRY_DATABASE_FILE", "variable"));
-    let found = database(&[plain], &[]);
-    assert_eq!(found, "database = \"postgres://plain/belfry\" # BELFRY_DATABASE");
-    let flag = shown("flag", "--database-file", "flag");
+    let actual = database(&[credentials, variable], &[]);
+    assert_eq!(actual, expected_line("variable", "BELFRY_DATABASE_FILE", "variable"));
+    let actual = database(&[plain], &[]);
+    assert_eq!(actual, "database = \"postgres://plain/belfry\" # BELFRY_DATABASE");
+    let flag = expected_line("flag", "--database-file", "flag");
     assert_eq!(database(&[variable], &["--database-file", "flag"]), flag);
     assert_eq!(database(&[plain], &["--database-file", "flag"]), flag);
-    let found = database(&[variable], &["--database", "postgres://plain/belfry"]);
-    assert_eq!(found, "database = \"postgres://plain/belfry\" # --database");
+    let actual = database(&[variable], &["--database", "postgres://plain/belfry"]);
+    assert_eq!(actual, "database = \"postgres://plain/belfry\" # --database");
     let empty = ("BELFRY_DATABASE_FILE", "");
     assert_eq!(database(&[empty], &[]), key, "an empty variable counts as unset");
 }
@@ -79,14 +80,14 @@ fn a_redis_url_can_come_from_a_file() {
     let redis = |variables: &[(&str, &str)], flags: &[&str]| {
         line(&check(&workspace, variables, flags).unwrap(), "redis")
     };
-    let shown = |path: &str, origin: &str| {
+    let expected_line = |path: &str, origin: &str| {
         format!("redis_file = {path:?} # {origin}, contains rediss://:***@cache")
     };
-    assert_eq!(redis(&[folder], &[]), shown(path, "systemd credential"));
+    assert_eq!(redis(&[folder], &[]), expected_line(path, "systemd credential"));
     let variable = ("BELFRY_REDIS_FILE", path);
-    assert_eq!(redis(&[variable], &[]), shown(path, "BELFRY_REDIS_FILE"));
+    assert_eq!(redis(&[variable], &[]), expected_line(path, "BELFRY_REDIS_FILE"));
     write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
-    assert_eq!(redis(&[], &[]), shown("belfry.redis", "belfry.toml"));
+    assert_eq!(redis(&[], &[]), expected_line("belfry.redis", "belfry.toml"));
     let server = belfry(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
     let message = String::from_utf8(server.stderr).unwrap();
     assert!(message.contains("redis_file: cannot read missing: No such file"), "{message}");
@@ -128,8 +129,8 @@ async fn commands_and_the_server_use_the_database_url_in_the_file() {
     let url = workspace.database.as_ref().unwrap().url().unwrap();
     write(folder.path().join("database"), format!("{url}\n")).unwrap();
     let flags = ["--database-file", "database"];
-    let added = folder.run(&[&["account", "add", "alice"], &flags[..]].concat());
-    assert!(added.starts_with("account alice added"), "{added}");
+    let output = folder.run(&[&["account", "add", "alice"], &flags[..]].concat());
+    assert!(output.starts_with("account alice added"), "{output}");
     let _server = Process::start(folder.path(), &flags);
     assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
     assert!(!folder.path().join("data").exists());

@@ -18,20 +18,21 @@ async fn an_account_is_found_by_name_id_email_address_and_user_id(workspace: Wor
     workspace.run(&["account", "add", "bob"]);
     workspace.execute("update accounts set unverified_email = 'b@x.org' where name = 'bob'").await;
     let id = workspace.json(&["account", "show", "alice"])[0]["id"].as_str().unwrap().to_owned();
-    let marked = format!("#{id}");
+    let hash_and_id = format!("#{id}");
     std::fs::write(workspace.path().join("e.json"), r#"{"type":"m.room.message"}"#).unwrap();
-    for alice in ["alice", &id, &marked, "Alice@example.org", "@alice:ring.example", "@alice"] {
-        let shown = workspace.json(&["account", "show", alice]);
-        assert_eq!(shown[0]["name"], "alice", "{alice}");
+    for alice in ["alice", &id, &hash_and_id, "Alice@example.org", "@alice:ring.example", "@alice"]
+    {
+        let accounts = workspace.json(&["account", "show", alice]);
+        assert_eq!(accounts[0]["name"], "alice", "{alice}");
         assert_eq!(workspace.run(&["account", "disable", alice]), "account alice disabled\n");
         assert_eq!(workspace.run(&["account", "enable", alice]), "account alice enabled\n");
         let role = workspace.run(&["account", "role", alice, "user"]);
         assert_eq!(role, "account alice has the role user\n");
         assert!(!workspace.run(&["token", "issue", alice]).is_empty());
         assert!(workspace.run(&["explain", "e.json", "--account", alice]).contains("notify"));
-        let added = workspace.json(&["audit", "--account", alice, "--kind", "account_add"]);
-        assert_eq!(added.len(), 1, "{alice}");
-        assert_eq!(added[0]["account"], json!("alice"));
+        let events = workspace.json(&["audit", "--account", alice, "--kind", "account_add"]);
+        assert_eq!(events.len(), 1, "{alice}");
+        assert_eq!(events[0]["account"], json!("alice"));
     }
     let password = workspace.run(&["account", "password", "alice@example.org"]);
     assert!(password.starts_with("password of alice changed"), "{password}");

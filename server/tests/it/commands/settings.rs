@@ -22,7 +22,7 @@ fn global_flags_are_accepted_before_and_after_the_command() {
     assert!(workspace.run(&["account", "--config", "other.toml", "list"]).starts_with("alice\t"));
 }
 
-/// Otherwise `belfry restore FILE --data test` would write into the service's database.
+/// Without this error, `belfry restore FILE --data test` would write into the service's database.
 #[test]
 fn a_data_flag_without_effect_is_reported() {
     let workspace = Workspace::sqlite();
@@ -64,7 +64,7 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     let mut command = belfry(workspace.path(), &["config", "check", "--listen", "localhost:81"]);
     let output = command.env("BELFRY_REDIS", "redis://:hunter2@127.0.0.1").output().unwrap();
     assert!(output.status.success());
-    let printed = String::from_utf8(output.stdout).unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
     for line in [
         "listen = \"localhost:81\"                         # --listen",
         "base_url = \"https://ring.example\"               # belfry.toml",
@@ -73,7 +73,7 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
         "max_connections = 50                            # belfry.toml",
         "body_timeout = \"20s\"                            # default",
     ] {
-        assert!(printed.lines().any(|found| found == line), "{line}\n{printed}");
+        assert!(stdout.lines().any(|other| other == line), "{line}\n{stdout}");
     }
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(messages.contains("belfry: warning: base_url is https"), "{messages}");
@@ -81,13 +81,13 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     assert!(!workspace.path().join("data").exists());
 
     // The output is a configuration file with the same effective settings.
-    workspace.configure(&printed);
-    let again = workspace.run(&["config", "check"]);
+    workspace.configure(&stdout);
+    let second_stdout = workspace.run(&["config", "check"]);
     let values = |text: &str| {
         let value = |line: &str| line.rsplit_once("# ").unwrap_or((line, "")).0.to_owned();
         text.lines().map(value).collect::<Vec<_>>()
     };
-    assert_eq!(values(&again), values(&printed));
+    assert_eq!(values(&second_stdout), values(&stdout));
 }
 
 #[test]
@@ -257,10 +257,10 @@ fn a_variable_without_effect_causes_a_warning() {
         let mut command = belfry(workspace.path(), arguments);
         command.env("BELFRY_REGISTRATION", "closed").output().unwrap()
     };
-    let checked = String::from_utf8(run(&["config", "check"]).stderr).unwrap();
-    assert!(checked.starts_with(&format!("belfry: warning: {warning}")), "{checked}");
-    let diagnosed = String::from_utf8(run(&["doctor"]).stdout).unwrap();
-    assert!(diagnosed.starts_with(&format!("warning  settings      {warning}")), "{diagnosed}");
+    let messages = String::from_utf8(run(&["config", "check"]).stderr).unwrap();
+    assert!(messages.starts_with(&format!("belfry: warning: {warning}")), "{messages}");
+    let report = String::from_utf8(run(&["doctor"]).stdout).unwrap();
+    assert!(report.starts_with(&format!("warning  settings      {warning}")), "{report}");
 
     let mut command = belfry(workspace.path(), &["serve", "--listen", "127.0.0.1:0"]);
     command.env("BELFRY_REGISTRATION", "closed");
@@ -270,8 +270,8 @@ fn a_variable_without_effect_causes_a_warning() {
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
 
     workspace.configure("lisen = 1");
-    let failed = String::from_utf8(run(&["serve"]).stderr).unwrap();
-    assert!(failed.starts_with(&format!("belfry: warning: {warning}")), "{failed}");
+    let messages = String::from_utf8(run(&["serve"]).stderr).unwrap();
+    assert!(messages.starts_with(&format!("belfry: warning: {warning}")), "{messages}");
 }
 
 #[test]
@@ -279,8 +279,8 @@ fn an_empty_variable_counts_as_unset_and_a_misspelt_one_causes_a_warning() {
     let workspace = Workspace::sqlite();
     let mut command = belfry(workspace.path(), &["config", "check"]);
     let output = command.env("BELFRY_LISTEN", "").env("BELFRY_DATABSE", "x").output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(printed.contains("listen = \"127.0.0.1:8080\" "), "{printed}");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("listen = \"127.0.0.1:8080\" "), "{stdout}");
     let expected = "belfry: warning: BELFRY_DATABSE has no effect: did you mean BELFRY_DATABASE?\n\
                     the settings are valid\n";
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);

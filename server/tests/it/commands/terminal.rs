@@ -5,7 +5,8 @@ use std::process::Command;
 use super::Workspace;
 use crate::support::report_skipped;
 
-/// Runs a command with a terminal as its standard output, with script(1).
+/// Runs a command in script(1), so that its standard output is a terminal. Returns `None` if
+/// script(1) is not installed.
 fn run_on_terminal(workspace: &Workspace, arguments: &str) -> Option<String> {
     let program = env!("CARGO_BIN_EXE_belfry");
     let command = format!("'{program}' {arguments}");
@@ -36,13 +37,13 @@ fn lists_on_a_terminal_have_headers_and_aligned_columns() {
         ("app list", "ID NAME REGISTERED STATE"),
         ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ORIGIN ADDRESS REQUEST DETAIL"),
     ] {
-        let Some(shown) = run_on_terminal(&workspace, list) else { return };
-        let first = shown.lines().next().unwrap();
+        let Some(table) = run_on_terminal(&workspace, list) else { return };
+        let first = table.lines().next().unwrap();
         assert_eq!(first.split_whitespace().collect::<Vec<_>>().join(" "), headers);
-        assert!(!shown.contains('\t'), "{shown}");
+        assert!(!table.contains('\t'), "{table}");
         let arguments: Vec<&str> = list.split(' ').collect();
         let piped = workspace.run(&arguments);
-        assert_eq!(shown.lines().count(), piped.lines().count() + 1, "{shown}");
+        assert_eq!(table.lines().count(), piped.lines().count() + 1, "{table}");
         assert!(!piped.contains(headers.split(' ').next().unwrap()), "{piped}");
     }
     let accounts = run_on_terminal(&workspace, "account list").unwrap();

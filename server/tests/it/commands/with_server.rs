@@ -1,4 +1,4 @@
-//! A running server notices what commands change.
+//! A running server notices changes by commands.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -57,19 +57,19 @@ impl ServedWorkspace {
     fn command(&self, source: Source, arguments: &[&str]) -> Command {
         let flag = self.workspace.database_flag();
         let name = flag[0].trim_start_matches('-');
-        let with = |arguments: &[&str]| belfry(self.workspace.path(), arguments);
+        let new_command = |arguments: &[&str]| belfry(self.workspace.path(), arguments);
         match source {
-            Source::FlagBefore => with(&[&flag, arguments].concat()),
-            Source::FlagAfter => with(&[arguments, &flag].concat()),
+            Source::FlagBefore => new_command(&[&flag, arguments].concat()),
+            Source::FlagAfter => new_command(&[arguments, &flag].concat()),
             Source::Variable => {
-                let mut command = with(arguments);
+                let mut command = new_command(arguments);
                 command.env(format!("BELFRY_{}", name.to_uppercase()), flag[1]);
                 command
             }
             Source::File => {
                 let text = format!("{name} = '{}'", flag[1]);
                 std::fs::write(self.workspace.path().join("other.toml"), text).unwrap();
-                let mut command = with(arguments);
+                let mut command = new_command(arguments);
                 command.env("BELFRY_CONFIG", "other.toml");
                 command
             }
@@ -81,10 +81,13 @@ impl ServedWorkspace {
         self.client.get(url).bearer_auth(token).send().await.unwrap().status().as_u16()
     }
 
-    async fn wait_for_status(&self, token: &str, wanted: u16) {
-        let began = Instant::now();
-        while self.status(token).await != wanted {
-            assert!(began.elapsed() < DEADLINE, "the server did not notice the change to {wanted}");
+    async fn wait_for_status(&self, token: &str, expected: u16) {
+        let start = Instant::now();
+        while self.status(token).await != expected {
+            assert!(
+                start.elapsed() < DEADLINE,
+                "the server did not notice the change to {expected}"
+            );
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -99,8 +102,8 @@ impl ServedWorkspace {
 async fn a_server_notices_changes_by_commands(workspace: Workspace) {
     let served = ServedWorkspace::start(workspace);
     let password = |printed: &str| {
-        let found = printed.lines().find_map(|line| line.strip_prefix("password: "));
-        found.unwrap_or_else(|| panic!("{printed}")).to_owned()
+        let password = printed.lines().find_map(|line| line.strip_prefix("password: "));
+        password.unwrap_or_else(|| panic!("{printed}")).to_owned()
     };
     let old = password(&served.run(Source::Variable, &["account", "add", "alice"]));
     let issue = ["token", "issue", "alice", "--scopes", "push"];
@@ -164,16 +167,16 @@ async fn a_server_notices_changes_by_commands_on_postgres() {
 
 /// Requests app tokens until the response has this status, because the server notices a change of
 /// the secret with a delay.
-async fn wait_for_token_status(served: &ServedWorkspace, id: &str, secret: &str, wanted: u16) {
+async fn wait_for_token_status(served: &ServedWorkspace, id: &str, secret: &str, expected: u16) {
     let url = format!("{}/oauth/token", served.server.url);
     let form = [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
-    let began = Instant::now();
+    let start = Instant::now();
     loop {
         let response = served.client.post(&url).form(&form).send().await.unwrap();
-        if response.status().as_u16() == wanted {
+        if response.status().as_u16() == expected {
             return;
         }
-        assert!(began.elapsed() < DEADLINE, "{} instead of {wanted}", response.status());
+        assert!(start.elapsed() < DEADLINE, "{} instead of {expected}", response.status());
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
 }

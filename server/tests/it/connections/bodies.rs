@@ -56,9 +56,9 @@ async fn a_too_large_content_length_is_rejected_before_the_body() {
 async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     let server = Server::with(Config::default()).await;
     let token = server.service.user("alice").await.token().to_owned();
-    let chunk = format!("{:x}\r\n{}\r\n", 32 * 1024, "a".repeat(32 * 1024)).repeat(3);
-    let chunked = put_rule(&token, "Transfer-Encoding: chunked", &chunk);
-    let response = server.send(chunked.as_bytes()).await;
+    let chunks = format!("{:x}\r\n{}\r\n", 32 * 1024, "a".repeat(32 * 1024)).repeat(3);
+    let request = put_rule(&token, "Transfer-Encoding: chunked", &chunks);
+    let response = server.send(request.as_bytes()).await;
     let (status, body) = parse(&response);
     assert_eq!((status, &body["errcode"]), ("413", &"M_TOO_LARGE".into()), "{response}");
     assert_eq!(body["error"], "The body may have at most 65536 bytes");
@@ -89,12 +89,12 @@ async fn the_body_length_is_unambiguous() {
         assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{headers}: {response}");
     }
     // The chunks decide (RFC 9112 6.3), in either order of the headers.
-    for both in [
+    for headers in [
         "Content-Length: 1\r\nTransfer-Encoding: chunked\r\nConnection: close",
         "Transfer-Encoding: chunked\r\nContent-Length: 1\r\nConnection: close",
     ] {
-        let response = server.send(put_rule(&token, both, chunked).as_bytes()).await;
-        assert_eq!(parse(&response), ("200", serde_json::json!({})), "{both}: {response}");
+        let response = server.send(put_rule(&token, headers, chunked).as_bytes()).await;
+        assert_eq!(parse(&response), ("200", serde_json::json!({})), "{headers}: {response}");
     }
     server.stop().await;
 }

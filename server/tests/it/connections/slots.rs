@@ -42,7 +42,7 @@ async fn connections_beyond_the_maximum_serve_health_requests_only() {
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
     assert!(exchange(&mut second, "/x").await.starts_with("HTTP/1.1 404 "));
-    // More requests than there are connections beyond the maximum.
+    // More requests than the connections that are served beyond the maximum.
     for _ in 0..100 {
         for (path, status) in [("/healthz", "200"), ("/readyz", "200"), ("/x", "503")] {
             let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -70,7 +70,7 @@ async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
     server.stop().await;
 }
 
-/// Connects from a different address in the loopback network.
+/// Connects from this address in the loopback network.
 async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::from((from, 0))).unwrap();
@@ -87,11 +87,11 @@ async fn an_address_has_a_maximum_number_of_connections() {
     let metrics = server.service.metrics().await;
     assert!(metrics.contains("belfry_http_connections_rejected_total 1\n"), "{metrics}");
 
-    let mut elsewhere = connect_from([127, 0, 0, 2], &server).await;
-    assert!(exchange(&mut elsewhere, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    let mut other_address = connect_from([127, 0, 0, 2], &server).await;
+    assert!(exchange(&mut other_address, "/healthz").await.starts_with("HTTP/1.1 200 "));
     drop(first);
     wait_for_status(&server, "/healthz", 200).await;
-    drop((second, elsewhere));
+    drop((second, other_address));
     server.stop().await;
 }
 
@@ -102,13 +102,13 @@ async fn connections_of_trusted_proxies_are_not_capped() {
         config.trusted_proxies.0 = vec![IpAddr::from([127, 0, 0, 1]).to_string().parse().unwrap()];
     }))
     .await;
-    let mut open = Vec::new();
+    let mut streams = Vec::new();
     for _ in 0..5 {
         let mut stream = server.connect().await;
         assert!(exchange(&mut stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
-        open.push(stream);
+        streams.push(stream);
     }
-    drop(open);
+    drop(streams);
     server.stop().await;
 }
 
@@ -204,16 +204,16 @@ async fn the_server_survives_and_reports_a_lack_of_open_files() {
     assert!(server.log().contains(warning), "{}", server.log());
 
     let address: SocketAddr = server.url.strip_prefix("http://").unwrap().parse().unwrap();
-    let mut open = Vec::new();
+    let mut streams = Vec::new();
     for _ in 0..100 {
-        open.push(TcpStream::connect(address).await.unwrap());
+        streams.push(TcpStream::connect(address).await.unwrap());
     }
     let start = Instant::now();
     while !server.log().contains("accepting a connection failed") {
         assert!(start.elapsed() < DEADLINE, "{}", server.log());
         tokio::task::yield_now().await;
     }
-    drop(open);
+    drop(streams);
     let health = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
     assert_eq!(health.status(), 200);
     let failures = server.log().matches("accepting a connection failed").count();

@@ -93,12 +93,12 @@ const HEALTH_CONNECTIONS: usize = 32;
 #[tokio::test]
 async fn a_connection_that_waits_for_a_slot_is_served_when_the_server_stops() {
     let mut server = Server::with(config(|config| config.http.max_connections = 1)).await;
-    let mut idle = Vec::new();
+    let mut incomplete = Vec::new();
     for _ in 0..=HEALTH_CONNECTIONS {
         let mut stream = server.connect().await;
         // An incomplete request occupies the slot.
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
-        idle.push(stream);
+        incomplete.push(stream);
     }
     let mut waiting = server.connect().await;
     waiting.write_all(GET).await.unwrap();

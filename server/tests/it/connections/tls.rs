@@ -87,7 +87,7 @@ async fn tls_before_1_2_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), "localhost");
     let server = Server::with(tls_config(&folder)).await;
-    let respond = async |version: [u8; 2]| {
+    let response_head = async |version: [u8; 2]| {
         let mut stream = server.connect().await;
         stream.write_all(&client_hello(version)).await.unwrap();
         let mut head = [0; 7];
@@ -95,10 +95,10 @@ async fn tls_before_1_2_is_rejected() {
         head
     };
     for version in [[3, 0], [3, 1], [3, 2]] {
-        let [alert, .., level, description] = respond(version).await;
+        let [alert, .., level, description] = response_head(version).await;
         assert_eq!((alert, level, description), (21, 2, 70), "protocol_version: {version:?}");
     }
-    let [handshake, ..] = respond([3, 3]).await;
+    let [handshake, ..] = response_head([3, 3]).await;
     assert_eq!(handshake, 22, "TLS 1.2 is accepted");
 }
 
@@ -159,7 +159,7 @@ fn an_unusable_certificate_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     write_certificate(folder.path(), "localhost");
     std::fs::write(folder.path().join("other.pem"), "nothing").unwrap();
-    for (certificate, key, named) in [
+    for (certificate, key, expected) in [
         ("nowhere.pem", "key.pem", "tls.certificate: cannot use nowhere.pem: No such file"),
         ("other.pem", "key.pem", "tls.certificate: cannot use other.pem"),
         (
@@ -176,7 +176,7 @@ fn an_unusable_certificate_is_reported() {
         }
         let output = run(folder.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
-        let named = if key.is_empty() { "tls.key is missing" } else { named };
-        assert!(message.contains(named), "{message}");
+        let expected = if key.is_empty() { "tls.key is missing" } else { expected };
+        assert!(message.contains(expected), "{message}");
     }
 }

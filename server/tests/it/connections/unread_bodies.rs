@@ -28,17 +28,18 @@ async fn read_response(stream: &mut TcpStream) -> String {
     timeout(DEADLINE, reading).await.expect("a response in time")
 }
 
-/// Returns the requests that are rejected by their head, with their status.
+/// Returns the heads of requests that are rejected before their body is read, and the statuses of
+/// the responses.
 async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
     let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
-    let allowed = server.service.user("alice").await.token().to_owned();
+    let writer = server.service.user("alice").await.token().to_owned();
     let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
     [
         (401, format!("PUT {RULE} HTTP/1.1\r\n")),
         (403, put(&token)),
         (404, "PUT /nothing HTTP/1.1\r\n".to_owned()),
         (405, "PUT /healthz HTTP/1.1\r\n".to_owned()),
-        (413, put(&allowed)),
+        (413, put(&writer)),
         (413, "POST /oauth/sign_in HTTP/1.1\r\n".to_owned()),
     ]
 }
@@ -57,6 +58,8 @@ async fn wait_for_packet() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
+/// Sends a request and asserts that it is rejected with this status, and that the connection then
+/// serves another request.
 async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &str, body: &[u8]) {
     stream.write_all(head.as_bytes()).await.unwrap();
     wait_for_packet().await;
@@ -118,7 +121,7 @@ async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_respon
     server.stop().await;
 }
 
-/// As above for HTTP/2, whose connection stays open.
+/// With HTTP/2, only the stream ends and the connection stays open.
 #[tokio::test]
 async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
     let server = server().await;

@@ -67,8 +67,8 @@ async fn indexed_users_are_evaluated_without_the_database() {
     wait_for(&service, &body, &after).await;
 
     let lock = client.transaction().await.unwrap();
-    let both = "lock table accounts, rulesets in access exclusive mode";
-    lock.batch_execute(both).await.unwrap();
+    let lock_tables = "lock table accounts, rulesets in access exclusive mode";
+    lock.batch_execute(lock_tables).await.unwrap();
     let product = service.anonymous().with_token("token of product");
     assert_eq!(product.groups(&body).await, after, "although the tables are locked");
     lock.rollback().await.unwrap();
@@ -119,14 +119,14 @@ async fn an_index_that_overflows_repeatedly_has_the_same_results() {
         for number in 0..8 {
             add_silent_rule(service.store(), 1000 + number, "cake").await;
         }
-        for (first, many) in
-            (0..PEOPLE).flat_map(|first| (1..=PEOPLE).map(move |many| (first, many)))
+        for (first, count) in
+            (0..PEOPLE).flat_map(|first| (1..=PEOPLE).map(move |count| (first, count)))
         {
-            let indices = (0..many).map(|number| (first + number) % PEOPLE);
-            let requested: Vec<String> =
+            let indices = (0..count).map(|number| (first + number) % PEOPLE);
+            let requested_names: Vec<String> =
                 indices.clone().map(|index| names[index].clone()).collect();
             let mut actual: Vec<(String, bool)> = Vec::new();
-            for (rule, users) in product.groups(&request(&requested)).await {
+            for (rule, users) in product.groups(&request(&requested_names)).await {
                 let quiet = rule.as_deref() == Some("cake");
                 actual.extend(users.into_iter().map(|user| (user, quiet)));
             }
@@ -134,7 +134,7 @@ async fn an_index_that_overflows_repeatedly_has_the_same_results() {
                 indices.map(|index| (user_id(&names[index]), index < 8)).collect();
             actual.sort();
             expected.sort();
-            assert_eq!(actual, expected, "{bytes} bytes, {many} from {first}");
+            assert_eq!(actual, expected, "{bytes} bytes, {count} from {first}");
         }
     }
 }
@@ -148,14 +148,16 @@ async fn stale_cached_users_must_be_reloaded() {
     for account in [ann, ben, cat] {
         add_silent_rule(store, account, "cake").await;
     }
-    let [with_rule, without] = {
+    let [bytes_with_rule, bytes_without] = {
         let cache = RuleIndexCache::new(1 << 20);
         let snapshots = store.rulesets_for_accounts(&[ann, dan], service.now()).await.unwrap();
         [cache.insert(ann, &snapshots[0]).bytes, cache.insert(dan, &snapshots[1]).bytes]
     };
-    assert!(with_rule > without + store.rulesets(ann, service.now()).await.unwrap().bytes());
+    assert!(
+        bytes_with_rule > bytes_without + store.rulesets(ann, service.now()).await.unwrap().bytes()
+    );
     // Enough for two users with rules and one without.
-    let cache = RuleIndexCache::new(2 * with_rule + without);
+    let cache = RuleIndexCache::new(2 * bytes_with_rule + bytes_without);
     let cached = || {
         let rules = cache.get(store, &[ann, ben, cat, dan], service.now()).into_iter();
         rules.map(|rules| rules.map(|rules| rules.bytes)).collect::<Vec<_>>()
@@ -168,7 +170,7 @@ async fn stale_cached_users_must_be_reloaded() {
     for account in [ann, dan, ben, ann] {
         assert_eq!(insert(account).await.rules.is_some(), account != dan);
     }
-    assert_eq!(cached(), [Some(with_rule), Some(with_rule), None, Some(without)]);
+    assert_eq!(cached(), [Some(bytes_with_rule), Some(bytes_with_rule), None, Some(bytes_without)]);
 
     // A changed user is missing. Others that share the epoch counter may be missing too.
     add_silent_rule(store, dan, "tea").await;

@@ -30,10 +30,10 @@ fn an_explanation_is_printed_with_a_line_for_each_rule() {
     assert!(lines[0].starts_with("– global/override/.m.rule.master "), "{output}");
     let one_to_one = lines.iter().find(|line| line.contains(".m.rule.room_one_to_one")).unwrap();
     assert!(one_to_one.starts_with("✗ ") && one_to_one.ends_with("has 5 members, expected 2"));
-    let won = lines.iter().position(|line| line.starts_with("✓ ")).unwrap();
-    assert!(lines[won].starts_with("✓ global/underride/.m.rule.message "), "{output}");
+    let winner = lines.iter().position(|line| line.starts_with("✓ ")).unwrap();
+    assert!(lines[winner].starts_with("✓ global/underride/.m.rule.message "), "{output}");
     assert_eq!(
-        lines[won + 1..],
+        lines[winner + 1..],
         ["", "notify, by global/underride/.m.rule.message", "actions  [\"notify\"]", "tweaks   {}"]
     );
     assert!(!output.contains('\u{1b}'), "colours are for terminals: {output}");
@@ -101,11 +101,11 @@ fn a_disabled_account_is_not_notified() {
 }
 
 #[test]
-fn a_timed_rule_is_evaluated_until_its_end() {
+fn a_timed_rule_is_evaluated_until_it_expires() {
     let folder = folder_with_account();
     let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
     let rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
-    let rules = [rule("ended", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
+    let rules = [rule("expired", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
     let changes = json!({".m.rule.master": {"enabled": true, "until": 1_700_000_000_000_i64}});
     let document = json!({"version": "1", "rules": {"override": rules}, "changes": changes});
     let insert = "insert into rulesets (account_id, scope, version, document) \
@@ -113,7 +113,7 @@ fn a_timed_rule_is_evaluated_until_its_end() {
     assert_eq!(database.execute(insert, [document.to_string()]).unwrap(), 1);
     let output = explain(folder.path(), &[]);
     assert!(output.contains("do not notify, by global/override/muted\n"), "{output}");
-    assert!(!output.contains("ended"), "{output}");
+    assert!(!output.contains("expired"), "{output}");
     assert!(output.starts_with("– global/override/.m.rule.master "), "{output}");
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{EXPLAIN, message, silent_rule, with_product};
 use crate::rules::service;
 
-fn outcome(explanation: &Value, rule: &str) -> Value {
+/// Returns the step of the walk for a rule.
+fn walk_step(explanation: &Value, rule: &str) -> Value {
     let walk = explanation["walk"].as_array().unwrap();
     walk.iter().find(|step| step["rule_id"] == rule).cloned().unwrap_or_default()
 }
@@ -31,14 +32,14 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
     let off = json!(
         { "scope": "global", "kind": "content", "rule_id": "off", "outcome": "disabled" }
     );
-    assert_eq!(outcome(&explanation, "off"), off);
+    assert_eq!(walk_step(&explanation, "off"), off);
     let pie = json!({
         "scope": "global", "kind": "content", "rule_id": "pie", "outcome": "failed",
         "condition": { "kind": "event_match", "key": "content.body", "pattern": "pie" },
         "found": "There is cake!",
     });
-    assert_eq!(outcome(&explanation, "pie"), pie);
-    assert_eq!(outcome(&explanation, "cake")["outcome"], "won");
+    assert_eq!(walk_step(&explanation, "pie"), pie);
+    assert_eq!(walk_step(&explanation, "cake")["outcome"], "won");
     assert_eq!(explanation["walk"].as_array().unwrap().last().unwrap()["rule_id"], "cake");
 }
 
@@ -157,8 +158,8 @@ async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
     let response = alice.send_json(EXPLAIN, &json!({ "event": message(&body) })).await;
     assert_eq!(response.status, 200);
     assert!(response.text.len() < 16 * 1024, "{}", response.text.len());
-    let found = outcome(&response.json(), "pie")["found"].clone();
-    assert_eq!(found, format!("{}…", "cake ".repeat(20)));
+    let excerpt = walk_step(&response.json(), "pie")["found"].clone();
+    assert_eq!(excerpt, format!("{}…", "cake ".repeat(20)));
 
     let response =
         alice.send_json(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;

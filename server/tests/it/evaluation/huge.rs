@@ -93,8 +93,8 @@ async fn evaluate(server: &Process, body: String) -> (u16, String) {
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
-/// The maximum memory for rules of the maximum size, in MiB. The server takes about 100; rules
-/// parsed into single wildcards would take 800.
+/// The maximum memory for rules of the maximum size, in MiB. The server takes about 100; with
+/// every wildcard parsed on its own it would take 800.
 const MAX_FOR_LARGE_RULES: u64 = 250;
 
 /// These rules would take many times their size in a parsed form.

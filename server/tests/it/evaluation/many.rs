@@ -17,8 +17,8 @@ use super::{
 };
 use crate::support::{Service, any_events};
 
-/// Adds accounts and returns their names. They have no password hash, which would take long to
-/// compute.
+/// Adds accounts and returns their names. The accounts have no password hash, which would take long
+/// to compute.
 pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|number| format!("person_{number}")).collect();
     let adding = (1000..).zip(&names).map(|(id, name)| async move {
@@ -52,9 +52,9 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     )
     .unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
-    let read = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
+    let rulesets = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap(),
+        store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap(),
         SaveOutcome::Saved
     );
 }

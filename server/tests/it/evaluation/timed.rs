@@ -29,14 +29,14 @@ async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
 }
 
 #[tokio::test]
-async fn a_timed_rule_is_evaluated_until_its_end() {
+async fn a_timed_rule_is_evaluated_until_it_expires() {
     let (service, product) = with_product().await;
     let (alice, _bob) = (service.user("alice").await, service.user("bob").await);
     let mute = json!({ "actions": [], "until": after(HOUR) });
     alice.put_ok("global/room/!r:x", &mute).await;
     let both = evaluation_request(&["alice", "bob"]);
     let muted = [group("!r:x", &["alice"]), group(".m.rule.message", &["bob"])];
-    // The second time from the cached index.
+    // The second evaluation uses the cached index.
     for _ in 0..2 {
         assert_eq!(product.groups(&both).await, muted);
         assert_eq!(explain_message(&alice).await.0, "!r:x");
@@ -56,7 +56,7 @@ async fn a_timed_rule_is_evaluated_until_its_end() {
 }
 
 #[tokio::test]
-async fn a_pause_of_all_notifications_is_evaluated_until_its_end() {
+async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
     let (service, product) = with_product().await;
     let alice = service.user("alice").await;
     let pause = json!({ "enabled": true, "until": after(HOUR) });
@@ -88,24 +88,24 @@ async fn wait_for_cache(service: &Service) {
     }
 }
 
-/// Each node applies the end by its clock, without reading the database.
+/// Each node applies the expiry by its own clock, without reading the database.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mute_set_on_one_node_ends_on_time_on_another() {
+async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
-    let (other, there) = start_on(database.share(), PRODUCT).await;
-    let (service, here) = start_on(database, PRODUCT).await;
+    let (other, remote_product) = start_on(database.share(), PRODUCT).await;
+    let (service, local_product) = start_on(database, PRODUCT).await;
     wait_for_cache(&service).await;
     wait_for_cache(&other).await;
     let alice = service.user("alice").await;
-    let remote = other.anonymous().with_token(alice.token());
+    let remote_alice = other.anonymous().with_token(alice.token());
     let body = evaluation_request(&["alice"]);
 
     alice.put_ok("global/room/!r:x", &json!({ "actions": [], "until": after(HOUR) })).await;
     let pause = json!({ "enabled": true, "until": after(HOUR / 2) });
     alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
-    wait_for_rule(&remote, ".m.rule.master").await;
-    assert_eq!(there.groups(&body).await, [group(".m.rule.master", &["alice"])]);
+    wait_for_rule(&remote_alice, ".m.rule.master").await;
+    assert_eq!(remote_product.groups(&body).await, [group(".m.rule.master", &["alice"])]);
 
     let (mut client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -119,16 +119,16 @@ async fn a_mute_set_on_one_node_ends_on_time_on_another() {
         (1, ".m.rule.message"),
     ] {
         other.clock.advance_millis(millis);
-        assert_eq!(explain_message(&remote).await.0, rule);
-        assert_eq!(there.groups(&body).await, [group(rule, &["alice"])]);
+        assert_eq!(explain_message(&remote_alice).await.0, rule);
+        assert_eq!(remote_product.groups(&body).await, [group(rule, &["alice"])]);
     }
     lock.rollback().await.unwrap();
-    let rules = remote.get_rules("global/room/").await;
+    let rules = remote_alice.get_rules("global/room/").await;
     assert_eq!(rules, json!([]));
 
     // The clock of the first node has not advanced.
-    assert_eq!(here.groups(&body).await, [group(".m.rule.master", &["alice"])]);
+    assert_eq!(local_product.groups(&body).await, [group(".m.rule.master", &["alice"])]);
     service.clock.advance(HOUR);
-    assert_eq!(here.groups(&body).await, [group(".m.rule.message", &["alice"])]);
+    assert_eq!(local_product.groups(&body).await, [group(".m.rule.message", &["alice"])]);
     assert_eq!(explain_message(&alice).await.0, ".m.rule.message");
 }

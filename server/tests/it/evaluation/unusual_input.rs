@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{EVALUATE, EXPLAIN, members, silent_rule, user_id, with_product};
 
-fn nested(depth: usize) -> Value {
+fn nested_event(depth: usize) -> Value {
     (0..depth).fold(json!("cake"), |inner, _| json!({ "content": inner }))
 }
 
@@ -35,8 +35,8 @@ async fn every_event_is_evaluated_or_rejected() {
         json!({ "content.body": "a", "content": { "body": { "body": "a" } } }),
         json!({ "sender": user_id("alice"), "user_id": 5 }),
         json!({ "type": "m.room.member", "state_key": "*", "content": { "membership": "?" } }),
-        nested(90),
-        nested(120),
+        nested_event(90),
+        nested_event(120),
     ];
     for event in &events {
         for room in [

@@ -9,8 +9,8 @@ use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
 use crate::rules::service;
 use crate::support::{Service, TestClient};
 
-/// Returns a rule with the maximum number of conditions. An [`expensive_event`] meets all of them but
-/// the last, after a lot of work.
+/// Returns a rule with the maximum number of conditions. An [`expensive_event`] meets all of them
+/// but the last, after a lot of work.
 pub(crate) fn expensive_rule() -> Value {
     let condition = json!({ "kind": "event_match", "key": "content.a", "pattern": "*?a?a?a?b*" });
     let mut conditions = vec![condition; 63];
@@ -99,7 +99,7 @@ async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
 async fn other_requests_are_served_while_evaluations_wait() {
     let (service, product) = with_product().await;
     let alice = service.user("alice").await;
-    let occupied = occupy_threads(&service).await;
+    let releases = occupy_threads(&service).await;
     let body = json!({ "event": message("hi"), "members": members(&["alice"]) }).to_string();
     let waiting = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
     let other = alice.clone();
@@ -111,7 +111,7 @@ async fn other_requests_are_served_while_evaluations_wait() {
         tokio::task::yield_now().await;
     }
     assert!(!waiting.is_finished() && !explaining.is_finished());
-    drop(occupied);
+    drop(releases);
     assert_eq!((waiting.await.unwrap(), explaining.await.unwrap()), (200, 200));
 }
 

@@ -18,7 +18,7 @@ use self::upstream::Upstream;
 use crate::support::process::run_successfully;
 use crate::support::{Process, report_skipped};
 
-/// Maximum time of a request. Less than nginx waits for Belfry by default.
+/// Request timeout, shorter than nginx waits for Belfry by default.
 const TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.
@@ -35,8 +35,9 @@ struct Gateway {
 }
 
 impl Gateway {
-    /// Starts all of them, with these options for the checks of paths that require no scope. Returns
-    /// `None` if the proxy is not installed.
+    /// Starts Belfry, the protected server and the proxy, and issues the tokens. `options` is the
+    /// query of checks for paths that require no scope. Returns `None` if the proxy is not
+    /// installed.
     async fn start(configuration: Configuration, options: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
@@ -113,13 +114,13 @@ impl Gateway {
         let each = FORGED.iter().map(std::slice::from_ref);
         for forged in each.chain([&FORGED[..]]) {
             for path in ["/x", "/", "/api/v1/media", "/api/v1/media/1", "/x?a=b"] {
-                let passed = self.send(&format!("GET {path}"), token, forged).await;
-                assert_eq!(passed.text().await.unwrap(), identity, "{path} {forged:?}");
+                let response = self.send(&format!("GET {path}"), token, forged).await;
+                assert_eq!(response.text().await.unwrap(), identity, "{path} {forged:?}");
             }
             // This path is not checked, with or without a token.
             for token in [token, None] {
-                let passed = self.send("GET /open/x", token, forged).await.text().await.unwrap();
-                assert!(["-|-|-", "||"].contains(&&*passed), "{passed} {forged:?}");
+                let body = self.send("GET /open/x", token, forged).await.text().await.unwrap();
+                assert!(["-|-|-", "||"].contains(&&*body), "{body} {forged:?}");
             }
         }
     }
@@ -158,7 +159,7 @@ impl Gateway {
         }
     }
 
-    /// Asserts the behaviour that every proxy must have.
+    /// Asserts the behaviour that is required of every proxy. Kills Belfry at the end.
     async fn verify(self) {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
@@ -248,11 +249,11 @@ async fn proxies_pass_app_tokens_only_if_configured() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nginx_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
-    let passed = gateway.send("GET /x", Some(&gateway.token), &[]).await;
-    assert_eq!(passed.headers()["x-ratelimit-limit"], "300", "nginx forwards the headers");
+    let response = gateway.send("GET /x", Some(&gateway.token), &[]).await;
+    assert_eq!(response.headers()["x-ratelimit-limit"], "300", "nginx forwards the headers");
     for path in ["/x", "/api/v1/media", "/open/x"] {
-        let passed = gateway.send(&format!("GET {path}"), Some(&gateway.token), &[]).await;
-        assert_eq!(passed.headers()["x-received-host"], "127.0.0.1", "{path}");
+        let response = gateway.send(&format!("GET {path}"), Some(&gateway.token), &[]).await;
+        assert_eq!(response.headers()["x-received-host"], "127.0.0.1", "{path}");
     }
     gateway.verify_errors().await;
     gateway.verify_scope().await;
@@ -288,9 +289,9 @@ async fn scripts_from_other_origins_can_read_the_rejections_of_nginx() {
     verify("GET /x", None, 401).await;
     verify("GET /api/v1/media", reader, 403).await;
     for _ in 0..30 {
-        let passed = gateway.send("POST /api/v1/media", token, &[]).await;
-        let origin = passed.headers().get("access-control-allow-origin");
-        assert_eq!((passed.status().as_u16(), origin), (200, None), "left to the server");
+        let response = gateway.send("POST /api/v1/media", token, &[]).await;
+        let origin = response.headers().get("access-control-allow-origin");
+        assert_eq!((response.status().as_u16(), origin), (200, None), "left to the server");
     }
     verify("POST /api/v1/media", token, 429).await;
     gateway.belfry.signal("KILL");
@@ -364,8 +365,8 @@ async fn envoy_checks_every_request() {
     }
 }
 
-/// A location with `proxy_set_header` inherits none from the server block, so without the file in the
-/// guide it would forward the client's identity headers.
+/// A location with `proxy_set_header` inherits no such directive from the server block, so without
+/// the file in the guide it would forward the client's identity headers.
 #[test]
 fn every_nginx_location_that_sets_headers_includes_the_identity() {
     let blocks = configurations::blocks("nginx");

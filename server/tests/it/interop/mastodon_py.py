@@ -20,7 +20,7 @@ CALLBACK = "https://app.example/cb"
 OOB = "urn:ietf:wg:oauth:2.0:oob"
 
 
-def hidden(page, action):
+def hidden_fields(page, action):
     """The hidden fields of the form with this action."""
     form = page.text.split(f'action="{action}">')[1].split("</form>")[0]
     return dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]+)"', form))
@@ -30,9 +30,9 @@ def approve(url, name, password):
     """Signs in and approves the request as in a browser; returns the last response."""
     browser, server = requests.Session(), "http://" + urlsplit(url).netloc
     page = browser.get(url)
-    form = hidden(page, "/oauth/sign_in") | {"username": name, "password": password}
+    form = hidden_fields(page, "/oauth/sign_in") | {"username": name, "password": password}
     page = browser.post(server + "/oauth/sign_in", data=form)
-    form = hidden(page, "/oauth/authorize") | {"decision": "allow"}
+    form = hidden_fields(page, "/oauth/authorize") | {"decision": "allow"}
     response = browser.post(server + "/oauth/authorize", data=form, allow_redirects=False)
     assert response.status_code == 303, response.text
     if response.headers["location"].startswith("/"):
@@ -138,9 +138,9 @@ def main(url, name, password):
     request_url = app.auth_request_url(scopes=SCOPES, allow_http=True)
     (code,) = re.findall(r'id="code"[^>]*>([^<]+)<', approve(request_url, name, password).text)
     token = app.log_in(code=code, scopes=SCOPES, allow_http=True)
-    again = Mastodon(client_id, secret, access_token=token, api_base_url=url)
-    assert again.me().acct == name
-    again.revoke_access_token(allow_http=True)
+    client = Mastodon(client_id, secret, access_token=token, api_base_url=url)
+    assert client.me().acct == name
+    client.revoke_access_token(allow_http=True)
     try:
         Mastodon(access_token=token, api_base_url=url).me()
         raise AssertionError("a revoked token is still valid")

@@ -70,7 +70,7 @@ async def check_timed_rules(client):
     ]:
         assert await put_timed(client, path, {**body, "until": after(3600)}) == 200
         assert await is_active()
-        # Rejected if the time is past, because this machine was suspended.
+        # The server rejects a time in the past, which happens if this machine was suspended.
         until = after(0.3)
         while await put_timed(client, path, {**body, "until": until}) != 200:
             until = after(0.3)

@@ -23,7 +23,7 @@ async fn client(url: &str) -> Client {
     let app: Value = app.json().await.unwrap();
     let metadata = http.get(format!("{url}/.well-known/oauth-authorization-server"));
     let metadata: Value = metadata.send().await.unwrap().json().await.unwrap();
-    let text = |of: &Value, key: &str| of[key].as_str().unwrap().to_owned();
+    let text = |document: &Value, key: &str| document[key].as_str().unwrap().to_owned();
     BasicClient::new(ClientId::new(text(&app, "client_id")))
         .set_client_secret(ClientSecret::new(text(&app, "client_secret")))
         .set_auth_uri(AuthUrl::new(text(&metadata, "authorization_endpoint")).unwrap())
@@ -48,8 +48,8 @@ async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
     let mut browser = Browser::over_http(&home.server.url);
     let page = browser.get(url.strip_prefix(&home.server.url).unwrap()).await;
     let fields = [("username", "alice"), ("password", &*home.password)];
-    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    let page = browser.follow(&signed_in).await;
+    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let page = browser.follow(&response).await;
     let mut parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     (
         AuthorizationCode::new(parameters.remove("code").unwrap()),
@@ -68,8 +68,8 @@ async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_authentication() {
             .add_scopes(["read", "push"].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .url();
-        let (code, returned) = approve(&home, url.as_str()).await;
-        assert_eq!(&returned, state.secret());
+        let (code, returned_state) = approve(&home, url.as_str()).await;
+        assert_eq!(&returned_state, state.secret());
 
         let (_, other) = PkceCodeChallenge::new_random_sha256();
         let request = client.exchange_code(code.clone()).set_pkce_verifier(other);
@@ -106,8 +106,8 @@ async fn the_oauth2_crate_gets_an_app_token_with_either_authentication() {
         let app: Value = app.send().await.unwrap().json().await.unwrap();
         assert_eq!(app["name"], "oauth2");
 
-        let too_much = Scope::new("admin:read".to_owned());
-        let request = client.exchange_client_credentials().add_scope(too_much);
+        let admin_scope = Scope::new("admin:read".to_owned());
+        let request = client.exchange_client_credentials().add_scope(admin_scope);
         match request.request_async(&send).await {
             Err(RequestTokenError::ServerResponse(error)) => {
                 assert_eq!(error.error(), &BasicErrorResponseType::InvalidScope);

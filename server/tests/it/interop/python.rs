@@ -9,13 +9,14 @@ use crate::support::{pypi, report_skipped};
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// Runs a script that must succeed. Skipped if Python is not available.
+/// Runs a script that must succeed. Reports it as skipped if Python or the packages are not
+/// available.
 #[track_caller]
 pub(crate) fn run(script: &str, arguments: &[&str]) {
     static PROGRAMS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let python = match PROGRAMS.get_or_init(|| pypi::programs("python", REQUIREMENTS)) {
         Ok(programs) => programs.join("python"),
-        Err(why) => return report_skipped("clients from PyPI", why),
+        Err(reason) => return report_skipped("clients from PyPI", reason),
     };
     let mut child = Command::new(python)
         .arg("-")

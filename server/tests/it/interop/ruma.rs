@@ -35,8 +35,8 @@ struct Client {
 }
 
 impl Client {
-    /// Creates a client that uses the server's versions.
-    async fn at(url: &str) -> Self {
+    /// Creates a client that uses the versions that the server supports.
+    async fn connect(url: &str) -> Self {
         let request = get_supported_versions::Request::new();
         let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
         let versions: get_supported_versions::Response = send(request).await.unwrap();
@@ -64,8 +64,8 @@ impl Client {
     }
 
     async fn log_in(&mut self, user: OwnedUserId, password: &str) -> OwnedUserId {
-        let who = login::v3::Password::new(UserIdentifier::from(user), password.to_owned());
-        let request = login::v3::Request::new(login::v3::LoginInfo::Password(who));
+        let credentials = login::v3::Password::new(UserIdentifier::from(user), password.to_owned());
+        let request = login::v3::Request::new(login::v3::LoginInfo::Password(credentials));
         let response = self.send(request).await.unwrap();
         self.token = Some(response.access_token);
         response.user_id
@@ -105,7 +105,7 @@ async fn send<R: IncomingResponse>(
 
 async fn alice() -> (Home, Client) {
     let home = Home::start();
-    let mut client = Client::at(&home.server.url).await;
+    let mut client = Client::connect(&home.server.url).await;
     assert!(client.versions.versions.contains(&MatrixVersion::V1_1));
     let user: OwnedUserId = ALICE.try_into().unwrap();
     assert_eq!(client.log_in(user.clone(), &home.password).await, user);
@@ -123,47 +123,48 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
     assert_eq!(client.content_rule_ids().await, ["tea", "cake", "pie 🥧"]);
 
     let (kind, id) = (RuleKind::Content, || "pie 🥧".to_owned());
-    let off = set_pushrule_enabled::v3::Request::disable(kind.clone(), id());
-    client.send(off).await.unwrap();
-    let enabled = get_pushrule_enabled::v3::Request::new(kind.clone(), id());
-    assert!(!client.send(enabled).await.unwrap().enabled);
+    let disable = set_pushrule_enabled::v3::Request::disable(kind.clone(), id());
+    client.send(disable).await.unwrap();
+    let get_enabled = get_pushrule_enabled::v3::Request::new(kind.clone(), id());
+    assert!(!client.send(get_enabled).await.unwrap().enabled);
 
     let actions = vec![
         Action::Notify,
         Action::SetTweak(Tweak::Sound(SoundTweakValue::Default)),
         Action::SetTweak(Tweak::Highlight(HighlightTweakValue::No)),
     ];
-    let loud = set_pushrule_actions::v3::Request::new(kind.clone(), id(), actions.clone());
-    client.send(loud).await.unwrap();
-    let read = get_pushrule_actions::v3::Request::new(kind.clone(), id());
-    let read = client.send(read).await.unwrap().actions;
-    assert_eq!(serde_json::to_value(&read).unwrap(), serde_json::to_value(&actions).unwrap());
+    let set_actions = set_pushrule_actions::v3::Request::new(kind.clone(), id(), actions.clone());
+    client.send(set_actions).await.unwrap();
+    let request = get_pushrule_actions::v3::Request::new(kind.clone(), id());
+    let stored = client.send(request).await.unwrap().actions;
+    assert_eq!(serde_json::to_value(&stored).unwrap(), serde_json::to_value(&actions).unwrap());
 
-    let read = get_pushrule::v3::Request::new(kind.clone(), id());
-    let rule = client.send(read.clone()).await.unwrap().rule;
+    let get_rule = get_pushrule::v3::Request::new(kind.clone(), id());
+    let rule = client.send(get_rule.clone()).await.unwrap().rule;
     assert_eq!((rule.pattern.as_deref(), rule.enabled), (Some("pie 🥧*"), false));
     client.send(delete_pushrule::v3::Request::new(kind.clone(), id())).await.unwrap();
     assert_eq!(client.content_rule_ids().await, ["tea", "cake"]);
     let not_found = (404, "M_NOT_FOUND".to_owned());
-    assert_eq!(client.send(read).await.unwrap_err(), not_found);
+    assert_eq!(client.send(get_rule).await.unwrap_err(), not_found);
     let second_delete = delete_pushrule::v3::Request::new(kind, id());
     assert_eq!(client.send(second_delete).await.unwrap_err(), not_found);
 }
 
 #[tokio::test]
-async fn ruma_reads_back_a_rule_of_every_kind() {
+async fn ruma_reads_back_override_underride_room_and_sender_rules() {
     let (_home, client) = alice().await;
     let conditions =
         vec![PushCondition::EventMatch(ruma_common::push::EventMatchConditionData::new(
             "type".to_owned(),
             "m.room.message".to_owned(),
         ))];
-    let on = |id: &str| NewConditionalPushRule::new(id.to_owned(), conditions.clone(), vec![]);
+    let conditional_rule =
+        |id: &str| NewConditionalPushRule::new(id.to_owned(), conditions.clone(), vec![]);
     let room: ruma_common::OwnedRoomId = "!room:example.org".try_into().unwrap();
     let sender: OwnedUserId = ALICE.try_into().unwrap();
     for rule in [
-        NewPushRule::Override(on("over")),
-        NewPushRule::Underride(on("under")),
+        NewPushRule::Override(conditional_rule("over")),
+        NewPushRule::Underride(conditional_rule("under")),
         NewPushRule::Room(NewSimplePushRule::new(room.clone(), vec![Action::Notify])),
         NewPushRule::Sender(NewSimplePushRule::new(sender.clone(), vec![])),
     ] {
@@ -198,8 +199,8 @@ async fn ruma_parses_error_responses() {
     request.before = Some("nobody".to_owned());
     assert_eq!(client.send(request).await.unwrap_err(), (400, "M_UNKNOWN".to_owned()));
     client.token = Some("wrong".to_owned());
-    let read = get_pushrules_all::v3::Request::new();
-    assert_eq!(client.send(read).await.unwrap_err(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+    let request = get_pushrules_all::v3::Request::new();
+    assert_eq!(client.send(request).await.unwrap_err(), (401, "M_UNKNOWN_TOKEN".to_owned()));
 }
 
 #[tokio::test]
@@ -210,7 +211,7 @@ async fn ruma_registers_a_user_of_an_application_service() {
                     namespaces.users = [{ regex = '@irc_.*', exclusive = true }]\n";
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
     let server = Process::start(folder.path(), &[]);
-    let client = Client::at(&server.url).await;
+    let client = Client::connect(&server.url).await;
     let register = async |name: &str| {
         let mut request = register::v3::Request::new();
         request.username = Some(name.to_owned());

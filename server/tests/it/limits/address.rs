@@ -23,9 +23,9 @@ async fn headers_from_an_untrusted_peer_are_ignored() {
     let anonymous = service.anonymous();
     for number in 0..300 {
         let forged = format!("198.51.100.{}", number % 250);
-        let forging =
+        let client =
             anonymous.with("x-forwarded-for", &forged).with("forwarded", &format!("for={forged}"));
-        assert!(is_admitted(&forging, "GET /x").await);
+        assert!(is_admitted(&client, "GET /x").await);
     }
     assert!(!is_admitted(&anonymous.with("x-forwarded-for", "198.51.100.251"), "GET /x").await);
 }
@@ -80,14 +80,14 @@ async fn invalid_forwarding_headers_count_for_the_proxy() {
 #[tokio::test]
 async fn an_ipv6_64_counts_as_one_address_and_a_mapped_address_as_ipv4() {
     let service = Service::start().await;
-    let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
+    let client_at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
     for number in 0..300 {
-        assert!(is_admitted(&at(&format!("2001:db8:1:2::{number:x}")), "GET /x").await);
+        assert!(is_admitted(&client_at(&format!("2001:db8:1:2::{number:x}")), "GET /x").await);
     }
-    assert!(!is_admitted(&at("2001:db8:1:2:ffff::1"), "GET /x").await);
-    assert!(is_admitted(&at("2001:db8:1:3::1"), "GET /x").await);
+    assert!(!is_admitted(&client_at("2001:db8:1:2:ffff::1"), "GET /x").await);
+    assert!(is_admitted(&client_at("2001:db8:1:3::1"), "GET /x").await);
 
-    assert_eq!(count_admitted(&at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&client_at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
     assert!(!is_admitted(&service.anonymous().at(address(7)), "GET /x").await);
 }
 
@@ -97,18 +97,18 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
         config.limits.rows = toml::from_str("ip = { requests = 3 }").unwrap();
     }))
     .await;
-    let at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
+    let client_at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
     for network in 0..8 {
-        let client = at(&format!("2001:db8:1:{network:x}::1"));
+        let client = client_at(&format!("2001:db8:1:{network:x}::1"));
         assert_eq!(count_admitted(&client, "GET /x", 4).await, 3, "{network}");
     }
-    let rejected = at("2001:db8:1:ffff::1").get("/x").await;
+    let rejected = client_at("2001:db8:1:ffff::1").get("/x").await;
     assert_eq!(rejected.status, 429);
     assert_eq!(rejected.header("x-ratelimit-limit"), "24");
     assert!(rejected.header("ratelimit-policy").contains("\"ip-48\";q=24"), "{rejected:?}");
     // A request that the /48 rejects does not count towards its /64 either.
     assert!(rejected.header("ratelimit").contains("\"ip\";r=3"), "{rejected:?}");
-    assert!(is_admitted(&at("2001:db8:2:1::1"), "GET /x").await, "another /48");
+    assert!(is_admitted(&client_at("2001:db8:2:1::1"), "GET /x").await, "another /48");
 }
 
 #[tokio::test]
@@ -144,8 +144,11 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
         let proxy = service.anonymous().at([10, 0, 0, 1]);
         let client = proxy.with(trusted.0, trusted.1);
         assert_eq!(count_admitted(&client, "GET /x", 301).await, 300, "{header}");
-        let forging = client.with(forged.0, forged.1);
-        assert!(!is_admitted(&forging, "GET /x").await, "{header}: the client stays limited");
+        let forging_client = client.with(forged.0, forged.1);
+        assert!(
+            !is_admitted(&forging_client, "GET /x").await,
+            "{header}: the client stays limited"
+        );
         assert!(is_admitted(&proxy, "GET /x").await, "{header}: the proxy is not limited");
     }
 }
@@ -154,9 +157,9 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
 async fn an_unconfigured_proxy_causes_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let secure = ["--base-url", "https://ring.example"];
-    let at_startup = "without its address in trusted_proxies they all share one rate limit";
+    let startup_warning = "without its address in trusted_proxies they all share one rate limit";
     let server = Process::start(folder.path(), &secure);
-    assert!(server.log().contains(at_startup), "{}", server.log());
+    assert!(server.log().contains(startup_warning), "{}", server.log());
 
     let send = async |server: &Process| {
         let client = reqwest::Client::new();
@@ -180,9 +183,9 @@ async fn an_unconfigured_proxy_causes_a_warning() {
     send(&server).await;
     assert!(!server.log().contains("WARN"), "{}", server.log());
     let warnings = || {
-        let checked = run(folder.path(), &["config", "check"]);
-        assert!(checked.status.success());
-        String::from_utf8(checked.stderr).unwrap()
+        let output = run(folder.path(), &["config", "check"]);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
     };
     assert_eq!(warnings(), "the settings are valid\n");
     std::fs::write(&file, "base_url = 'https://ring.example'").unwrap();

@@ -12,7 +12,8 @@ use super::outage::{Load, count_admitted, get, has_metric, wait_until};
 use crate::support::process::run_successfully;
 use crate::support::{Process, TestDatabase};
 
-/// Each request has a different address, so it is counted in two slots.
+/// Each request has a different address, so the counters of its account and of its address are
+/// usually in different slots.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let Some(cluster) = shared_cluster() else { return };
@@ -29,15 +30,16 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let token: Arc<str> = run_successfully(folder.path(), &issue).trim().into();
 
     let client = reqwest::Client::new();
-    let next = Arc::new(AtomicUsize::new(0));
+    let next_request = Arc::new(AtomicUsize::new(0));
     let mut clients = JoinSet::new();
     for number in 0..64_usize {
-        let (client, next, token) = (client.clone(), Arc::clone(&next), Arc::clone(&token));
+        let (client, next_request, token) =
+            (client.clone(), Arc::clone(&next_request), Arc::clone(&token));
         let url = format!("{}/api/v1/apps/verify_credentials", nodes[number % 3].url);
         clients.spawn(async move {
             let mut admitted = 0;
             loop {
-                let request = next.fetch_add(1, Ordering::Relaxed);
+                let request = next_request.fetch_add(1, Ordering::Relaxed);
                 if request >= 900 {
                     return admitted;
                 }
@@ -87,13 +89,13 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
             addresses
         });
     }
-    let moved = tokio::task::spawn_blocking(move || {
+    let moving = tokio::task::spawn_blocking(move || {
         let primaries = cluster.primaries().unwrap();
         cluster.move_slots(primaries[0], primaries[1], 200).unwrap();
         cluster.move_slots(primaries[1], primaries[2], 200).unwrap();
         cluster
     });
-    let _cluster = moved.await.unwrap();
+    let _cluster = moving.await.unwrap();
     stopped.store(true, Ordering::Relaxed);
     let addresses: usize = clients.join_all().await.into_iter().sum();
     assert!(addresses > 16, "{addresses}");
@@ -111,10 +113,10 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     let primaries = cluster.primaries().unwrap();
     let address_on = |cluster: &RedisCluster, primary| {
         let mut addresses = (1..250).map(|last| format!("192.0.2.{last}"));
-        let is_there = |address: &String| {
+        let is_on_primary = |address: &String| {
             cluster.primary_of(&format!("belfry:{{ip:{address}}}:ip")).unwrap() == primary
         };
-        addresses.find(is_there).unwrap()
+        addresses.find(is_on_primary).unwrap()
     };
     let addresses: Vec<_> =
         primaries.iter().map(|&primary| address_on(&cluster, primary)).collect();
@@ -150,7 +152,7 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     let on_failed_shard = count_admitted(&two, &addresses[0], 30).await;
     assert!((15..=20).contains(&on_failed_shard), "{on_failed_shard}");
 
-    // The old primary returns as a replica. A failover without loss stops nothing either.
+    // The old primary returns as a replica. A planned failover stops no request either.
     cluster.node(primaries[0]).restart().unwrap();
     let cluster = tokio::task::spawn_blocking(move || {
         cluster.wait_until_complete().unwrap();

@@ -28,14 +28,12 @@ async fn pipelined_and_http_1_0_requests_are_counted_once_each() {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
     let mut requests = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(303);
     requests += "GET /x HTTP/1.0\r\n\r\n";
-    let (mut reading, mut writing) = stream.split();
+    let (mut reader, mut writer) = stream.split();
     let mut responses = String::new();
-    let (written, read) = tokio::join!(
-        writing.write_all(requests.as_bytes()),
-        reading.read_to_string(&mut responses)
-    );
-    written.unwrap();
-    read.unwrap();
+    let (write_result, read_result) =
+        tokio::join!(writer.write_all(requests.as_bytes()), reader.read_to_string(&mut responses));
+    write_result.unwrap();
+    read_result.unwrap();
     assert_eq!(responses.matches("HTTP/1.1 404").count(), 300);
     assert_eq!(responses.matches(" 429 ").count(), 4);
 }

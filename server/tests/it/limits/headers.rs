@@ -15,7 +15,7 @@ const HEADERS: [&str; 5] = [
 ];
 
 #[tokio::test]
-async fn every_response_reports_the_closest_limit_and_all_limits() {
+async fn a_response_reports_the_closest_limit_and_all_limits() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     service.clock.advance_millis(250);

@@ -16,7 +16,7 @@ pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
     (Process::start(folder.path(), &["--redis", redis]), folder)
 }
 
-/// Starts a private Redis; `None` where Redis tests are skipped.
+/// Starts a private Redis. Returns `None` if Redis tests are skipped.
 pub(crate) fn own_redis() -> Option<Redis> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     Some(Redis::start().unwrap())

@@ -43,9 +43,9 @@ impl Load {
     }
 }
 
-pub(super) async fn wait_until(mut done: impl AsyncFnMut() -> bool) {
+pub(super) async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
-    while !done().await {
+    while !is_done().await {
         assert!(start.elapsed() < DEADLINE, "timed out");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -81,14 +81,14 @@ async fn an_outage_without_requests_is_noticed() {
         (|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (begin, end)) in outages.into_iter().enumerate() {
-        let logged = |text: &str| server.log().matches(text).count();
+        let log_count = |text: &str| server.log().matches(text).count();
         wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
-        assert!(logged("connected to Redis, using shared counters") > number);
+        assert!(log_count("connected to Redis, using shared counters") > number);
         assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
 
         begin(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
-        assert!(logged("Redis unavailable, using local counters") > number);
+        assert!(log_count("Redis unavailable, using local counters") > number);
         let ready = get(&server, "/readyz").await;
         assert!(ready.contains("\"redis\":\"redis unreachable, counting locally\""), "{ready}");
         end(&mut redis);
@@ -120,11 +120,11 @@ rows.ip = { requests = 20 }
         ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (client, begin, end)) in outages.into_iter().enumerate() {
-        let logged = |text: &str| server.log().matches(text).count();
+        let log_count = |text: &str| server.log().matches(text).count();
         begin(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
         load.wait_for_progress().await;
-        assert!(logged("Redis unavailable, using local counters") > number);
+        assert!(log_count("Redis unavailable, using local counters") > number);
         let ready = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
         assert_eq!(ready.status(), 200, "the node stays ready");
         let ready = ready.text().await.unwrap();
@@ -141,7 +141,7 @@ rows.ip = { requests = 20 }
         end(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
         load.wait_for_progress().await;
-        assert!(logged("connected to Redis, using shared counters") > number + 1);
+        assert!(log_count("connected to Redis, using shared counters") > number + 1);
         assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
         assert_eq!(count_admitted(&server, client, 3).await, 0, "exhausted until the window ends");
     }

@@ -48,7 +48,7 @@ async fn rows_are_changed_removed_and_added() {
 fn config_check_shows_the_active_limits() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("belfry.toml"), SETTINGS).unwrap();
-    let shown = run_successfully(folder.path(), &["config", "check"]);
+    let output = run_successfully(folder.path(), &["config", "check"]);
     let expected = r#"[limits.rows]
 account = { match = ["*"], per = "account", requests = 300, window = "5m" }
 delete = { match = ["DELETE /api/v1/statuses/:id", "POST /api/v1/statuses/:id/unreblog"], per = "account", requests = 30, window = "30m" }
@@ -66,8 +66,8 @@ sign_in_name = { requests = 10, window = "1h" }
 "#;
     let strip_comment =
         |line: &str| line.rsplit_once(" # ").unwrap_or((line, "")).0.trim_end().to_owned();
-    let shown = shown.lines().map(strip_comment).collect::<Vec<_>>().join("\n") + "\n";
-    assert!(shown.ends_with(expected), "{shown}");
+    let settings = output.lines().map(strip_comment).collect::<Vec<_>>().join("\n") + "\n";
+    assert!(settings.ends_with(expected), "{settings}");
 }
 
 #[test]
@@ -104,8 +104,8 @@ async fn replacing_the_table_preserves_the_counts() {
     let service = Service::start().await;
     let alice = service.user("alice").await;
     let replace = |rows: &str| {
-        let changed = parse(&format!("[limits.rows]\n{rows}"));
-        service.state.limits.replace(&changed, &service.state.metrics.limits)
+        let new_config = parse(&format!("[limits.rows]\n{rows}"));
+        service.state.limits.replace(&new_config, &service.state.metrics.limits)
     };
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
 

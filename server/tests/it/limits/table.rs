@@ -124,7 +124,7 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
     assert_eq!(count_admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
-/// CORS preflight requests are not counted: a page could not read the rejection.
+/// CORS preflight requests are not counted, because a page could not read the rejection.
 #[tokio::test]
 async fn options_requests_are_counted_except_for_preflights() {
     let service = Service::start().await;
@@ -203,7 +203,7 @@ async fn a_limit_per_app_counts_all_its_users() {
     );
 }
 
-/// It evaluates every event from one address.
+/// The application service sends every event from one address.
 #[tokio::test]
 async fn the_documented_application_service_is_not_limited() {
     let guide = include_str!("../../../../docs/evaluation.md");
@@ -215,7 +215,7 @@ async fn the_documented_application_service_is_not_limited() {
 
 #[tokio::test]
 async fn an_application_service_counts_for_its_address_only_if_its_registration_says_so() {
-    for (rate_limited, passed) in
+    for (rate_limited, admitted) in
         [("", 310), ("rate_limited = true", 300), ("rate_limited = false", 310)]
     {
         let settings = format!(
@@ -224,8 +224,8 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
         );
         let service = Service::with(toml::from_str(&settings).unwrap()).await;
         let bot = service.anonymous().with_token("token of bot");
-        assert_eq!(count_admitted(&bot, "GET /_matrix/x", 310).await, passed, "{rate_limited}");
-        let remaining = if passed == 300 { 0 } else { 300 };
+        assert_eq!(count_admitted(&bot, "GET /_matrix/x", 310).await, admitted, "{rate_limited}");
+        let remaining = if admitted == 300 { 0 } else { 300 };
         assert_eq!(
             count_admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
             remaining,
@@ -275,7 +275,7 @@ async fn a_clock_change_locks_nobody_out_and_grants_no_extra_window() {
     assert!(!is_admitted(&anonymous, "GET /x").await);
 }
 
-/// Rejections are cheap: with all tables locked, a query would fail.
+/// Rejections must be cheap. While the tables are locked, a query would fail.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_rejected_request_does_not_use_the_database() {
     let Some(database) = TestDatabase::postgres().await else { return };

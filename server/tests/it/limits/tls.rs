@@ -11,7 +11,7 @@ use crate::support::files::write_certificate;
 use crate::support::process::belfry;
 
 /// Starts a Redis with a certificate for localhost, and returns it with its URL `rediss://…`.
-/// `None` where Redis tests are skipped.
+/// Returns `None` if Redis tests are skipped.
 fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     write_certificate(folder, "localhost");
@@ -83,7 +83,7 @@ async fn the_certificate_authority_of_redis_can_be_configured() {
     }
 }
 
-/// All cluster nodes have this certificate, and the user and password in the URL.
+/// All cluster nodes use the same certificate, and accept the user and password in the URL.
 #[tokio::test]
 async fn nodes_share_counters_in_a_cluster_over_tls() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
@@ -109,10 +109,10 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
 async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let folder = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
-    let another = folder.path().join("another.pem");
+    let other_certificate = folder.path().join("another.pem");
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(&another, generated.cert.pem()).unwrap();
-    let node = node("one", folder.path(), &url, &another);
+    std::fs::write(&other_certificate, generated.cert.pem()).unwrap();
+    let node = node("one", folder.path(), &url, &other_certificate);
     assert!(readiness(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 
@@ -120,8 +120,8 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
         "listen = '127.0.0.1:1'\nredis = '{url}'\nlimits.redis_root_certificate = 'another.pem'"
     );
     std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let diagnosed = belfry(folder.path(), &["doctor"]).output().unwrap();
-    let report = String::from_utf8(diagnosed.stdout).unwrap();
+    let output = belfry(folder.path(), &["doctor"]).output().unwrap();
+    let report = String::from_utf8(output.stdout).unwrap();
     assert!(
         report.contains(": its certificate was issued by an authority that this machine"),
         "{report}"

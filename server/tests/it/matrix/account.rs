@@ -21,22 +21,22 @@ async fn account_data_returns_the_rules_to_their_owner_only() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
-    let of = |user: &str| format!("{CLIENT}/user/{user}/account_data/m.push_rules");
-    let all = alice.get_rules("").await;
+    let path_of = |user: &str| format!("{CLIENT}/user/{user}/account_data/m.push_rules");
+    let rules = alice.get_rules("").await;
     for user in ["@alice:ring.example", "%40alice%3Aring.example"] {
-        assert_eq!(alice.get(&of(user)).await.expect(StatusCode::OK), all, "{user}");
+        assert_eq!(alice.get(&path_of(user)).await.expect(StatusCode::OK), rules, "{user}");
     }
     for user in ["@alice:ring.example", "@nobody:ring.example", "bob", "@bob:x"] {
-        let response = bob.get(&of(user)).await;
+        let response = bob.get(&path_of(user)).await;
         assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user}");
     }
-    let response = alice.get(&of("%ff")).await;
+    let response = alice.get(&path_of("%ff")).await;
     assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
     let writer = service.user_with_scopes("alice", "write").await;
-    assert_eq!(writer.get(&of("@alice:ring.example")).await.status, 403);
-    let put = format!("PUT {}", of("@alice:ring.example"));
+    assert_eq!(writer.get(&path_of("@alice:ring.example")).await.status, 403);
+    let put = format!("PUT {}", path_of("@alice:ring.example"));
     let response = alice.send(&put, "{\"global\":{}}").await;
     assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
     assert_eq!(response.header("allow"), "GET,HEAD");
-    assert_eq!(alice.get_rules("").await, all);
+    assert_eq!(alice.get_rules("").await, rules);
 }

@@ -50,7 +50,7 @@ async fn login_and_username_are_optional() {
 async fn an_invalid_registration_is_rejected_with_its_error_code() {
     let service = service().await;
     service.add_account("alice").await;
-    let with = |name: &str, value: Value| {
+    let with_field = |name: &str, value: Value| {
         let mut body = registration("bob");
         body[name] = value;
         body
@@ -68,18 +68,18 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (registration("admin"), "M_INVALID_USERNAME"),
         (registration(&"b".repeat(31)), "M_INVALID_USERNAME"),
         (registration("@bob:ring.example"), "M_INVALID_USERNAME"),
-        (with("password", json!("short")), "M_WEAK_PASSWORD"),
-        (with("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
+        (with_field("password", json!("short")), "M_WEAK_PASSWORD"),
+        (with_field("password", json!("x".repeat(129))), "M_WEAK_PASSWORD"),
         (with_credentials("username9", "Username9"), "M_WEAK_PASSWORD"),
-        (with("password", json!(1)), "M_BAD_JSON"),
-        (with("auth", json!(1)), "M_BAD_JSON"),
+        (with_field("password", json!(1)), "M_BAD_JSON"),
+        (with_field("auth", json!(1)), "M_BAD_JSON"),
         (json!([]), "M_BAD_JSON"),
         (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
     ] {
         let response = post(&service.anonymous(), "register", &body).await;
         assert_eq!(response.errcode(), (400, code.into()), "{body}");
     }
-    let other = with("auth", json!({ "type": "m.login.recaptcha" }));
+    let other = with_field("auth", json!({ "type": "m.login.recaptcha" }));
     let response = post(&service.anonymous(), "register", &other).await;
     assert_eq!(response.errcode(), (401, "M_UNRECOGNIZED".into()));
     assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
@@ -108,7 +108,7 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages
     assert_eq!(api.status, 429);
 }
 
-/// If they did not count, existing names could be discovered at the rate of ordinary requests.
+/// If lookups did not count, existing names could be discovered at the rate of ordinary requests.
 #[tokio::test]
 async fn lookups_of_existing_names_count_as_registrations() {
     let service = Service::start().await;
@@ -130,7 +130,7 @@ async fn lookups_of_existing_names_count_as_registrations() {
     assert_eq!(probe.status, 401);
 }
 
-/// Otherwise many lookups could begin before the first is counted.
+/// A lookup is counted before it begins; otherwise many could begin before the first is counted.
 #[tokio::test]
 async fn concurrent_name_lookups_do_not_exceed_the_limit() {
     let service = Service::start().await;

@@ -40,8 +40,8 @@ async fn sign_ins_are_counted_by_method_and_outcome() {
             [("success", 1.0), ("rejected", 1.0), ("rate_limited", 1.0), ("busy", 0.0)]
         {
             let labels = [("method", method), ("outcome", outcome)];
-            let found = scrape.value("belfry_sign_ins_total", &labels);
-            assert_eq!(found, Some(count), "{method} {outcome}");
+            let value = scrape.value("belfry_sign_ins_total", &labels);
+            assert_eq!(value, Some(count), "{method} {outcome}");
         }
     }
 }

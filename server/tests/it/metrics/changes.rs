@@ -1,4 +1,4 @@
-//! Every metric family changes with the event that it counts or measures.
+//! Metric families change with the events that they count or measure.
 
 mod postgres;
 mod redis;
@@ -17,7 +17,7 @@ use super::text::{Labels, Scrape};
 /// Far longer than any event takes on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-/// Families that no scenario changes, and why.
+/// Families that no scenario changes, with the reason.
 const UNCHANGED: [(&str, &str); 13] = [
     ("belfry_build_info", "constant"),
     ("belfry_http_max_connections", "a setting"),
@@ -67,7 +67,8 @@ impl Observer {
 }
 
 impl Watch<'_> {
-    /// Compares these metrics with the previous ones.
+    /// Records the families of these metrics, and those that have changed since the previous ones.
+    /// The first metrics are also checked by promtool.
     #[track_caller]
     fn observe(&mut self, text: &str) -> &Scrape {
         let scrape = Scrape::parse(text);

@@ -69,18 +69,18 @@ fn names_follow_prometheus_conventions() {
 /// Returns all expressions of the dashboard: panels, variables and annotations.
 pub(super) fn expressions() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
-    let mut found = Vec::new();
-    collect_expressions(&dashboard, &mut found);
-    assert!(found.len() > 50, "{}", found.len());
-    found
+    let mut list = Vec::new();
+    collect_expressions(&dashboard, &mut list);
+    assert!(list.len() > 50, "{}", list.len());
+    list
 }
 
-fn collect_expressions(value: &Value, found: &mut Vec<String>) {
+fn collect_expressions(value: &Value, list: &mut Vec<String>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect_expressions(value, found)),
+        Value::Array(values) => values.iter().for_each(|value| collect_expressions(value, list)),
         Value::Object(fields) => {
-            found.extend(fields.get("expr").map(|expr| expr.as_str().unwrap().to_owned()));
-            fields.values().for_each(|value| collect_expressions(value, found));
+            list.extend(fields.get("expr").map(|expr| expr.as_str().unwrap().to_owned()));
+            fields.values().for_each(|value| collect_expressions(value, list));
         }
         _ => {}
     }
@@ -127,10 +127,11 @@ fn find_family(name: &str) -> Option<&'static Family> {
     })
 }
 
+/// Asserts that the metrics and labels in an expression exist, and adds the families to `used`.
 #[track_caller]
 fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
     let (metrics, groups) = parse_expression(expression);
-    let mut known: BTreeSet<&str> = TARGET_LABELS.into();
+    let mut all_labels: BTreeSet<&str> = TARGET_LABELS.into();
     for (name, labels) in &metrics {
         let family =
             find_family(name).unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
@@ -143,10 +144,10 @@ fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
         for label in labels {
             assert!(allowed.contains(&**label), "{name} has no label {label}: {expression}");
         }
-        known.extend(allowed);
+        all_labels.extend(allowed);
     }
     for group in groups {
-        assert!(known.contains(&*group), "no metric has the label {group}: {expression}");
+        assert!(all_labels.contains(&*group), "no metric has the label {group}: {expression}");
     }
 }
 

@@ -163,7 +163,7 @@ async fn a_pause_ends_by_itself() {
     let mut alice = Alice::new().await;
     let enabled = "global/override/.m.rule.master/enabled";
     // The clock of the tests starts at 2027-01-15 08:00 UTC.
-    for (length, morning, shown, seconds) in [
+    for (length, morning, end_text, seconds) in [
         ("hour", "", "until|09:00 UTC|.", 3600),
         ("8-hours", "", "until|16:00 UTC|.", 8 * 3600),
         ("morning", "", "until|2027-01-16 08:00 UTC|.", 86_400),
@@ -176,7 +176,7 @@ async fn a_pause_ends_by_itself() {
         let page =
             alice.change(&[("change", "pause"), ("for", length), ("morning", morning)]).await;
         let text = visible_text(&page);
-        assert!(text.contains(&format!("Everything is paused {shown}")), "{length}: {text}");
+        assert!(text.contains(&format!("Everything is paused {end_text}")), "{length}: {text}");
         let end = format!(
             "datetime=\"{}\"",
             alice.service.now().checked_add(jiff::Span::new().seconds(seconds)).unwrap()

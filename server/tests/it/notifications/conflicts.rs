@@ -28,7 +28,7 @@ fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, te
 #[tokio::test]
 async fn an_invalid_field_is_shown_again_with_the_entered_value() {
     let mut alice = Alice::new().await;
-    for (id, shown, text) in [
+    for (id, expected_value, text) in [
         ("", "", "Please enter the id of a person or a room."),
         ("#tea:x", "#tea:x", "This is the address of a room, not its id."),
         ("@bob", "@bob", "The server is missing."),
@@ -43,14 +43,14 @@ async fn an_invalid_field_is_shown_again_with_the_entered_value() {
     ] {
         let fields = [("change", "subject"), ("id", id), ("choice", "mute-day")];
         let page = alice.post(&fields).await;
-        assert_invalid(&page, 422, "id", shown, text);
+        assert_invalid(&page, 422, "id", expected_value, text);
         page.assert_page(422, "<option value=\"mute-day\" selected>");
     }
     let long = "x".repeat(241);
     for (word, text) in [(" ", "Please enter a word."), (&*long, "This word is too long.")] {
         let page = alice.post(&[("change", "mute-word"), ("word", word)]).await;
         assert_invalid(&page, 422, "muted-word", word, text);
-        // Its form is unfolded, and the other one is blank.
+        // The form with the error is unfolded, and the other one is blank.
         page.assert_page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
         page.assert_page(422, "<input id=\"word\" name=\"word\" value=\"\"");
         let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
@@ -102,7 +102,7 @@ async fn a_form_from_a_stale_page_changes_nothing() {
     assert!(visible_text(&page).contains("People and rooms|1|@bob:x was changed in the meantime"));
     assert_eq!(alice.rules("").await, before);
 
-    // An app has removed it in the meantime.
+    // An app has removed the keyword in the meantime.
     alice.app.delete("global/content/cake").await;
     let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
     page.assert_page(409, "was removed in the meantime");
@@ -144,12 +144,12 @@ async fn a_form_may_be_submitted_twice() {
         let expected = first.header("location").replace("keyword-muted", "saved");
         assert_eq!(second.header("location"), expected, "{fields:?}");
         // The end of a timed setting is rounded up to a minute, so it may be a minute later.
-        assert_eq!(without_ends(alice.rules("").await), without_ends(rules), "{fields:?}");
+        assert_eq!(without_expiry(alice.rules("").await), without_expiry(rules), "{fields:?}");
     }
 }
 
-/// Returns the rulesets without the ends of timed rules.
-fn without_ends(mut rulesets: Value) -> Value {
+/// Returns the rulesets without the expiry times of timed rules.
+fn without_expiry(mut rulesets: Value) -> Value {
     let kinds = rulesets["global"].as_object_mut().unwrap().values_mut();
     for rule in kinds.flat_map(|rules| rules.as_array_mut().unwrap()) {
         rule.as_object_mut().unwrap().remove("until");
@@ -184,13 +184,11 @@ async fn simultaneous_submits_are_all_saved() {
 
 #[tokio::test]
 async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
-    let config = || {
-        config(|config| {
-            *config = unlimited();
-            config.rules.max_rules = 2;
-        })
-    };
-    let mut alice = Alice::with(config()).await;
+    let two_rules = config(|config| {
+        *config = unlimited();
+        config.rules.max_rules = 2;
+    });
+    let mut alice = Alice::with(two_rules).await;
     for word in ["one", "two"] {
         alice.change(&[("change", "keyword"), ("word", word)]).await;
     }
@@ -206,7 +204,7 @@ async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
         .await
         .assert_page(200, "Saved.");
 
-    let mut alice = Alice::with(crate::support::service::config(|config| {
+    let mut alice = Alice::with(config(|config| {
         *config = unlimited();
         config.rules.max_bytes = 400;
     }))
@@ -217,7 +215,7 @@ async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
     assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
 
     // A switch has no field, so the reason is above all switches.
-    let mut alice = Alice::with(crate::support::service::config(|config| {
+    let mut alice = Alice::with(config(|config| {
         *config = unlimited();
         config.rules.max_bytes = 1;
     }))

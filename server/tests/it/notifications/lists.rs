@@ -35,8 +35,8 @@ async fn fill(alice: &Alice) {
         }
     }
     let now = alice.service.now();
-    let read = alice.service.store().rulesets_for_update(account, now).await.unwrap();
-    alice.service.store().save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+    let rulesets = alice.service.store().rulesets_for_update(account, now).await.unwrap();
+    alice.service.store().save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn a_thousand_rules_are_shown_in_pages() {
     assert!(text.contains("|@000:x|") && !text.contains("word 399"), "{text}");
     assert!(!text.contains("You have no keywords."), "{text}");
     assert!(!text.contains("You have no muted words."), "{text}");
-    // A page that does not exist is the first or the last one.
+    // A page number that does not exist leads to the first or the last page.
     for number in ["21", "99999999999999999999", "0", "-1", "x"] {
         alice.browser.get(&format!("{PAGE}?page={number}")).await.assert_page(200, "</html>");
     }

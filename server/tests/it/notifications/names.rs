@@ -76,11 +76,11 @@ async fn hostile_words_are_added_as_they_were_entered() {
         let page = alice.change(&[("change", "keyword"), ("word", word), ("sound", "on")]).await;
         assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
         let rules = alice.rules("global/content/").await;
-        let added = rules.as_array().unwrap().iter().find(|rule| rule["pattern"] == word);
-        let added = added.unwrap_or_else(|| panic!("{rules}"));
+        let rule = rules.as_array().unwrap().iter().find(|rule| rule["pattern"] == word);
+        let rule = rule.unwrap_or_else(|| panic!("{rules}"));
         let page = alice.change(&[("change", "mute-word"), ("word", word)]).await;
         assert!(!page.text.contains("<script>alert") && !page.text.contains('\u{202e}'));
-        let id = percent::encode(added["rule_id"].as_str().unwrap());
+        let id = percent::encode(rule["rule_id"].as_str().unwrap());
         assert_eq!(
             alice.rules(&format!("global/content/{id}/actions")).await["actions"],
             json!([])

@@ -44,8 +44,8 @@ async fn a_change_applies_to_the_profile_that_is_shown() {
     let fields = [("change", "keyword"), ("rule", "cake"), ("seen", &*seen)];
     assert_eq!(alice.post_to(&path, &fields).await.status, 303);
     // The page of a profile whose last rule was removed is empty.
-    for fields in [("remove-keyword", "cake"), ("remove-subject", "%40bob%3Ax")] {
-        let fields = [("change", fields.0), ("rule", fields.1)];
+    for (change, rule) in [("remove-keyword", "cake"), ("remove-subject", "%40bob%3Ax")] {
+        let fields = [("change", change), ("rule", rule)];
         assert_eq!(alice.post_to(&path, &fields).await.status, 303);
     }
     let text = visible_text(&alice.browser.get(&path).await);

@@ -314,12 +314,12 @@ async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
             assert_eq!(html.contains(&format!("App {app}")), apps.contains(&app), "{query} {app}");
         }
         let pager = html.split("class=\"pager\"").nth(1).unwrap();
-        let found: Vec<&str> = pager
+        let hrefs: Vec<&str> = pager
             .split("href=\"")
             .skip(1)
             .map(|rest| rest.split('"').next().unwrap())
             .take(links.len())
             .collect();
-        assert_eq!(found, links, "{query}");
+        assert_eq!(hrefs, links, "{query}");
     }
 }

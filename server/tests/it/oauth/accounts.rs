@@ -152,8 +152,8 @@ async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         assert_eq!(response.status, status, "{name}");
         // The response to an unknown address is the same, so nothing is disclosed.
-        let advises = response.text.contains("use your username instead of the e-mail address");
-        assert_eq!(advises, status == 401 && name.contains('@'), "{name}");
+        let has_advice = response.text.contains("use your username instead of the e-mail address");
+        assert_eq!(has_advice, status == 401 && name.contains('@'), "{name}");
     }
     // A sign-up cannot take over the address of an existing account.
     let mut squatter = ALICE;

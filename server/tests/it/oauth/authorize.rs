@@ -12,12 +12,12 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
     let (service, client, mut browser) = start_with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
     let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
-    // The same with and without a session.
+    // The responses are the same with and without a session.
     for signed_in in [false, true] {
         if signed_in {
             client.code(&mut browser, "alice", &[]).await;
         }
-        for sent in [
+        for redirect_uri in [
             "https://evil.example/cb",
             "https://app.example/cb/",
             "https://app.example/cb?x=1",
@@ -33,10 +33,10 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "http://127.0.0.1/cb",
             "",
         ] {
-            let page = browser.get(&client.with_redirect_uri(sent).authorize(&[])).await;
+            let page = browser.get(&client.with_redirect_uri(redirect_uri).authorize(&[])).await;
             page.assert_page(400, "invalid_request");
         }
-        for sent in [
+        for redirect_uri in [
             "http://127.0.0.1:1/other",
             "https://127.0.0.1/cb",
             "http://127.0.0.2/cb",
@@ -46,7 +46,7 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "http://localhost./cb",
         ] {
             browser
-                .get(&native.with_redirect_uri(sent).authorize(&[]))
+                .get(&native.with_redirect_uri(redirect_uri).authorize(&[]))
                 .await
                 .assert_page(400, "invalid_request");
         }
@@ -90,7 +90,7 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         (vec![("code_challenge", "short"), ("code_challenge_method", "S256")], "invalid_request"),
     ] {
         let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
-        // Without a session, only after sign-in.
+        // Without a session, the error is sent only after sign-in.
         let mut other = Browser::new(client.http.clone());
         let page = other.get(&client.authorize(&more)).await;
         page.assert_page(200, "name=\"password\"");
@@ -167,8 +167,8 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
     let submit = "<script src=\"/static/submit-";
     assert!(!page.text.contains(submit), "the form is not submitted automatically: {page:?}");
-    let shown = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
-    browser.get(&shown.authorize(&wrong)).await.assert_page(400, "invalid_scope");
+    let out_of_band = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
+    browser.get(&out_of_band.authorize(&wrong)).await.assert_page(400, "invalid_scope");
 
     // The user decides about a valid request as well.
     let page = browser.get(&evil.authorize(&[])).await;

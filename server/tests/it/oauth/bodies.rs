@@ -143,7 +143,7 @@ async fn a_thousand_unknown_fields_are_ignored() {
     assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
 }
 
-/// It has as many names as fit into the maximum body size.
+/// The body has as many fields as fit into its maximum size.
 #[tokio::test]
 async fn a_body_full_of_unknown_fields_is_parsed() {
     const MAX_BYTES: usize = 64 * 1024;
@@ -152,14 +152,14 @@ async fn a_body_full_of_unknown_fields_is_parsed() {
     let service = Service::start().await;
     let client = service.client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
-    let known =
+    let known_fields =
         [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
     let json = json!({
         "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
     });
     let cases: [(&str, String, &str, Field); 3] = [
-        (FORM, form(&known), "", |number| format!("&{number:x}")),
-        (MULTIPART, multipart(&known).replace(END, ""), END, |number| {
+        (FORM, form(&known_fields), "", |number| format!("&{number:x}")),
+        (MULTIPART, multipart(&known_fields).replace(END, ""), END, |number| {
             multipart(&[(&format!("{number:x}"), "")]).replace(END, "")
         }),
         ("application/json", json.to_string().replace('}', ""), "}", |number| {

@@ -42,8 +42,8 @@ async fn basic_credentials_may_be_form_encoded() {
     for credentials in [format!("{id}:{secret}"), format!("{}:{}", encode(id), encode(secret))] {
         let header = basic(&credentials);
         assert_eq!(request_token(&client, &header, &[GRANT]).await.status, 200);
-        let small = header.replace("Basic", "basic");
-        assert_eq!(request_token(&client, &small, &[GRANT]).await.status, 200);
+        let lower_case = header.replace("Basic", "basic");
+        assert_eq!(request_token(&client, &lower_case, &[GRANT]).await.status, 200);
         // Repeating the client ID in the body is not a second authentication.
         assert_eq!(request_token(&client, &header, &[GRANT, ("client_id", id)]).await.status, 200);
     }
@@ -72,10 +72,10 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
     let client = service.client().await;
     let valid_token = client.app_token("read").await;
-    let right = basic(&format!("{}:{}", client.id, client.secret));
+    let valid = basic(&format!("{}:{}", client.id, client.secret));
     let other = basic("other:secret");
-    for second in [&*right, &*other, "Basic", "Bearer x"] {
-        for headers in [[&*right, second], [second, &*right]] {
+    for second in [&*valid, &*other, "Basic", "Bearer x"] {
+        for headers in [[&*valid, second], [second, &*valid]] {
             let http = headers
                 .iter()
                 .fold(client.http.clone(), |http, header| http.with("authorization", header));

@@ -155,15 +155,15 @@ async fn force_login_requires_password_and_consent_again() {
     let before = browser.cookie().to_owned();
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
     page.assert_page(200, "name=\"password\"");
-    // Neither the existing session nor a forged form bypasses it.
+    // Neither the existing session nor a forged form bypasses the password.
     let csrf = page.form("/oauth/sign_in");
     let fields: Vec<(&str, &str)> =
         csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let resume = format!("/oauth/authorize/resume?request={}", csrf[1].1);
     browser.get(&resume).await.assert_page(200, "name=\"password\"");
     let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
-    let skipping = [&fields[..], &[("decision", "allow")]].concat();
-    browser.post("/oauth/authorize", &skipping).await.assert_page(400, "no longer open");
+    let forged_fields = [&fields[..], &[("decision", "allow")]].concat();
+    browser.post("/oauth/authorize", &forged_fields).await.assert_page(400, "no longer open");
 
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "name=\"decision\"");
@@ -195,7 +195,7 @@ async fn the_query_of_a_form_post_is_ignored() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize(&[])).await;
-    let with = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
+    let form_fields = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
         let mut fields = page.form(action);
         fields.extend(more.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
         fields
@@ -205,16 +205,16 @@ async fn the_query_of_a_form_post_is_ignored() {
         browser.post(path, &fields).await
     };
     let alice = [("username", "alice"), ("password", "correct horse alice")];
-    let fields = with(&page, "/oauth/sign_in", &alice);
+    let fields = form_fields(&page, "/oauth/sign_in", &alice);
     let path = "/oauth/sign_in?username=bob&password=correct+horse+bob&csrf=x&request=x";
     let signed_in = post(&mut browser, path, fields).await;
     let page = browser.follow(&signed_in).await;
     page.assert_page(200, "@alice:ring.example");
 
     let path = "/oauth/authorize?decision=allow&csrf=x&request=x&scope=write&client_id=x";
-    let fields = with(&page, "/oauth/authorize", &[]);
+    let fields = form_fields(&page, "/oauth/authorize", &[]);
     post(&mut browser, path, fields).await.assert_page(403, "could not be checked");
-    let fields = with(&page, "/oauth/authorize", &[("decision", "deny")]);
+    let fields = form_fields(&page, "/oauth/authorize", &[("decision", "deny")]);
     let denied = post(&mut browser, path, fields).await.redirect_parameters(CALLBACK);
     assert_eq!(denied["error"], "access_denied");
     assert!(!denied.contains_key("code"));
@@ -227,9 +227,9 @@ async fn a_decision_is_accepted_once_and_only_from_its_session() {
     // Another user in another browser, with a CSRF token of that session.
     service.add_account("bob").await;
     let mut other = service.browser();
-    let others = other.get(&client.authorize(&[])).await;
-    let others = other.sign_in(&others, "bob").await;
-    let mut stolen = others.form("/oauth/authorize");
+    let bobs_page = other.get(&client.authorize(&[])).await;
+    let bobs_page = other.sign_in(&bobs_page, "bob").await;
+    let mut stolen = bobs_page.form("/oauth/authorize");
     stolen[1].1.clone_from(&page.form("/oauth/authorize")[1].1);
     let fields: Vec<(&str, &str)> =
         stolen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -245,12 +245,12 @@ async fn a_decision_is_accepted_once_and_only_from_its_session() {
 async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
-    let alices = open_consent_page(&client, &mut browser).await;
+    let alices_page = open_consent_page(&client, &mut browser).await;
     let another = browser.get(&client.authorize(&[])).await;
     let signed_out = browser.submit(&another, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&signed_out).await;
     browser.sign_in(&page, "bob").await.assert_page(200, "@bob:ring.example");
-    browser.decide(&alices, "allow").await.assert_page(403, "could not be checked");
+    browser.decide(&alices_page, "allow").await.assert_page(403, "could not be checked");
 }
 
 #[tokio::test]

@@ -86,8 +86,8 @@ async fn an_imported_hash_verifies_the_password_and_is_replaced_at_the_first_sig
     }
 }
 
-/// bcrypt ignores further bytes. If they were hashed now, a typing error in them would become part
-/// of the password.
+/// bcrypt ignores all bytes after the 72nd. If a new hash included them, a typing error in them
+/// would become part of the password.
 #[tokio::test]
 async fn a_password_beyond_the_72_bytes_of_bcrypt_verifies_and_is_not_rehashed() {
     let service = start(&[LONG]).await;

@@ -142,15 +142,15 @@ async fn a_repeated_introspection_does_not_read_the_database() {
     let service = Service::start().await;
     let client = service.client().await;
     let token = client.app_token("read").await;
-    let reads = async || {
+    let count_reads = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await.json();
         assert_eq!(response["client_id"], client.id);
         let series =
             "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"read\"}";
         metric(&service.metrics().await, series)
     };
-    let first = reads().await;
+    let first = count_reads().await;
     assert!(first > 0.0);
-    let second = reads().await;
+    let second = count_reads().await;
     assert!(second <= first, "{second} reads, {first} before");
 }

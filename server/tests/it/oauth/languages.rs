@@ -12,7 +12,7 @@ fn link(page: &TestResponse, lang: &str) -> String {
     link.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&#39;", "'")
 }
 
-/// Follows the link to a language on a page with this path, to which the link may be relative.
+/// Follows a page's link to a language. The link may be relative to the page's path.
 async fn choose(
     browser: &mut Browser,
     path: &str,
@@ -40,10 +40,11 @@ async fn a_chosen_language_is_remembered() {
         assert_lang(&page, "en");
         let german = choose(&mut browser, path, &page, "de").await;
         assert_lang(&german, "de");
-        let cookies = german.headers.get_all("set-cookie").iter().map(|it| it.to_str().unwrap());
+        let cookies =
+            german.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
         let cookie =
             format!("{COOKIE}=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure");
-        assert_eq!(cookies.filter(|it| *it == cookie).count(), 1, "{path}");
+        assert_eq!(cookies.filter(|value| *value == cookie).count(), 1, "{path}");
         for path in ["/", "/oauth/sign_in", "/nowhere", "/oauth/authorize"] {
             assert_lang(&browser.get(path).await, "de");
         }

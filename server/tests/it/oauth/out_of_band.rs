@@ -18,11 +18,11 @@ async fn approve(client: &OAuthClient, browser: &mut Browser) -> (TestResponse, 
     let page = browser.get(&client.authorize(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
-    let shown = browser.follow(&response).await;
-    (response, shown)
+    let code_page = browser.follow(&response).await;
+    (response, code_page)
 }
 
-fn shown_code(page: &TestResponse) -> &str {
+fn code_on_page(page: &TestResponse) -> &str {
     let (_, rest) = page.text.split_once("<textarea class=\"oauth-code\"").unwrap();
     rest.split_once("</textarea>").unwrap().0.split_once('>').unwrap().1
 }
@@ -31,14 +31,14 @@ fn shown_code(page: &TestResponse) -> &str {
 #[tokio::test]
 async fn the_code_is_shown_and_not_part_of_a_url() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let (response, shown) = approve(&client, &mut browser).await;
+    let (response, code_page) = approve(&client, &mut browser).await;
     assert_eq!(response.header("location"), "/oauth/authorize/native");
-    shown.assert_page(200, "Tusky");
-    assert_eq!(shown.header("cache-control"), "no-store");
-    let code = shown_code(&shown);
+    code_page.assert_page(200, "Tusky");
+    assert_eq!(code_page.header("cache-control"), "no-store");
+    let code = code_on_page(&code_page);
     assert_eq!(code.len(), 64);
     // The list of apps has no entry for this one until the code is redeemed.
-    assert!(!shown.text.contains("/oauth/account"), "{shown:?}");
+    assert!(!code_page.text.contains("/oauth/account"), "{code_page:?}");
     // Reloading shows it again until it is redeemed.
     browser.get("/oauth/authorize/native").await.assert_page(200, code);
     assert_eq!(client.redeem(code, &[]).await.status, 200);
@@ -49,8 +49,8 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
 async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     let (service, client, mut browser) = start_with_alice().await;
     let native = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
-    let (_, shown) = approve(&client, &mut browser).await;
-    let code = shown_code(&shown);
+    let (_, code_page) = approve(&client, &mut browser).await;
+    let code = code_on_page(&code_page);
     browser.get(&native("wrong")).await.assert_page(400, "invalid_grant");
     browser.get(&native(code)).await.assert_page(200, code);
     // In a browser without Alice's session.

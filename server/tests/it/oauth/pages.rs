@@ -111,17 +111,17 @@ async fn hsts_is_not_sent_for_localhost_and_addresses() {
         ("https://192.0.2.1", ""),
         ("https://[2001:db8::1]:8443", ""),
     ] {
-        let at = crate::support::service::config(|config| {
+        let with_base_url = config(|config| {
             config.base_url = Some(base_url.parse().unwrap());
         });
-        let response = Service::with(at).await.anonymous().get("/oauth/sign_in").await;
+        let response = Service::with(with_base_url).await.anonymous().get("/oauth/sign_in").await;
         assert_eq!(response.header("strict-transport-security"), hsts, "{base_url}");
     }
 }
 
 #[tokio::test]
 async fn hsts_is_sent_with_every_response_over_https() {
-    let plain = crate::support::service::config(|config| {
+    let plain = config(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
     let service = Service::with(plain).await;

@@ -11,7 +11,7 @@ use crate::support::process::run_successfully;
 use crate::support::service::unlimited;
 use crate::support::{Browser, Process, Service, TestDatabase};
 
-/// Redeems one code 200 times concurrently.
+/// Redeems one code 200 times concurrently, and asserts that exactly one redemption succeeds.
 async fn redeem_200_times(database: TestDatabase) {
     let service = Service::on(database, unlimited()).await;
     service.add_account("alice").await;
@@ -56,9 +56,9 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let arguments = ["--database", database.url().unwrap(), "--limits", "off"];
     let nodes =
         [Process::start(folder.path(), &arguments), Process::start(folder.path(), &arguments)];
-    let password =
+    let output =
         run_successfully(folder.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
-    let password = password.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
+    let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
 
     let http = reqwest::Client::new();
     let app: serde_json::Value = http
@@ -71,7 +71,7 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
         .await
         .unwrap();
     let (id, secret) = (app["client_id"].as_str().unwrap(), app["client_secret"].as_str().unwrap());
-    // Each step is sent to the other node.
+    // Successive steps are sent to different nodes.
     let path = crate::support::browser::with_query(
         "/oauth/authorize",
         &[("response_type", "code"), ("client_id", id), ("redirect_uri", CALLBACK)],

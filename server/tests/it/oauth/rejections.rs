@@ -111,14 +111,15 @@ async fn an_invalid_scope_is_named() {
         assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
-    // The same on the page for an app that the user has never approved.
+    // The error page for an app that the user has never approved has the same description.
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
     browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
 }
 
-/// The most common mistake in a new client. The log shows the URI to compare with the registration.
+/// This is the most common mistake in a new client. The log shows the URI to compare with the
+/// registration.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let folder = tempfile::tempdir().unwrap();
@@ -147,9 +148,9 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     assert!(!log.contains("secret"), "{log}");
     let lines = json_lines(&log);
     let rejected = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
-    let logged: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
+    let entries: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
     let expected = [json!("https://app.example/\u{1b}cb"), json!(oversized[..500])];
-    assert_eq!(logged, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
+    assert_eq!(entries, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,7 +203,7 @@ async fn the_reason_is_logged() {
     }
     let lines = json_lines(&log);
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let logged: Vec<_> = lines
+    let entries: Vec<_> = lines
         .iter()
         .filter(|line| {
             let message = text(&line["message"]);
@@ -230,5 +231,5 @@ async fn the_reason_is_logged() {
     let expected = [&[first][..], &[without_credentials; 10], &rest].concat();
     let expected =
         expected.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()));
-    assert_eq!(logged, expected.collect::<Vec<_>>(), "{log}");
+    assert_eq!(entries, expected.collect::<Vec<_>>(), "{log}");
 }

@@ -39,18 +39,18 @@ async fn tokens_of_first_party_apps_are_labelled() {
     let login = "POST /_matrix/client/v3/login";
     let matrix = service.anonymous().send(login, body.to_string()).await.expect(StatusCode::OK);
     let matrix = matrix["access_token"].as_str().unwrap();
-    let read = "read".parse().unwrap();
+    let scopes = "read".parse().unwrap();
     let cli = FirstPartyApp::CommandLine("My bot");
     let issuer = TokenIssuer { store: service.store(), now: service.now(), lifetime: None };
-    let bot = issuer.issue_first_party(&any_events(), cli, alice, read).await.unwrap();
+    let bot = issuer.issue_first_party(&any_events(), cli, alice, scopes).await.unwrap();
 
     let page = browser.get(ACCOUNT).await;
-    let shown = visible_text(&page);
+    let page_text = visible_text(&page);
     for text in [
         "Matrix clients|Apps in which you signed in with your password.|",
         "My bot|Issued by those who run this server.|See everything in your account|",
     ] {
-        assert!(shown.contains(text), "{shown}");
+        assert!(page_text.contains(text), "{page_text}");
     }
     // First-party apps can be removed like other apps.
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
@@ -208,7 +208,7 @@ async fn a_form_from_another_site_removes_nothing() {
     let body = form(&[("csrf", &csrf), ("app", &app)]);
     let response = with_origin.send(&format!("POST {REMOVE}"), body).await;
     response.assert_page(403, "could not be checked");
-    // Nor does a GET request.
+    // A GET request removes nothing either.
     browser.get(REMOVE).await.assert_page(405, "cannot be answered");
     browser
         .get(&format!("{REMOVE}?app={app}&csrf={csrf}"))
@@ -226,8 +226,9 @@ async fn a_removal_is_logged_once_without_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let password = add_account(folder.path(), "alice");
     let server = Process::start(folder.path(), &[]);
-    let tokens = ["read", "push"]
-        .map(|it| run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", it]));
+    let tokens = ["read", "push"].map(|scope| {
+        run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", scope])
+    });
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];

@@ -22,7 +22,7 @@ async fn rotate(service: &Service, client: &OAuthClient, keep_old: Option<i64>) 
     OAuthClient { secret: secret.reveal().to_owned(), ..client.clone() }
 }
 
-/// Returns whether the app can authenticate, which is the same at every endpoint.
+/// Returns whether the app can authenticate, and asserts that this is the same at every endpoint.
 async fn can_authenticate(client: &OAuthClient) -> bool {
     let issued = client.post("/oauth/token", &[GRANT]).await;
     if issued.status != 200 {

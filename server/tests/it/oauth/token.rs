@@ -78,9 +78,9 @@ async fn an_app_token_has_only_declared_scopes() {
     }
     let list = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
     assert_eq!(parse_error(&list), oauth_error(400, "invalid_request"));
-    let without =
+    let without_read =
         OAuthClient::register_with(service.anonymous(), "https://a.example/", "push").await;
-    let response = without.post("/oauth/token", &[GRANT]).await;
+    let response = without_read.post("/oauth/token", &[GRANT]).await;
     assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "read was not declared");
 }
 

@@ -24,12 +24,12 @@ fn download() -> (TempDir, String) {
 fn three_commands_unpack_start_and_store_a_rule() {
     let (folder, directory) = download();
     let port = free_port().unwrap();
-    let typed: Vec<String> = commands(GUIDE, "Archive")
+    let command_lines: Vec<String> = commands(GUIDE, "Archive")
         .into_iter()
         .map(|command| command.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}")))
         .map(|command| command.replace(&format!("belfry-{VERSION}-x86_64-linux"), &directory))
         .collect();
-    let [unpack, start, store] = typed.as_slice() else { panic!("{typed:#?}") };
+    let [unpack, start, store] = command_lines.as_slice() else { panic!("{command_lines:#?}") };
     // A person types the third command when the server has printed its address.
     let script = format!(
         "set -e\ntrap 'kill $!' EXIT\n{unpack}\n{start}\n\
@@ -37,7 +37,7 @@ fn three_commands_unpack_start_and_store_a_rule() {
     );
     let mut shell = Command::new("bash");
     shell.args(["-c", &script]).current_dir(folder.path());
-    // A machine without Rust.
+    // The environment of a machine without Rust.
     shell.env_clear().env("PATH", "/usr/bin:/bin");
     let output = succeed(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
     let (listening, rest) = output.split_once('\n').unwrap();
@@ -115,9 +115,9 @@ fn the_archive_can_be_installed_as_a_service() {
     let mut tar = Command::new("tar");
     let unpack = ["--strip-components=1", "--no-same-owner", "-C"];
     succeed(tar.arg("xzf").arg(&packages().archive).args(unpack).arg(machine.path("tmp")));
-    let typed = root_commands();
-    assert_eq!(typed.len(), 6, "{typed:#?}");
-    for command in typed {
+    let command_lines = root_commands();
+    assert_eq!(command_lines.len(), 6, "{command_lines:#?}");
+    for command in command_lines {
         succeed(&mut machine.command(&["sh", "-c", &format!("cd /tmp && {command}")]));
     }
 
@@ -129,13 +129,13 @@ fn the_archive_can_be_installed_as_a_service() {
     let command = GUIDE.split("`sudo -u belfry ").nth(1).unwrap().split('`').next().unwrap();
     let command: Vec<&str> = command.split_whitespace().collect();
     let mut add = machine.command(&[&user[..], &command].concat());
-    let added = succeed(add.env("PATH", "/usr/local/bin:/usr/bin"));
-    assert!(added.contains("account alice added"), "{added}");
+    let output = succeed(add.env("PATH", "/usr/local/bin:/usr/bin"));
+    assert!(output.contains("account alice added"), "{output}");
 }
 
 /// Runs `belfry config check`, which must succeed.
 fn check_settings(belfry: &Path, settings: &Path) {
     let mut check = Command::new(belfry);
-    let checked = succeed(check.env_clear().args(["config", "check", "--config"]).arg(settings));
-    assert!(checked.contains("127.0.0.1:8080"), "{checked}");
+    let output = succeed(check.env_clear().args(["config", "check", "--config"]).arg(settings));
+    assert!(output.contains("127.0.0.1:8080"), "{output}");
 }

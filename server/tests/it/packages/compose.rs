@@ -30,9 +30,9 @@ fn the_compose_file_starts_this_version_with_valid_settings() {
     let database = belfry["environment"]["BELFRY_DATABASE"].as_str().unwrap();
     let (start, rest) = database.split_once("${").unwrap();
     let database = format!("{start}secret{}", rest.split_once('}').unwrap().1);
-    let checked = run_successfully(folder.path(), &["config", "check", "--database", &database]);
-    assert!(checked.contains("postgres://belfry:***@postgres/belfry"), "{checked}");
-    assert!(checked.contains("https://ring.example"), "{checked}");
+    let output = run_successfully(folder.path(), &["config", "check", "--database", &database]);
+    assert!(output.contains("postgres://belfry:***@postgres/belfry"), "{output}");
+    assert!(output.contains("https://ring.example"), "{output}");
     assert_eq!(belfry["environment"]["BELFRY_REDIS"], "redis://valkey");
     assert!(compose["services"]["valkey"].is_object());
 

@@ -64,7 +64,7 @@ fn receive(socket: &UnixDatagram) -> String {
     str::from_utf8(&buffer[..length]).unwrap().lines().next().unwrap().to_owned()
 }
 
-/// Returns the commands in the guide, without `sudo`.
+/// Returns the commands in the guide that add an account and issue a token, without `sudo`.
 fn documented_commands() -> [String; 2] {
     let documented = commands(GUIDE, "Debian package");
     assert!(documented[0].starts_with("sudo apt install ./belfry_"), "{documented:?}");
@@ -83,8 +83,8 @@ async fn the_installed_service_and_commands_share_settings_and_data() {
     let (user, group) = service_user(&machine);
     assert_eq!(machine.owner_and_mode(SETTINGS), (0, group, 0o640));
     assert_eq!(machine.owner_and_mode(DATA), (user, group, 0o700));
-    let wanted = "etc/systemd/system/multi-user.target.wants/belfry.service";
-    assert!(machine.path(wanted).symlink_metadata().is_ok(), "the service is enabled");
+    let enabled_link = "etc/systemd/system/multi-user.target.wants/belfry.service";
+    assert!(machine.path(enabled_link).symlink_metadata().is_ok(), "the service is enabled");
 
     let port = free_port().unwrap();
     let settings = fs::read_to_string(machine.path(SETTINGS)).unwrap();
@@ -95,8 +95,8 @@ async fn the_installed_service_and_commands_share_settings_and_data() {
     assert_eq!(receive(&socket), "WATCHDOG=1");
 
     let [add, issue] = documented_commands();
-    let added = succeed(&mut machine.command(&add.split(' ').collect::<Vec<_>>()));
-    assert!(added.contains("account alice added"), "{added}");
+    let output = succeed(&mut machine.command(&add.split(' ').collect::<Vec<_>>()));
+    assert!(output.contains("account alice added"), "{output}");
     let token = succeed(&mut machine.command(&issue.split(' ').collect::<Vec<_>>()));
     let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
     let rule = reqwest::Client::new().put(url).bearer_auth(token.trim());
@@ -121,7 +121,7 @@ async fn the_installed_service_and_commands_share_settings_and_data() {
     let purged = machine.dpkg(&["--purge", "belfry"]);
     assert!(purged.contains("the data in /var/lib/belfry is not deleted"), "{purged}");
     assert!(!machine.path(SETTINGS).exists() && machine.path(DATA).join("belfry.db").exists());
-    assert!(machine.path(wanted).symlink_metadata().is_err(), "the service is not enabled");
+    assert!(machine.path(enabled_link).symlink_metadata().is_err(), "the service is not enabled");
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn root_commands_use_the_credentials_of_the_service() {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     copy_certificates(&machine);
-    let checked = succeed(&mut machine.command(&["belfry", "config", "check"]));
-    assert!(checked.contains("postgres://me:***@db.internal/belfry"), "{checked}");
-    assert!(checked.contains("systemd credential"), "{checked}");
+    let output = succeed(&mut machine.command(&["belfry", "config", "check"]));
+    assert!(output.contains("postgres://me:***@db.internal/belfry"), "{output}");
+    assert!(output.contains("systemd credential"), "{output}");
 
     let failed = machine.command(&["belfry", "account", "show", "a b"]).output().unwrap();
     assert_eq!(failed.status.code(), Some(1), "{failed:?}");
@@ -186,7 +186,8 @@ fn start_on_terminal(machine: &Machine) -> Child {
     script.env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// The ioctl works where `dev.tty.legacy_tiocsti` is 1, for the controlling terminal only.
+/// The ioctl TIOCSTI works only where `dev.tty.legacy_tiocsti` is 1, and only for the controlling
+/// terminal.
 #[test]
 fn the_service_user_cannot_type_into_the_terminal_of_root() {
     if !can_install() {

@@ -62,7 +62,7 @@ fn read_json(path: &Path) -> Value {
 struct Container {
     image: Image,
     root: TempDir,
-    /// Published instead of the image's port.
+    /// The port on which the server listens, instead of the image's port.
     port: u16,
 }
 
@@ -92,12 +92,12 @@ impl Container {
         command
     }
 
-    /// `docker exec belfry …`
+    /// Returns a command like `docker exec belfry …`.
     fn exec(&self, words: &[&str]) -> Command {
         self.command(&words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>())
     }
 
-    /// `docker run`
+    /// Starts the server like `docker run`.
     fn run(&self, folder: &Path) -> Process {
         let words = [self.image.words("Entrypoint"), self.image.words("Cmd")].concat();
         Process::launch(self.command(&words), folder)
@@ -121,8 +121,8 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     assert!(authorities.matches("BEGIN CERTIFICATE").count() > 50);
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     assert!(status.contains("\nUid:\t65532\t65532\t65532\t65532\n"), "{status}");
-    let added = succeed(&mut container.exec(&["belfry", "account", "add", "alice"]));
-    assert!(added.contains("account alice added"), "{added}");
+    let output = succeed(&mut container.exec(&["belfry", "account", "add", "alice"]));
+    assert!(output.contains("account alice added"), "{output}");
     let issue = ["belfry", "token", "issue", "alice", "--scopes", "push"];
     let token = succeed(&mut container.exec(&issue));
     let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
@@ -137,7 +137,7 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     assert_eq!(unhealthy.status.code(), Some(1), "{unhealthy:?}");
 }
 
-/// glibc needs no further library for that, which the image would not contain.
+/// glibc resolves names without further libraries, which the image would not contain.
 #[tokio::test]
 #[ignore = "long: builds the packages"]
 async fn the_image_resolves_the_name_of_a_database_by_dns() {
@@ -151,19 +151,19 @@ async fn the_image_resolves_the_name_of_a_database_by_dns() {
     let folder = tempfile::tempdir().unwrap();
     let url = database.url().unwrap();
     assert!(url.contains("127.0.0.1"), "{url}");
-    let with = |arguments: &[&str], host: &str| {
+    let run_with_host = |arguments: &[&str], host: &str| {
         let url = url.replace("127.0.0.1", host);
         let mut command = container.exec(&[&["belfry"], arguments].concat());
         command.env("BELFRY_DATABASE", url).output().unwrap()
     };
-    let added = with(&["account", "add", "alice"], "db.belfry.test");
-    assert!(added.status.success(), "{added:?}");
-    let missing = with(&["account", "list"], "other.belfry.test");
+    let output = run_with_host(&["account", "add", "alice"], "db.belfry.test");
+    assert!(output.status.success(), "{output:?}");
+    let missing = run_with_host(&["account", "list"], "other.belfry.test");
     let message = String::from_utf8_lossy(&missing.stderr);
     assert!(!missing.status.success() && message.contains("failed to lookup address"), "{message}");
 
-    let listed = belfry(folder.path(), &["account", "list", "--database", url]).output().unwrap();
-    assert!(String::from_utf8(listed.stdout).unwrap().contains("alice"));
+    let list = belfry(folder.path(), &["account", "list", "--database", url]).output().unwrap();
+    assert!(String::from_utf8(list.stdout).unwrap().contains("alice"));
 }
 
 #[test]

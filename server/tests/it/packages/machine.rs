@@ -134,10 +134,10 @@ impl Machine {
     }
 
     fn copy(&self, path: &Path) {
-        let inside = self.root.path().join(path.strip_prefix("/").unwrap());
-        fs::create_dir_all(inside.parent().unwrap()).unwrap();
-        if !inside.exists() {
-            fs::copy(path, inside).unwrap();
+        let target = self.root.path().join(path.strip_prefix("/").unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        if !target.exists() {
+            fs::copy(path, target).unwrap();
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
 
-/// A DNS server that runs until the process ends.
+/// A DNS server that runs until the process exits.
 pub(super) struct NameServer {
     /// The address on which it listens, at port 53.
     pub(super) address: Ipv4Addr,
@@ -20,11 +20,11 @@ impl NameServer {
             let length = u8::try_from(label.len()).unwrap();
             [&[length], label.as_bytes()].concat()
         });
-        let question = [labels.collect::<Vec<_>>().concat(), vec![0]].concat();
+        let encoded_name = [labels.collect::<Vec<_>>().concat(), vec![0]].concat();
         thread::spawn(move || {
             let mut query = [0; 512];
             while let Ok((length, client)) = socket.recv_from(&mut query) {
-                let response = respond(&query[..length], &question);
+                let response = respond(&query[..length], &encoded_name);
                 socket.send_to(&response, client).unwrap();
             }
         });

@@ -66,6 +66,6 @@ fn the_watchdog_and_restarts_are_configured() {
         "ExecStart=/usr/lib/belfry/belfry serve --config /etc/belfry/belfry.toml",
         "WantedBy=multi-user.target",
     ] {
-        assert!(unit.lines().any(|found| found == line), "{line}");
+        assert!(unit.lines().any(|unit_line| unit_line == line), "{line}");
     }
 }

@@ -14,9 +14,9 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
         return report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
     };
     let folder = tempfile::tempdir().unwrap();
-    let wait_until = |done: &dyn Fn() -> bool| {
+    let wait_until = |is_done: &dyn Fn() -> bool| {
         let start = Instant::now();
-        while !done() {
+        while !is_done() {
             assert!(start.elapsed() < DEADLINE, "timed out");
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -24,8 +24,8 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     let message = "the clock was set back";
     let mut server = Process::start(folder.path(), &[]);
     let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
-    let swept = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));
-    wait_until(&|| swept() == Ok(1));
+    let sweep_count = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));
+    wait_until(&|| sweep_count() == Ok(1));
     assert!(!server.log().contains(message), "{}", server.log());
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));

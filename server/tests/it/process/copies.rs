@@ -20,8 +20,8 @@ async fn status(server: &Process, token: &str) -> u16 {
 }
 
 fn accounts(folder: &Path) -> Vec<String> {
-    let listed = run_successfully(folder, &["account", "list"]);
-    listed.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    let output = run_successfully(folder, &["account", "list"]);
+    output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

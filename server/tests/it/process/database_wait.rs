@@ -77,11 +77,14 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
     let wait_for = async |status: u16, text: &str| {
         let start = Instant::now();
         loop {
-            let (found, body) = ready().await;
-            if found == status && body.contains(text) {
+            let (actual_status, body) = ready().await;
+            if actual_status == status && body.contains(text) {
                 return;
             }
-            assert!(start.elapsed() < Duration::from_mins(1), "no {text:?} in {found} {body}");
+            assert!(
+                start.elapsed() < Duration::from_mins(1),
+                "no {text:?} in {actual_status} {body}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

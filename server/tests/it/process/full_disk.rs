@@ -53,7 +53,7 @@ async fn a_server_that_cannot_write_is_not_ready() {
     assert_eq!((put().await, get("/readyz").await.0), (200, 200));
 
     limit_file_size("16384");
-    // The readiness check detects it without a client's write.
+    // The readiness check detects the full disk without a client's write.
     wait_for(503).await;
     for _ in 0..50 {
         assert_eq!(put().await, 503);

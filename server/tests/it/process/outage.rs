@@ -15,6 +15,7 @@ use tokio::task::JoinSet;
 use crate::support::process::run_successfully;
 use crate::support::{Process, any_events};
 
+/// The store's timeout for each wait.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// During the outage `/readyz` reports it and requests fail within their timeout, in the error
@@ -120,7 +121,8 @@ struct Load {
 }
 
 impl Load {
-    /// Writes until it is stopped. A failure must be temporary and be reported within the timeout.
+    /// Writes and reads until it is stopped. A failure must be temporary, and must be reported
+    /// within ten times [`TIMEOUT`].
     async fn run(self, store: Arc<Store>) {
         while !self.stop.load(Ordering::Relaxed) {
             let start = Instant::now();

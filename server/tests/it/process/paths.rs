@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::support::files::set_mode;
 use crate::support::process::{is_root, run, run_successfully, unprivileged_belfry};
 
-/// Runs a command that must fail, as a user who cannot write to the directory.
+/// Runs a command that must fail, as a user who cannot write to the directory, and returns the
+/// error message.
 fn run_as_nobody(folder: &Path, arguments: &[&str]) -> String {
     let output = unprivileged_belfry(folder, arguments).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -101,8 +102,8 @@ fn a_full_disk_is_reported_and_acknowledged_writes_are_preserved() {
     assert_eq!(output.status.code(), Some(9), "the disk was never full: {message}");
     assert!(message.contains("data/belfry.db"), "{message}");
 
-    let listed = run_successfully(folder.path(), &["account", "list"]);
-    let names: Vec<&str> = listed.lines().filter_map(|line| line.split('\t').next()).collect();
+    let list = run_successfully(folder.path(), &["account", "list"]);
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split('\t').next()).collect();
     let printed = String::from_utf8(output.stdout).unwrap();
     for added in printed.lines().filter_map(|line| line.strip_prefix("added")) {
         assert!(names.contains(&format!("full{added}").as_str()), "full{added} is lost");

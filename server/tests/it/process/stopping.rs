@@ -22,7 +22,7 @@ fn connect(server: &Process) -> TcpStream {
     stream
 }
 
-/// Opens a connection and sends these bytes.
+/// Opens a connection, sends these bytes, and waits until the server has read them.
 fn connect_and_send(server: &Process, bytes: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     stream.write_all(bytes).unwrap();

@@ -1,4 +1,5 @@
-//! A few rounds of each scenario of `cargo xtask torture`.
+//! A few rounds of each scenario of `cargo xtask torture`, except those of restores, which
+//! `backup::kill` runs.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +44,7 @@ fn a_server_killed_during_writes_loses_nothing_on_postgres() {
     }
 }
 
-/// Killed, suspended and restarted, once each.
+/// PostgreSQL is killed, suspended and restarted, once each.
 #[test]
 fn postgres_outages_during_writes_lose_nothing() {
     if has_postgres() {
@@ -79,7 +80,8 @@ fn counts_remain_exact_when_a_redis_cluster_fails_over_or_moves_slots() {
     }
 }
 
-/// Once with a full file system, and once with a limit on the size of files.
+/// The first round fills a small file system if one can be mounted. The second round sets a limit
+/// on the size of files.
 #[test]
 fn a_disk_that_becomes_full_during_writes_loses_nothing() {
     assert_nothing_is_lost("full-disk", 2);

@@ -34,8 +34,8 @@ async fn a_line_describes_a_request_without_its_secrets() {
     add_account(folder.path(), "alice");
     let token = issue_token(folder.path(), "alice");
     let add = ["app", "add", "Tusky", "--redirect-uri", "https://app.example/cb", "--json"];
-    let added = run_successfully(folder.path(), &add);
-    let app: Value = serde_json::from_str(&added).unwrap();
+    let output = run_successfully(folder.path(), &add);
+    let app: Value = serde_json::from_str(&output).unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n[log]\naccess = 'all'\nlevel = 'error'";
     let server = start(folder.path(), settings);
     let client = reqwest::Client::builder().user_agent("Tusky/1.0 \"x\"").build().unwrap();
@@ -162,7 +162,7 @@ async fn all_requests_are_logged_at_level_debug() {
 
 #[tokio::test]
 async fn addresses_are_recorded_as_in_the_audit_trail() {
-    for (addresses, shown) in
+    for (addresses, expected) in
         [("full", json!("127.0.0.1")), ("truncated", json!("127.0.0.0/24")), ("none", Value::Null)]
     {
         let folder = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
         reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
         let log = server.log();
         let line = json_lines(&log).into_iter().find(|line| line["path"] == "/healthz").unwrap();
-        assert_eq!(line["address"], shown, "{log}");
+        assert_eq!(line["address"], expected, "{log}");
     }
 }
 

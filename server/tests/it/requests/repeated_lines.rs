@@ -32,8 +32,8 @@ async fn fail_a_thousand_times(server: &Process, token: &str, status: u16) {
 /// Asserts that 10 lines with this message were written and the others were counted in one line.
 fn assert_bounded(log: &str, message: &str, at_least: u64) {
     let lines = json_lines(log);
-    let written = lines.iter().filter(|line| line["message"] == message).count();
-    assert_eq!(written, 10, "{log}");
+    let count = lines.iter().filter(|line| line["message"] == message).count();
+    assert_eq!(count, 10, "{log}");
     let is_summary = |line: &&Value| {
         line["message"] == "repeated log lines suppressed" && line["line"] == message
     };

@@ -20,7 +20,7 @@ fn fill(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
     form.set("value", value)
 }
 
-/// The pages say the same of what is muted as its trial.
+/// The sentences about muted words, people and rooms agree with the results of trials.
 #[tokio::test]
 async fn the_sentences_about_muting_say_which_messages_notify() {
     let mut alice = Alice::new().await;

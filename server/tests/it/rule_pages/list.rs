@@ -67,13 +67,13 @@ async fn a_signed_out_user_signs_in_and_returns() {
 #[tokio::test]
 async fn groups_with_user_rules_are_open() {
     let mut alice = Alice::new().await;
-    let open = |page: &TestResponse| page.text.matches("<details open>").count();
-    assert_eq!(open(&alice.browser.get(RULES).await), 0);
+    let count_open = |page: &TestResponse| page.text.matches("<details open>").count();
+    assert_eq!(count_open(&alice.browser.get(RULES).await), 0);
     alice.add_rooms(&["!a:x"]).await;
-    assert_eq!(open(&alice.browser.get(RULES).await), 1);
+    assert_eq!(count_open(&alice.browser.get(RULES).await), 1);
     // A group whose rule was changed is open.
     assert_eq!(
-        open(&alice.browser.get(&format!("{RULES}?changed=global%2Fcontent%2Fgone")).await),
+        count_open(&alice.browser.get(&format!("{RULES}?changed=global%2Fcontent%2Fgone")).await),
         2
     );
 }
@@ -92,7 +92,7 @@ async fn hostile_names_are_escaped_and_visible() {
     for raw in ["<script>", "onfocus=\"alert", "<b>", "\u{202e}", "\u{2066}", "\r", "\u{1}"] {
         assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
     }
-    for shown in [
+    for text in [
         "Messages in the room \u{2068}&#60;script&#62;alert(1)&#60;b&#62;\u{2069}",
         "Messages in the room \u{2068}\\u202egnp.exe\\u2066\\u2069\u{2069}",
         "Messages in the room \u{2068}a\\u000d\\u000ab\\u0009c\\u0001\u{2069}",
@@ -100,7 +100,7 @@ async fn hostile_names_are_escaped_and_visible() {
         "On devices with the profile \u{2068}\\u202ea&#60;b&#62;\u{2069}",
         "{{7*7}}{ $rule }",
     ] {
-        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+        assert!(page.text.contains(text), "{text}: {}", page.text);
     }
     assert_eq!(page.text.matches('\u{2068}').count(), page.text.matches('\u{2069}').count());
 }
@@ -123,8 +123,8 @@ async fn alice_with_a_thousand_rules() -> Alice {
     }
     let store = alice.service.store();
     let account = store.account_by_name("alice").await.unwrap().unwrap().id;
-    let read = store.rulesets_for_update(account, alice.service.now()).await.unwrap();
-    store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+    let rulesets = store.rulesets_for_update(account, alice.service.now()).await.unwrap();
+    store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
     alice
 }
 
@@ -138,20 +138,21 @@ async fn a_thousand_rules_are_shown_in_pages() {
     assert!(text.contains(&title), "{text}");
 
     // Every rule is on one of the pages that the links lead to.
-    let (mut path, mut seen) = (RULES.to_owned(), Vec::new());
+    let (mut path, mut rule_names) = (RULES.to_owned(), Vec::new());
     loop {
         let page = alice.browser.get(&path).await;
         assert!(page.text.len() < 100_000, "{} bytes", page.text.len());
         let rules = forms(&page);
         let rules = rules.iter().filter_map(|form| form.value("rule"));
-        seen.extend(rules.filter(|rule| rule.starts_with("global/content/")).map(str::to_owned));
+        rule_names
+            .extend(rules.filter(|rule| rule.starts_with("global/content/")).map(str::to_owned));
         let Some((before, _)) = page.text.split_once("\" rel=\"next\"") else { break };
         path = super::unescape(before.rsplit_once("href=\"").unwrap().1);
     }
     let numbers = (0..1000).map(|number| format!("global/content/{number:03}"));
     let all: Vec<String> =
         numbers.chain(["global/content/.m.rule.contains_user_name".into()]).collect();
-    assert_eq!(seen, all);
+    assert_eq!(rule_names, all);
     let beyond = alice.browser.get(&format!("{RULES}?page=999")).await;
     assert!(visible_text(&beyond).contains("Page 21 of 21"));
 }
@@ -159,15 +160,15 @@ async fn a_thousand_rules_are_shown_in_pages() {
 #[tokio::test]
 async fn a_thousand_profiles_are_shown_in_pages() {
     let mut alice = alice_with_a_thousand_profiles().await;
-    let mut seen = 0;
+    let mut rule_count = 0;
     for number in 1..=21 {
         let page = alice.browser.get(&format!("{RULES}?page={number}")).await;
         assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
         let rules = forms(&page);
         let rules = rules.iter().filter_map(|form| form.value("rule"));
-        seen += rules.filter(|rule| rule.starts_with("device/")).count();
+        rule_count += rules.filter(|rule| rule.starts_with("device/")).count();
     }
-    assert_eq!(seen, 1000);
+    assert_eq!(rule_count, 1000);
 }
 
 #[tokio::test]
@@ -176,8 +177,8 @@ async fn a_changed_rule_is_shown_on_its_page() {
     let second = format!("{RULES}?page=2");
     let page = alice.browser.get(&second).await;
     let changed = row(&page, "global/content/060").press("disable", &mut alice.browser).await;
-    let saved = format!("{second}&changed=global%2Fcontent%2F060&notice=saved");
-    assert_eq!(location(&changed), saved);
+    let expected = format!("{second}&changed=global%2Fcontent%2F060&notice=saved");
+    assert_eq!(location(&changed), expected);
     let page = alice.browser.follow(&changed).await;
     page.assert_page(200, "Saved.");
     let anchor = changed.header("location").split_once('#').unwrap().1;

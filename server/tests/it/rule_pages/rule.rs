@@ -9,7 +9,7 @@ use crate::support::TestResponse;
 
 /// Returns the JSON that the page shows.
 #[track_caller]
-fn shown_json(page: &TestResponse) -> serde_json::Value {
+fn json_on_page(page: &TestResponse) -> serde_json::Value {
     let (_, rest) = page.text.split_once("<pre class=\"source\" dir=\"ltr\">").unwrap();
     serde_json::from_str(&unescape(rest.split_once("</pre>").unwrap().0)).unwrap()
 }
@@ -36,7 +36,7 @@ async fn a_rule_is_shown_as_the_api_returns_it() {
         page.assert_page(200, &format!("<p class=\"quiet small\">{group} · On "));
         page.assert_page(200, "The rule as JSON</h2>");
         assert_security_headers(&page, "'self'");
-        assert_eq!(shown_json(&page), alice.client.get_rules(rule).await, "{rule}");
+        assert_eq!(json_on_page(&page), alice.client.get_rules(rule).await, "{rule}");
     }
 }
 
@@ -54,7 +54,7 @@ async fn rules_with_hostile_names_are_shown() {
         for raw in ["<script>", "\u{202e}", "onfocus=\"alert", "\r"] {
             assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
         }
-        assert_eq!(shown_json(&page), alice.client.get_rules(&rule).await, "{name:?}");
+        assert_eq!(json_on_page(&page), alice.client.get_rules(&rule).await, "{name:?}");
         alice.client.delete(&rule).await;
     }
 }

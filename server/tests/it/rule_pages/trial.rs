@@ -12,13 +12,13 @@ use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::START;
 
-/// Returns the form on the page, with a message.
+/// Returns the form on the page, with `Hello` as the message if it has none.
 pub(super) fn trial_form(page: &TestResponse) -> PageForm {
     let form = forms(page).into_iter().find(|form| form.value("text").is_some()).unwrap();
     if form.value("text") == Some("") { form.set("text", "Hello") } else { form }
 }
 
-/// Returns the result without tags and bidirectional isolates.
+/// Returns the sentence with the result, without tags and bidirectional isolates.
 fn sentence(page: &TestResponse) -> String {
     assert_eq!(page.status, 200, "{page:?}");
     let (_, rest) = page.text.split_once("class=\"sentence\">").unwrap();
@@ -161,7 +161,7 @@ async fn notified_and_silent_differ_in_icon_text_and_colour() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_timed_rule_is_shown() {
+async fn the_expiry_of_a_timed_rule_is_shown() {
     let mut alice = Alice::new().await;
     let until = (START + 3600) * 1000;
     alice.client.put_ok("global/room/!r:x", &json!({ "actions": [], "until": until })).await;
@@ -170,7 +170,7 @@ async fn the_end_of_a_timed_rule_is_shown() {
     assert_eq!(sentence(&page), "You would not be notified, because you muted this room.");
     let end = "That rule ends on|2027-01-15 09:00 UTC|.";
     assert!(visible_text(&page).contains(end), "{}", page.text);
-    // A script shows it in the browser's time zone.
+    // A script shows the time in the browser's time zone.
     let time = "<time datetime=\"2027-01-15T09:00:00Z\" data-format=\"full\">";
     assert!(page.text.contains(time), "{}", page.text);
     let pause = json!({ "enabled": true, "until": until });
@@ -378,8 +378,8 @@ async fn an_invalid_sender_or_room_is_reported_next_to_its_field() {
         assert_eq!(trial_form(&page).value("text"), Some("Hi"));
         assert!(!page.text.contains("class=\"sentence\""), "{value}");
     }
-    let all = form.set("sender", "bob").set("room", "Kitchen").set("members", "x");
-    let page = all.submit(&mut alice.browser).await;
+    let invalid = form.set("sender", "bob").set("room", "Kitchen").set("members", "x");
+    let page = invalid.submit(&mut alice.browser).await;
     for field in ["sender", "room", "members"] {
         page.assert_page(422, &format!("id=\"{field}-error\""));
     }
@@ -420,17 +420,17 @@ async fn hostile_text_is_escaped() {
         alice.client.put_ok(&rule, &json!({ "actions": [], "pattern": name })).await;
     }
     let hostile = "</textarea><script>alert(1)</script>\" onfocus=\"alert(1)";
-    let set = |form: PageForm, fields: &[&str]| {
+    let set_all = |form: PageForm, fields: &[&str]| {
         fields.iter().fold(form, |form, field| form.set(field, hostile))
     };
-    let form = set(trial_form(&alice.browser.get(TRY).await), &["text", "name", "profile"]);
-    let tried = form.submit(&mut alice.browser).await;
-    sentence(&tried);
-    let form = set(form, &["sender", "room"]);
+    let form = set_all(trial_form(&alice.browser.get(TRY).await), &["text", "name", "profile"]);
+    let result_page = form.submit(&mut alice.browser).await;
+    sentence(&result_page);
+    let form = set_all(form, &["sender", "room"]);
     let rejected = form.submit(&mut alice.browser).await;
     assert_eq!(rejected.status, 422);
     assert_eq!(trial_form(&rejected).value("sender"), Some(hostile));
-    for page in [tried, rejected] {
+    for page in [result_page, rejected] {
         for raw in ["<script>", " onfocus=\"", "\u{202e}", "\r"] {
             assert!(!page.text.contains(raw), "{raw:?}: {}", page.text);
         }
@@ -449,8 +449,8 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     assert!(alice.service.store().rulesets(account, alice.service.now()).await.unwrap().is_empty());
     let metrics = alice.service.metrics().await;
-    let counted = "belfry_evaluation_duration_seconds_count{endpoint=\"explain\"} 2";
-    assert!(metrics.contains(counted), "{metrics}");
+    let metric = "belfry_evaluation_duration_seconds_count{endpoint=\"explain\"} 2";
+    assert!(metrics.contains(metric), "{metrics}");
 }
 
 #[tokio::test]
@@ -508,10 +508,10 @@ async fn a_trial_that_would_wait_is_rejected_with_a_status_for_the_cause() {
     let form = trial_form(&alice.browser.get(TRY).await);
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let pool = &alice.service.state.evaluation_pool;
-    let running = pool.enter_for_account(account).unwrap();
+    let slot = pool.enter_for_account(account).unwrap();
     let busy = "Your last trial is still running, or this server is busy.";
     form.submit(&mut alice.browser).await.assert_page(429, busy);
-    drop(running);
+    drop(slot);
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
     form.submit(&mut alice.browser).await.assert_page(503, busy);
     drop(slots);

@@ -153,7 +153,7 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
     let token = belfry_runtime::random::secret(service.now());
-    let new = NewToken {
+    let new_token = NewToken {
         secret: token.hashed(),
         app_id: 1,
         account_id: Some(account.id),
@@ -162,7 +162,7 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
         expires_at: Some(expiry),
         device: None,
     };
-    service.store().add_token(&any_events(), &new).await.unwrap();
+    service.store().add_token(&any_events(), &new_token).await.unwrap();
     let client = service.anonymous().with_token(token.reveal());
     assert_eq!(client.get(&pushrules("")).await.status, 200);
     service.clock.advance(60);
@@ -320,9 +320,9 @@ async fn credentials_are_not_logged() {
         let url = format!("{}/oauth/token{query}", process.url);
         client.post(url).header("authorization", &header).send().await.unwrap();
     }
-    let logged = process.log();
-    assert!(logged.contains("pushrules") && logged.contains("/oauth/token"), "{logged}");
-    assert!(!logged.contains(token) && !logged.contains("hunter2hunter2"), "{logged}");
+    let log = process.log();
+    assert!(log.contains("pushrules") && log.contains("/oauth/token"), "{log}");
+    assert!(!log.contains(token) && !log.contains("hunter2hunter2"), "{log}");
 }
 
 /// Tokens in the query do not appear in logs, metrics or responses.
@@ -345,9 +345,9 @@ async fn a_token_in_the_query_does_not_leak() {
     }
     let metrics = reqwest::get(format!("{}/metrics", process.url)).await.unwrap();
     responses.push_str(&metrics.text().await.unwrap());
-    let logged = process.log();
-    assert!(logged.contains("pushrules"), "requests are logged: {logged}");
-    for text in [&responses, &logged] {
+    let log = process.log();
+    assert!(log.contains("pushrules"), "requests are logged: {log}");
+    for text in [&responses, &log] {
         assert!(!text.contains(token) && !text.contains("hunter2hunter2"), "{text}");
     }
 }

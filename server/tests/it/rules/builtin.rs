@@ -51,7 +51,7 @@ async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
     let service = service().await;
     let alice = service.user("alice").await;
     let before = alice.get_rules("global/").await;
-    let mut changed = 0;
+    let mut count = 0;
     for kind in KINDS {
         for id in ids(&before[kind], true) {
             let path = format!("global/{kind}/{id}");
@@ -68,12 +68,12 @@ async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
             expected["enabled"] = json!(enabled);
             expected["actions"] = actions;
             assert_eq!(alice.get_rules(&path).await, expected, "{path}");
-            changed += 1;
+            count += 1;
         }
         let after = alice.get_rules(&format!("global/{kind}/")).await;
         assert_eq!(ids(&after, true), ids(&before[kind], true), "{kind}");
     }
-    assert_eq!(changed, 18, "content and underride have built-in rules too");
+    assert_eq!(count, 18, "content and underride have built-in rules too");
 }
 
 #[tokio::test]

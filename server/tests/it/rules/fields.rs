@@ -218,9 +218,9 @@ async fn a_rule_can_be_sent_back_as_it_was_returned() {
         let mut body = minimal_rule(kind);
         body["x"] = json!([1]);
         alice.put_ok(&path, &body).await;
-        let returned = alice.get_rules(&path).await;
-        alice.put_ok(&path, &returned).await;
-        assert_eq!(alice.get_rules(&path).await, returned, "{kind}");
+        let rule = alice.get_rules(&path).await;
+        alice.put_ok(&path, &rule).await;
+        assert_eq!(alice.get_rules(&path).await, rule, "{kind}");
     }
 }
 

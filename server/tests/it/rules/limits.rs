@@ -42,7 +42,7 @@ async fn the_number_of_rules_in_all_scopes_is_limited() {
 }
 
 #[tokio::test]
-async fn the_default_limit_is_a_thousand_rules() {
+async fn the_default_limits_are_a_thousand_rules_and_64_kib_for_a_body() {
     let rules = belfry::config::Config::default().rules;
     assert_eq!((rules.max_rules, rules.max_body_bytes), (1000, 64 * 1024));
 }
@@ -158,7 +158,7 @@ async fn the_size_of_a_body_is_limited() {
     assert_eq!(fits.status, 200, "{fits:?}");
 }
 
-/// Otherwise an account could fill the memory with responses that it does not read.
+/// Without this limit, an account could fill the memory with responses that it does not read.
 #[tokio::test]
 async fn the_size_of_unread_responses_is_limited_per_account() {
     let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
@@ -169,7 +169,7 @@ async fn the_size_of_unread_responses_is_limited_per_account() {
             client.put_ok(&format!("global/content/{id}"), &large).await;
         }
     }
-    // The body of the response is not read until it is dropped.
+    // Returns a response whose body is not read.
     let get = async |token: &str, path: &str| {
         let request = Request::get(path).header("authorization", format!("Bearer {token}"));
         let request = request.body(Body::empty()).unwrap();

@@ -17,11 +17,11 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         bodies.push((format!("cut at {end}"), VALID.as_bytes()[..end].into(), Some("M_NOT_JSON")));
     }
     // Invalid UTF-8 and NUL bytes at several offsets.
-    for at in (1..VALID.len()).step_by(7) {
+    for offset in (1..VALID.len()).step_by(7) {
         for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
             let mut body = VALID.as_bytes().to_vec();
-            body.insert(at, byte);
-            bodies.push((format!("{name} at {at}"), body, Some("M_NOT_JSON")));
+            body.insert(offset, byte);
+            bodies.push((format!("{name} at {offset}"), body, Some("M_NOT_JSON")));
         }
     }
     for (name, body, code) in [
@@ -81,6 +81,7 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     bodies
 }
 
+/// Returns a rule whose JSON has this many levels.
 fn deep(levels: usize) -> String {
     // The object itself is one level.
     let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));

@@ -43,7 +43,7 @@ async fn an_invalid_path_is_unrecognized() {
 }
 
 #[tokio::test]
-async fn a_put_without_a_rule_id_is_unrecognized() {
+async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
     let service = service().await;
     let alice = service.user("alice").await;
     let before = alice.get(&pushrules("")).await.text;
@@ -58,7 +58,7 @@ async fn a_put_without_a_rule_id_is_unrecognized() {
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
-/// Ids with escaped separators, invalid UTF-8, NUL or excessive length.
+/// These ids contain escaped separators, invalid UTF-8 or NUL, or are too long.
 #[tokio::test]
 async fn an_invalid_id_is_an_invalid_parameter() {
     let service = service().await;
@@ -145,7 +145,7 @@ async fn a_path_without_a_route_is_not_found() {
     }
 }
 
-/// Over a socket, where `Content-Length` must match the body.
+/// The responses are read from a socket, where `Content-Length` must match the body.
 #[tokio::test]
 async fn an_error_response_arrives_complete() {
     let folder = tempfile::tempdir().unwrap();

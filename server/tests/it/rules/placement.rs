@@ -65,14 +65,14 @@ async fn before_and_after_move_an_existing_rule() {
     let service = service().await;
     let alice = service.user("alice").await;
     put_rules(&alice, "room", &["a", "b", "c", "d"]).await;
-    for (moved, query, order) in [
+    for (id, query, order) in [
         ("a", "after=c", ["b", "c", "a", "d"]),
         ("d", "before=b", ["d", "b", "c", "a"]),
         ("b", "before=c", ["d", "b", "c", "a"]),
         ("a", "after=d", ["d", "a", "b", "c"]),
     ] {
-        alice.put_ok(&format!("global/room/{moved}?{query}"), &minimal_rule("room")).await;
-        assert_eq!(alice.user_rule_ids("global/room/").await, order, "{moved} {query}");
+        alice.put_ok(&format!("global/room/{id}?{query}"), &minimal_rule("room")).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, order, "{id} {query}");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::support::{Service, TestClient, any_events};
 const HOUR: i64 = 3600;
 
 /// Returns the time this many seconds after the start of the fake clock, in milliseconds since 1970.
-fn after(seconds: i64) -> i64 {
+fn after_start(seconds: i64) -> i64 {
     (START + seconds) * 1000
 }
 
@@ -28,15 +28,16 @@ async fn list_rules(alice: &TestClient) -> Vec<String> {
     let devices = devices.map(|(tag, ruleset)| (format!("device/{tag}"), ruleset));
     for (scope, ruleset) in [("global".to_owned(), &all["global"])].into_iter().chain(devices) {
         assert_eq!(&alice.get_rules(&format!("{scope}/")).await, ruleset);
-        for (kind, of_kind) in ruleset.as_object().unwrap() {
-            assert_eq!(&alice.get_rules(&format!("{scope}/{kind}/")).await, of_kind);
-            let ids = super::ids(of_kind, false);
+        for (kind, kind_rules) in ruleset.as_object().unwrap() {
+            assert_eq!(&alice.get_rules(&format!("{scope}/{kind}/")).await, kind_rules);
+            let ids = super::ids(kind_rules, false);
             rules.extend(ids.into_iter().map(|id| format!("{scope}/{kind}/{id}")));
         }
     }
     rules
 }
 
+/// Returns `enabled` and `until` of the master rule. All responses that contain them must agree.
 async fn master(alice: &TestClient) -> (Value, Value) {
     let rule = alice.get_rules("global/override/.m.rule.master").await;
     assert_eq!(alice.get_rules("").await["global"]["override"][0], rule);
@@ -46,10 +47,10 @@ async fn master(alice: &TestClient) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_timed_rule_is_absent_everywhere_from_its_end_on() {
+async fn an_expired_rule_is_absent_everywhere() {
     let service = service().await;
     let alice = service.user("alice").await;
-    let timed = json!({ "actions": [], "until": after(HOUR) });
+    let timed = json!({ "actions": [], "until": after_start(HOUR) });
     let path = "global/room/!a:x";
     alice.put_ok(path, &timed).await;
     alice.put_ok("device/phone/sender/@b:x", &timed).await;
@@ -63,7 +64,7 @@ async fn a_timed_rule_is_absent_everywhere_from_its_end_on() {
         alice.get_rules(path).await,
         json!({
             "rule_id": "!a:x", "default": false, "enabled": true, "actions": [],
-            "until": after(HOUR),
+            "until": after_start(HOUR),
         })
     );
 
@@ -90,11 +91,11 @@ async fn a_timed_rule_is_absent_everywhere_from_its_end_on() {
 }
 
 #[tokio::test]
-async fn an_ended_rule_is_created_anew_at_the_top_and_enabled() {
+async fn an_expired_rule_is_created_anew_at_the_top_and_enabled() {
     let service = service().await;
     let alice = service.user("alice").await;
     let permanent = json!({ "actions": [] });
-    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after(10) })).await;
+    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after_start(10) })).await;
     alice.put_ok("global/room/b", &permanent).await;
     alice.put_ok("global/room/a/enabled", &json!(false)).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
@@ -106,16 +107,16 @@ async fn an_ended_rule_is_created_anew_at_the_top_and_enabled() {
 }
 
 #[tokio::test]
-async fn enabled_and_actions_keep_the_end_and_a_put_without_it_removes_it() {
+async fn enabled_and_actions_keep_the_expiry_and_a_put_without_until_removes_it() {
     let service = service().await;
     let alice = service.user("alice").await;
     let until = async || alice.get_rules("global/room/a").await["until"].clone();
-    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after(10) })).await;
+    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after_start(10) })).await;
     alice.put_ok("global/room/a/enabled", &json!(false)).await;
     alice.put_ok("global/room/a/actions", &json!({ "actions": ["notify"] })).await;
-    assert_eq!(until().await, after(10));
-    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after(20) })).await;
-    assert_eq!(until().await, after(20));
+    assert_eq!(until().await, after_start(10));
+    alice.put_ok("global/room/a", &json!({ "actions": [], "until": after_start(20) })).await;
+    assert_eq!(until().await, after_start(20));
     alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
     assert_eq!(until().await, Value::Null);
     service.clock.advance(HOUR);
@@ -123,7 +124,7 @@ async fn enabled_and_actions_keep_the_end_and_a_put_without_it_removes_it() {
 }
 
 #[tokio::test]
-async fn an_invalid_end_is_rejected_with_the_reason() {
+async fn an_invalid_expiry_is_rejected_with_the_reason() {
     let service = service().await;
     let alice = service.user("alice").await;
     let kind = "until must be an integer: milliseconds since 1970";
@@ -132,7 +133,7 @@ async fn an_invalid_end_is_rejected_with_the_reason() {
         format!(
             "until must be in the future: it is {until}, and the server's clock is at {} \
              (milliseconds since 1970)",
-            after(0)
+            after_start(0)
         )
     };
     for (until, code, error) in [
@@ -141,7 +142,7 @@ async fn an_invalid_end_is_rejected_with_the_reason() {
         (json!(null), "M_BAD_JSON", kind.to_owned()),
         (json!(-1), "M_INVALID_PARAM", range.to_owned()),
         (json!(9_007_199_254_740_992_i64), "M_INVALID_PARAM", range.to_owned()),
-        (json!(after(0)), "M_INVALID_PARAM", past(after(0))),
+        (json!(after_start(0)), "M_INVALID_PARAM", past(after_start(0))),
         (json!(START), "M_INVALID_PARAM", past(START)),
     ] {
         let rule = json!({ "actions": [], "until": until });
@@ -162,21 +163,21 @@ async fn an_invalid_end_is_rejected_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_pause_of_everything_ends() {
+async fn a_timed_pause_of_everything_expires() {
     let service = service().await;
     let alice = service.user("alice").await;
     let path = "global/override/.m.rule.master/enabled";
-    let pause = json!({ "enabled": true, "until": after(HOUR) });
+    let pause = json!({ "enabled": true, "until": after_start(HOUR) });
     alice.put_ok(path, &pause).await;
-    assert_eq!(master(&alice).await, (json!(true), json!(after(HOUR))));
+    assert_eq!(master(&alice).await, (json!(true), json!(after_start(HOUR))));
     service.clock.advance_millis(HOUR * 1000 - 1);
-    assert_eq!(master(&alice).await, (json!(true), json!(after(HOUR))));
+    assert_eq!(master(&alice).await, (json!(true), json!(after_start(HOUR))));
     service.clock.advance_millis(1);
     assert_eq!(master(&alice).await, (json!(false), Value::Null));
     assert_eq!(alice.put(path, &pause).await.errcode(), (400, "M_INVALID_PARAM".into()));
 
-    // A change without an end replaces one with an end.
-    alice.put_ok(path, &json!({ "enabled": true, "until": after(2 * HOUR) })).await;
+    // A change without an expiry replaces one with an expiry.
+    alice.put_ok(path, &json!({ "enabled": true, "until": after_start(2 * HOUR) })).await;
     alice.put_ok(path, &json!(true)).await;
     assert_eq!(master(&alice).await, (json!(true), Value::Null));
     service.clock.advance(2 * HOUR);
@@ -184,14 +185,14 @@ async fn a_pause_of_everything_ends() {
 }
 
 #[tokio::test]
-async fn the_actions_of_a_built_in_rule_stay_when_its_pause_ends() {
+async fn the_actions_of_a_built_in_rule_stay_when_its_timed_change_expires() {
     let service = service().await;
     let alice = service.user("alice").await;
     let path = "global/underride/.m.rule.message";
     alice.put_ok(&format!("{path}/actions"), &json!({ "actions": ["dont_notify"] })).await;
-    let change = json!({ "enabled": false, "until": after(10) });
+    let change = json!({ "enabled": false, "until": after_start(10) });
     alice.put_ok(&format!("{path}/enabled"), &change).await;
-    assert_eq!(alice.get_rules(path).await["until"], after(10));
+    assert_eq!(alice.get_rules(path).await["until"], after_start(10));
     service.clock.advance(10);
     let rule = alice.get_rules(path).await;
     assert_eq!((&rule["enabled"], rule.get("until")), (&json!(true), None));
@@ -199,10 +200,10 @@ async fn the_actions_of_a_built_in_rule_stay_when_its_pause_ends() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_user_rule_is_not_accepted_with_enabled() {
+async fn the_expiry_of_a_user_rule_is_not_accepted_with_enabled() {
     let service = service().await;
     let alice = service.user("alice").await;
-    let change = json!({ "enabled": false, "until": after(10) });
+    let change = json!({ "enabled": false, "until": after_start(10) });
     let missing = alice.put("global/room/a/enabled", &change).await;
     assert_eq!(missing.errcode(), (404, "M_NOT_FOUND".into()));
     alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
@@ -219,14 +220,14 @@ async fn the_end_of_a_user_rule_is_not_accepted_with_enabled() {
 }
 
 #[tokio::test]
-async fn ended_rules_do_not_count_towards_the_limits() {
+async fn expired_rules_do_not_count_towards_the_limits() {
     let config = config(|config| {
         config.limits.mode = LimitMode::Off;
         config.rules.max_rules = 2;
     });
     let service = Service::with(config).await;
     let alice = service.user("alice").await;
-    let timed = |seconds| json!({ "actions": [], "until": after(seconds) });
+    let timed = |seconds| json!({ "actions": [], "until": after_start(seconds) });
     alice.put_ok("global/room/a", &timed(10)).await;
     alice.put_ok("device/phone/room/b", &timed(10)).await;
     let response = alice.put("global/room/c", &timed(20)).await;
@@ -237,7 +238,7 @@ async fn ended_rules_do_not_count_towards_the_limits() {
     assert_eq!(list_rules(&alice).await, ["global/room/c", "device/phone/room/d"]);
 }
 
-/// Returns the number of rules in the database, including those that have ended.
+/// Returns the number of rules in the database, including expired ones.
 async fn stored_rules(service: &Service, account: i64) -> usize {
     // Clears the cache.
     service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
@@ -248,11 +249,11 @@ async fn stored_rules(service: &Service, account: i64) -> usize {
 }
 
 #[tokio::test]
-async fn ended_rules_are_deleted_by_the_next_change_and_in_the_background() {
+async fn expired_rules_are_deleted_by_the_next_change_and_in_the_background() {
     let service = service().await;
     let alice = service.user("alice").await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let timed = |seconds| json!({ "actions": [], "until": after(seconds) });
+    let timed = |seconds| json!({ "actions": [], "until": after_start(seconds) });
     alice.put_ok("global/room/a", &timed(10)).await;
     alice.put_ok("global/room/b", &timed(20)).await;
     alice.put_ok("device/phone/room/c", &timed(20)).await;
@@ -274,7 +275,7 @@ async fn ended_rules_are_deleted_by_the_next_change_and_in_the_background() {
 #[tokio::test]
 async fn an_unreadable_ruleset_does_not_block_the_deletion_of_others() {
     let service = service().await;
-    let timed = json!({ "actions": [], "until": after(10) });
+    let timed = json!({ "actions": [], "until": after_start(10) });
     for name in ["alice", "bob"] {
         service.user(name).await.put_ok("global/room/a", &timed).await;
     }

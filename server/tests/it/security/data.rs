@@ -62,8 +62,8 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
         sessions.iter().map(|session| (&session["browser"], &session["this_session"])).collect();
     let expected = [(json!("Firefox"), json!(true)), (json!("Safari"), json!(false))];
     assert_eq!(browsers.len(), 2);
-    for (browser, this) in &expected {
-        assert!(browsers.contains(&(browser, this)), "{sessions:?}");
+    for (browser, is_this) in &expected {
+        assert!(browsers.contains(&(browser, is_this)), "{sessions:?}");
     }
     let rules = data["push_rules"].to_string();
     assert_eq!(rules.matches("\"alices\"").count(), 2, "{rules}");

@@ -63,10 +63,11 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
     page.assert_page(200, PENDING);
     for _ in 0..2 {
         let redirect = browser.submit(&page, KEEP, &[]).await;
-        let kept = browser.follow(&redirect).await;
-        kept.assert_page(200, "Your account will not be deleted.");
+        let security_page = browser.follow(&redirect).await;
+        security_page.assert_page(200, "Your account will not be deleted.");
         assert!(
-            !kept.text.contains("will be deleted on") && kept.text.contains("Delete my account")
+            !security_page.text.contains("will be deleted on")
+                && security_page.text.contains("Delete my account")
         );
     }
     sweep_for(&service, 26 * 60).await;

@@ -6,7 +6,7 @@ use crate::support::{Browser, Service, TestResponse, on_both_engines};
 const EMAIL: &str = "/oauth/account/security/email";
 const PASSWORD: &str = "correct horse alice";
 
-async fn change(browser: &mut Browser, email: &str, password: &str) -> TestResponse {
+async fn change_email(browser: &mut Browser, email: &str, password: &str) -> TestResponse {
     let page = browser.get(SECURITY).await;
     browser.submit(&page, EMAIL, &[("email", email), ("current_password", password)]).await
 }
@@ -27,11 +27,11 @@ async fn the_email_address_is_shown_and_changed_with_the_password(service: Servi
     page.assert_page(200, "<h2 id=\"email\">E-mail address</h2>");
     page.assert_page(200, "<button class=\"secondary\">Change e-mail address</button>");
     // An unchanged address stays verified.
-    let same = change(&mut browser, &before.to_uppercase(), PASSWORD).await;
+    let same = change_email(&mut browser, &before.to_uppercase(), PASSWORD).await;
     assert_eq!(same.header("location"), "/oauth/account/security?notice=email-changed");
     assert_eq!(stored_addresses(&service).await, (Some(before.clone()), None));
 
-    let saved = change(&mut browser, " New@Example.org ", PASSWORD).await;
+    let saved = change_email(&mut browser, " New@Example.org ", PASSWORD).await;
     let page = browser.follow(&saved).await;
     page.assert_page(200, "Your e-mail address is updated.");
     page.assert_page(200, "value=\"new@example.org\"");
@@ -43,7 +43,7 @@ async fn the_email_address_is_shown_and_changed_with_the_password(service: Servi
         let fields = [("username", name), ("password", PASSWORD)];
         assert_eq!(other.submit(&page, "/oauth/sign_in", &fields).await.status, 401, "{name}");
     }
-    let removed = change(&mut browser, " ", PASSWORD).await;
+    let removed = change_email(&mut browser, " ", PASSWORD).await;
     browser
         .follow(&removed)
         .await
@@ -65,10 +65,10 @@ async fn a_wrong_password_or_address_changes_nothing() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
     let before = stored_addresses(&service).await;
-    let wrong = change(&mut browser, "new@example.org", "wrong").await;
+    let wrong = change_email(&mut browser, "new@example.org", "wrong").await;
     wrong.assert_page(401, "id=\"email-password-error\">This is not your password.");
     wrong.assert_page(401, "value=\"new@example.org\"");
-    let invalid = change(&mut browser, "new<", PASSWORD).await;
+    let invalid = change_email(&mut browser, "new<", PASSWORD).await;
     invalid.assert_page(422, "id=\"email-address-error\">Please check the address.");
     invalid.assert_page(422, "value=\"new&#60;\"");
     assert_eq!(stored_addresses(&service).await, before);

@@ -199,7 +199,7 @@ async fn wrong_passwords_in_a_session_count_as_sign_in_attempts_for_the_account(
     owner.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }
 
-/// Otherwise the response time would reveal whether the current password is right.
+/// If the costs differed, the response time would reveal whether the current password is right.
 #[tokio::test]
 async fn a_wrong_and_a_right_password_cost_the_same() {
     let service = Service::start().await;

@@ -26,37 +26,37 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
     sign_in(&service, "bob", FIREFOX).await;
     service.clock.advance(49 * 3600);
     let mut here = sign_in(&service, "alice", FIREFOX).await;
-    let shown = visible_text(&here.get(SECURITY).await);
+    let text = visible_text(&here.get(SECURITY).await);
     let expected = "Where you are signed in|\
         Firefox on Linux|This browser|Signed in on|2027-01-17 14:00 UTC|· Used in the last hour ·|192.0.2.x|Sign out|\
         Unknown browser|Signed in on|2027-01-15 13:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
         Safari on iPhone|Signed in on|2027-01-15 08:00 UTC|· Last used 2 days ago ·|192.0.2.x|Sign out|\
         Sign out everywhere else|Your data";
-    assert!(shown.contains(expected), "{shown}");
+    assert!(text.contains(expected), "{text}");
     // Each browser's own session is marked in its list, and comes first.
     phone.get(SECURITY).await;
     service.clock.advance(2 * 3600);
     assert!(is_signed_in(&mut unknown).await);
-    let shown = visible_text(&phone.get(SECURITY).await);
+    let text = visible_text(&phone.get(SECURITY).await);
     let expected = "Where you are signed in|\
         Safari on iPhone|This browser|Signed in on|2027-01-15 08:00 UTC|· Used in the last hour";
-    assert!(shown.contains(expected), "{shown}");
+    assert!(text.contains(expected), "{text}");
 }
 
 #[tokio::test]
 async fn a_session_has_no_address_if_addresses_are_not_recorded() {
-    for (addresses, shown) in [("none", false), ("truncated", true), ("full", true)] {
+    for (addresses, is_shown) in [("none", false), ("truncated", true), ("full", true)] {
         let addresses = serde_json::from_value(addresses.into()).unwrap();
         let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
         service.add_account("alice").await;
         let client = service.anonymous().at(address(77));
         let mut browser = Browser::new(client).sign_in_as("alice").await;
         let page = browser.get(SECURITY).await;
-        assert_eq!(page.text.contains("192.0.2.x"), shown, "{addresses:?}");
+        assert_eq!(page.text.contains("192.0.2.x"), is_shown, "{addresses:?}");
         assert!(!page.text.contains("192.0.2.77"), "{addresses:?}");
         let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
         let sessions = service.store().sessions_of(account, service.now(), 9).await.unwrap();
-        assert_eq!(sessions[0].address.as_deref(), shown.then_some("192.0.2.x"));
+        assert_eq!(sessions[0].address.as_deref(), is_shown.then_some("192.0.2.x"));
     }
 }
 
@@ -83,8 +83,8 @@ async fn one_session_or_all_other_sessions_can_be_ended(service: Service) {
     }
     service.clock.advance(60);
     let page = here.get(SECURITY).await;
-    let listed = ids(&page);
-    assert_eq!(listed.len(), 4);
+    let session_ids = ids(&page);
+    assert_eq!(session_ids.len(), 4);
     // The session of another account is not ended, whatever the form says.
     let bobs = ids(&bob.get(SECURITY).await).remove(0);
     here.submit(&page, END, &[("session", &bobs)]).await;
@@ -92,7 +92,7 @@ async fn one_session_or_all_other_sessions_can_be_ended(service: Service) {
 
     // The list begins with the session of this browser, followed by the most recently used one.
     for _ in 0..2 {
-        let ended = here.submit(&page, END, &[("session", &listed[1])]).await;
+        let ended = here.submit(&page, END, &[("session", &session_ids[1])]).await;
         let ended = here.follow(&ended).await;
         ended.assert_page(200, "That browser is signed out.");
         assert_eq!(ids(&ended).len(), 3);
@@ -130,13 +130,13 @@ async fn ending_the_session_of_this_browser_signs_out() {
     assert!(!is_signed_in(&mut browser).await);
 }
 
-/// The page in another tab shows a session that has ended in the meantime.
+/// The sign-in page explains why the user has to sign in again.
 #[tokio::test]
 async fn a_browser_whose_session_has_ended_shows_that_once() {
     let service = Service::start().await;
     let mut here = sign_in_alice(&service).await;
     let ended = "Your session in this browser has ended,";
-    let shows = async |browser: &mut Browser, path: &str| {
+    let shows_notice = async |browser: &mut Browser, path: &str| {
         let mut page = browser.get(path).await;
         while page.status == 303 {
             page = browser.follow(&page).await;
@@ -149,20 +149,21 @@ async fn a_browser_whose_session_has_ended_shows_that_once() {
         let mut other = sign_in(&service, "alice", SAFARI).await;
         let page = here.get(SECURITY).await;
         here.submit(&page, END_OTHERS, &[]).await;
-        assert!(shows(&mut other, path).await, "{path}");
-        assert!(!shows(&mut other, path).await, "{path}");
+        assert!(shows_notice(&mut other, path).await, "{path}");
+        assert!(!shows_notice(&mut other, path).await, "{path}");
         assert!(!other.cookies.contains_key("__Host-belfry-signed-in"));
     }
     // Neither a browser without a session nor one that was signed out has lost a session.
     let mut new = service.browser();
     for _ in 0..2 {
-        assert!(!shows(&mut new, SECURITY).await);
+        assert!(!shows_notice(&mut new, SECURITY).await);
     }
     let page = here.get("/oauth/account").await;
     here.submit(&page, "/oauth/sign_out", &[]).await;
-    assert!(!shows(&mut here, SECURITY).await);
+    assert!(!shows_notice(&mut here, SECURITY).await);
 }
 
+/// The list shows a session that has ended in the meantime.
 #[tokio::test]
 async fn a_form_on_a_stale_list_ends_no_other_session() {
     let service = Service::start().await;
@@ -203,16 +204,16 @@ async fn a_bounded_number_of_sessions_is_listed() {
 async fn requests_within_a_minute_do_not_write() {
     let service = Service::start().await;
     let mut browser: Browser = sign_in_alice(&service).await;
-    let writes = async || {
+    let write_count = async || {
         let metrics = service.metrics().await;
         let name =
             "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"write\"} ";
         metrics.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
     };
-    let before = writes().await;
+    let before = write_count().await;
     assert!(before.is_some());
     for _ in 0..5 {
         browser.get(SECURITY).await;
     }
-    assert_eq!(writes().await, before);
+    assert_eq!(write_count().await, before);
 }

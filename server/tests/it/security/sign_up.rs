@@ -124,8 +124,8 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
     ] {
         response.assert_page(422, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     }
-    for kept in ["value=\"Ali&#60;ce\"", "value=\"nowhere\""] {
-        assert!(response.text.contains(kept), "{kept}: {}", response.text);
+    for value in ["value=\"Ali&#60;ce\"", "value=\"nowhere\""] {
+        assert!(response.text.contains(value), "{value}: {}", response.text);
     }
     assert!(!response.text.contains("hunter2"));
     // The checked box stays checked, and a password that was repeated wrongly is reported.
@@ -240,8 +240,8 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
 
 #[tokio::test]
 async fn a_page_says_that_registration_is_closed() {
-    let closed = |change: Option<&str>| {
-        let url = change.map(|url| url.parse().unwrap());
+    let closed = |sign_up_url: Option<&str>| {
+        let url = sign_up_url.map(|url| url.parse().unwrap());
         config(|config| {
             config.registration = RegistrationPolicy::Closed;
             config.instance.sign_up_url = url;
@@ -254,9 +254,12 @@ async fn a_page_says_that_registration_is_closed() {
     let sign_in = browser.get("/oauth/sign_in").await;
     assert!(!sign_in.text.contains("Create an account"));
     let csrf = sign_in.form("/oauth/sign_in")[0].1.clone();
-    let mut all = fields("carol", "correct horse").to_vec();
-    all.push(("csrf", &csrf));
-    browser.post(SIGN_UP, &all).await.assert_page(403, "This server does not accept new accounts.");
+    let mut with_csrf = fields("carol", "correct horse").to_vec();
+    with_csrf.push(("csrf", &csrf));
+    browser
+        .post(SIGN_UP, &with_csrf)
+        .await
+        .assert_page(403, "This server does not accept new accounts.");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
     let json = service.anonymous().with("accept", "application/json").get(SIGN_UP).await;
     let error = json.expect(StatusCode::FORBIDDEN)["error_description"].clone();

@@ -35,16 +35,16 @@ async fn a_token_is_revoked_and_the_others_stay_valid(service: Service) {
     service.clock.advance(3 * 3600);
     let page = browser.get(ACCOUNT).await;
     let text = visible_text(&page);
-    let shown = "Since|2027-01-15|· Last used 3 hours ago|Signed in 3 times|\
+    let expected = "Since|2027-01-15|· Last used 3 hours ago|Signed in 3 times|\
                  Since|2027-01-15|· Last used 3 hours ago|Sign out|\
                  Since|2027-01-15|· Not used yet|Sign out|\
                  Since|2027-01-15|· Not used yet|Sign out|Remove access";
-    assert!(text.contains(shown), "{text}");
+    assert!(text.contains(expected), "{text}");
 
-    let used = ids(&page).remove(0);
+    let used_token = ids(&page).remove(0);
     // The second submit has no effect.
     for _ in 0..2 {
-        let revoked = browser.submit(&page, REVOKE, &[("token", &used)]).await;
+        let revoked = browser.submit(&page, REVOKE, &[("token", &used_token)]).await;
         browser.follow(&revoked).await.assert_page(200, "That sign-in of the app has ended.");
     }
     let mut is_valid = Vec::new();

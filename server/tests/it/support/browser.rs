@@ -19,7 +19,8 @@ enum Transport {
     Http { client: reqwest::Client, url: String },
 }
 
-/// Returns the text of a page, without tags and bidirectional isolates.
+/// Returns the text of a page without bidirectional isolates. A `|` separates the text of different
+/// elements.
 pub(crate) fn visible_text(page: &TestResponse) -> String {
     let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
     let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
@@ -29,17 +30,17 @@ pub(crate) fn visible_text(page: &TestResponse) -> String {
 impl Browser {
     /// Creates a browser for a service in this process.
     pub(crate) fn new(client: TestClient) -> Self {
-        Self::with(Transport::InProcess(client))
+        Self::with_transport(Transport::InProcess(client))
     }
 
     /// Creates a browser for a server process at this URL.
     pub(crate) fn over_http(url: &str) -> Self {
         let no_redirects = reqwest::redirect::Policy::none();
         let client = reqwest::Client::builder().redirect(no_redirects).build().unwrap();
-        Self::with(Transport::Http { client, url: url.to_owned() })
+        Self::with_transport(Transport::Http { client, url: url.to_owned() })
     }
 
-    fn with(transport: Transport) -> Self {
+    fn with_transport(transport: Transport) -> Self {
         Self { transport, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
     }
 
@@ -52,8 +53,8 @@ impl Browser {
 
     /// Returns the value of the session cookie.
     pub(crate) fn cookie(&self) -> &str {
-        let named = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
-        named.expect("the browser has a cookie")
+        let cookie = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
+        cookie.expect("the browser has a cookie")
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> TestResponse {
@@ -85,7 +86,8 @@ impl Browser {
         async move { self.get(&location).await }
     }
 
-    /// Signs in on the sign-in page, as a user of [`super::Service::add_account`].
+    /// Signs in on the sign-in page, as a user of [`super::Service::add_account`], and follows the
+    /// redirect.
     pub(crate) async fn sign_in(&mut self, page: &TestResponse, name: &str) -> TestResponse {
         let password = format!("correct horse {name}");
         // The form's action includes the query of the page.
@@ -112,8 +114,8 @@ impl Browser {
     async fn send(&mut self, method: &str, path: &str, form: Option<String>) -> TestResponse {
         let mut headers = vec![("accept", "text/html,application/xhtml+xml".to_owned())];
         if !self.cookies.is_empty() {
-            let all = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
-            headers.push(("cookie", all.collect::<Vec<_>>().join("; ")));
+            let pairs = self.cookies.iter().map(|(name, value)| format!("{name}={value}"));
+            headers.push(("cookie", pairs.collect::<Vec<_>>().join("; ")));
         }
         if form.is_some() {
             headers.push(("content-type", "application/x-www-form-urlencoded".to_owned()));

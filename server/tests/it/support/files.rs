@@ -1,4 +1,4 @@
-//! Files for tests: modes and certificates.
+//! File modes, certificates and their dates.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -75,7 +75,7 @@ impl OAuthClient {
         parse_token(&self.post("/oauth/token", &fields).await)
     }
 
-    /// Signs the user in, approves the request, and returns the code.
+    /// Signs the user in and approves the request, if these are necessary, and returns the code.
     pub(crate) async fn code(
         &self,
         browser: &mut Browser,

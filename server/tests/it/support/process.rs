@@ -68,9 +68,9 @@ pub(crate) fn run_successfully(folder: &Path, arguments: &[&str]) -> String {
 /// Adds an account and returns its generated password.
 #[track_caller]
 pub(crate) fn add_account(folder: &Path, name: &str) -> String {
-    let added = run_successfully(folder, &["account", "add", name]);
-    let password = added.lines().find_map(|line| line.strip_prefix("password: "));
-    password.unwrap_or_else(|| panic!("{added}")).to_owned()
+    let output = run_successfully(folder, &["account", "add", name]);
+    let password = output.lines().find_map(|line| line.strip_prefix("password: "));
+    password.unwrap_or_else(|| panic!("{output}")).to_owned()
 }
 
 impl Process {
@@ -89,14 +89,14 @@ impl Process {
         let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
-        let (sender, lines) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let output = std::thread::spawn(move || {
             let mut lines = BufReader::new(stdout).lines().map_while(Result::ok);
             lines.next().map(|ready| sender.send(ready));
             lines.collect()
         });
-        let ready = lines.recv_timeout(TIMEOUT);
-        let ready = ready.unwrap_or_else(|_| panic!("not ready: {}", read(&log)));
+        let ready = receiver.recv_timeout(TIMEOUT);
+        let ready = ready.unwrap_or_else(|_| panic!("not ready: {}", read_file(&log)));
         let url = ready.strip_prefix("belfry listening on ").unwrap_or_else(|| panic!("{ready}"));
         Self { child, output: Some(output), url: url.to_owned(), log }
     }
@@ -107,12 +107,12 @@ impl Process {
 
     /// Sends a signal by its name.
     pub(crate) fn signal(&self, name: &str) {
-        let sent =
+        let status =
             Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
-        assert!(sent.unwrap().success());
+        assert!(status.unwrap().success());
     }
 
-    /// Waits until the process exits and returns its exit code (`None` if it was killed).
+    /// Waits until the process exits and returns its exit code (`None` if a signal killed it).
     #[track_caller]
     pub(crate) fn wait(&mut self) -> Option<i32> {
         let start = Instant::now();
@@ -120,7 +120,11 @@ impl Process {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
-            assert!(start.elapsed() < TIMEOUT, "the process does not exit: {}", read(&self.log));
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "the process does not exit: {}",
+                read_file(&self.log)
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -132,7 +136,7 @@ impl Process {
 
     /// Returns the log so far.
     pub(crate) fn log(&self) -> String {
-        read(&self.log)
+        read_file(&self.log)
     }
 }
 
@@ -143,6 +147,6 @@ impl Drop for Process {
     }
 }
 
-fn read(path: &Path) -> String {
+fn read_file(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }

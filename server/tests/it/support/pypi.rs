@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// Returns the directory of programs in a virtual environment with these requirements.
+/// Creates a virtual environment with these requirements, unless it exists, and returns its
+/// directory of programs.
 pub(crate) fn programs(name: &str, requirements: &str) -> Result<PathBuf, String> {
     static LOCK: Mutex<()> = Mutex::new(());
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);

@@ -76,7 +76,7 @@ impl Service {
         Self { clock, state, http, database }
     }
 
-    /// Restarts the service with different settings.
+    /// Restarts the service with different settings. The clock is reset to [`START`].
     pub(crate) async fn restart(self, config: Config) -> Self {
         let Self { state, http, database, .. } = self;
         drop((state, http));
@@ -153,7 +153,7 @@ impl Service {
         account.id
     }
 
-    /// Hashes a password, once for all tests, because hashing is slow.
+    /// Hashes a password, or returns its hash from an earlier call, because hashing is slow.
     async fn hash(&self, password: String) -> String {
         static HASHES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
         if let Some(hash) = HASHES.lock().unwrap().get(&password) {
@@ -183,7 +183,7 @@ impl Service {
         let app = StoredApp::new(app, random::secret(self.now()).hashed(), self.now());
         self.store().add_app(&any_events(), &app).await.unwrap();
         let token = random::secret(self.now());
-        let new = NewToken {
+        let new_token = NewToken {
             secret: token.hashed(),
             app_id: 1,
             account_id: account,
@@ -193,8 +193,8 @@ impl Service {
             device: None,
         };
         match account {
-            Some(_) => self.store().add_token(&any_events(), &new).await.unwrap(),
-            None => self.store().add_app_token(&new).await.unwrap(),
+            Some(_) => self.store().add_token(&any_events(), &new_token).await.unwrap(),
+            None => self.store().add_app_token(&new_token).await.unwrap(),
         };
         token
     }

@@ -7,7 +7,7 @@ use crate::rules::pushrules;
 use crate::support::browser::form;
 use crate::support::{Service, TestClient, any_events};
 
-/// Returns a body that is larger than any endpoint accepts.
+/// Returns a body that is too large for each endpoint that it is sent to.
 fn large_body() -> String {
     format!("a={}", "b".repeat(70_000))
 }

@@ -19,7 +19,7 @@ async fn post(client: &OAuthClient, path: &str, fields: &[(&str, &str)]) -> Exch
     Exchange::new(&format!("POST {path}"), &client.post(path, fields).await)
 }
 
-/// Redeems a new code with these scopes.
+/// Approves these scopes as Alice, and redeems the code.
 async fn redeem_code(service: &Service, client: &OAuthClient, scopes: &str) -> Exchange {
     let code = client.code(&mut service.browser(), "alice", &[("scope", scopes)]).await;
     Exchange::new("POST /oauth/token", &client.redeem(&code, &[]).await)

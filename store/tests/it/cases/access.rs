@@ -23,12 +23,14 @@ async fn issue(store: &Store, secret: &str, app: i64, account: Option<i64>) {
         .unwrap();
 }
 
+/// Returns the grant of a code.
 fn code(app: i64, account: i64) -> Grant {
     Grant { app_id: app, account_id: account, ..grant() }
 }
 
+/// Returns the ids of the apps with access to an account.
 async fn apps(store: &Store, account: i64, now: i64) -> Vec<i64> {
-    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|it| it.app_id).collect()
+    store.authorized_apps(account, at(now)).await.unwrap().iter().map(|app| app.app_id).collect()
 }
 
 pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
@@ -94,11 +96,11 @@ pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_e
         "one was still valid"
     );
 
-    let revoked = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
-    assert_eq!(revoked("a").await, Some(at(10)));
-    assert_eq!(revoked("b").await, Some(at(9)), "the time of the first revocation");
+    let revoked_at = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
+    assert_eq!(revoked_at("a").await, Some(at(10)));
+    assert_eq!(revoked_at("b").await, Some(at(9)), "the time of the first revocation");
     for (secret, ..) in others {
-        assert_eq!(revoked(secret).await, None, "{secret}");
+        assert_eq!(revoked_at(secret).await, None, "{secret}");
     }
     assert_eq!((apps(&store, 7, 11).await, apps(&store, 8, 11).await), (vec![2], vec![1]));
 }
@@ -130,8 +132,8 @@ pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Sto
         assert_eq!(store.revoke_access(&any_events(), account, app, at(10)).await.unwrap(), 0);
     }
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, None);
-    for revoked in [1, 0, 0] {
-        assert_eq!(store.revoke_access(&any_events(), 7, 1, at(10)).await.unwrap(), revoked);
+    for count in [1, 0, 0] {
+        assert_eq!(store.revoke_access(&any_events(), 7, 1, at(10)).await.unwrap(), count);
     }
 }
 

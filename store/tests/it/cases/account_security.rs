@@ -71,8 +71,8 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
     for (name, session, access) in
         [("this", true, false), ("other", false, false), ("bob", true, true)]
     {
-        let found = store.session(hashed(name), at(NOW)).await.unwrap();
-        assert_eq!(found.is_some(), session, "{name}");
+        let stored = store.session(hashed(name), at(NOW)).await.unwrap();
+        assert_eq!(stored.is_some(), session, "{name}");
         assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), access, "{name}");
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at.is_none(), access, "{name}");
@@ -217,8 +217,8 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 2);
     assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 0);
     for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
-        let found = store.session(hashed(name), at(50)).await.unwrap();
-        assert_eq!(found.is_some(), remains, "{name}");
+        let stored = store.session(hashed(name), at(50)).await.unwrap();
+        assert_eq!(stored.is_some(), remains, "{name}");
     }
     let expected = [("sign_out".to_owned(), 1), ("sign_out".to_owned(), 2)];
     let mut recorded = events(&store, 7).await;
@@ -308,8 +308,8 @@ pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store:
     // A second request does not postpone the deletion.
     assert_eq!(request(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
     assert_eq!(request(&bob, NOW).await, AccountUpdateOutcome::Updated);
-    let found = store.account(7).await.unwrap().unwrap();
-    assert_eq!(found, Account { delete_at: Some(at(NOW)), ..alice });
+    let stored = store.account(7).await.unwrap().unwrap();
+    assert_eq!(stored, Account { delete_at: Some(at(NOW)), ..alice });
     assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
 
     let cancellation = event(AuditKind::AccountDeleteCancel);
@@ -355,7 +355,8 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
     assert_eq!(store.account(8).await.unwrap(), None);
 }
 
-/// A cancellation in time preserves the account and everything that belongs to it.
+/// The deletion is cancelled concurrently with the sweep that would make it: either the account
+/// remains unchanged, or no cancellation succeeds.
 pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store) {
     add_alice_and_app(&store).await;
     let alice = account(7, "alice");
@@ -370,10 +371,10 @@ pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store)
     })
     .await;
     let is_cancelled = outcomes.contains(&true);
-    let found = store.account(7).await.unwrap();
-    assert_eq!(found.is_some(), is_cancelled);
+    let stored = store.account(7).await.unwrap();
+    assert_eq!(stored.is_some(), is_cancelled);
     assert!(
-        found.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none())
+        stored.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none())
     );
     let events = events(&store, 7).await;
     assert_eq!(events.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);

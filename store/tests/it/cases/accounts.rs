@@ -112,13 +112,13 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
         (AccountListFilter { state: active, ..name("bob") }, vec![4]),
     ] {
         // Read in pages of one row, in byte order.
-        let mut found = Vec::new();
+        let mut ids = Vec::new();
         let mut after = String::new();
         while let [account] = &store.accounts(&filter, &after, 1).await.unwrap()[..] {
             account.name.clone_into(&mut after);
-            found.push(account.id);
+            ids.push(account.id);
         }
-        assert_eq!(found, expected, "{filter:?}");
+        assert_eq!(ids, expected, "{filter:?}");
     }
 }
 
@@ -253,7 +253,7 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
-    // This holds even if the new password has the same hash.
+    // The last password has the same hash as the first one.
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);

@@ -43,8 +43,8 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: S
     add_admin(&store, 8, "root").await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let role = async || {
-        let found = store.token(hashed("t")).await.unwrap().unwrap();
-        found.account.as_ref().unwrap().role
+        let token = store.token(hashed("t")).await.unwrap().unwrap();
+        token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::User);
     for new in [Role::Admin, Role::User] {

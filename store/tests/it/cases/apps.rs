@@ -128,13 +128,13 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
         (AppListFilter { name: Some("tusky".to_owned()), ..unused }, &[1, 3]),
     ] {
         // Read in pages of one row.
-        let mut found = Vec::new();
+        let mut ids = Vec::new();
         let mut after = 0;
         while let [stored] = &store.apps(&filter, after, 1).await.unwrap()[..] {
             after = stored.app.id;
-            found.push(after);
+            ids.push(after);
         }
-        assert_eq!(found, expected, "{filter:?}");
+        assert_eq!(ids, expected, "{filter:?}");
     }
 }
 
@@ -157,12 +157,12 @@ pub(crate) async fn a_rotation_replaces_the_secret_and_accepts_the_previous_one_
     ] {
         let outcome = store.rotate_app_secret(&any_events(), 1, hashed(new), until).await.unwrap();
         assert_eq!(outcome, UpdateOutcome::Updated);
-        let found = secrets().await;
-        assert_eq!(found.current, hashed(new));
+        let stored = secrets().await;
+        assert_eq!(stored.current, hashed(new));
         let expected = previous
             .zip(until)
             .map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
-        assert_eq!(found.previous, expected, "{new}");
+        assert_eq!(stored.previous, expected, "{new}");
     }
     let other = store.app(2).await.unwrap().unwrap();
     assert_eq!(other, app(2, "other"), "other apps are unchanged");

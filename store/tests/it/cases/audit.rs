@@ -110,8 +110,10 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         ("app_disable", None, Some(1), 1),
     ];
     expected.sort_unstable();
-    let expected: Vec<_> =
-        expected.into_iter().map(|(kind, a, p, n)| (kind.to_owned(), a, p, n)).collect();
+    let expected: Vec<_> = expected
+        .into_iter()
+        .map(|(kind, account, app, count)| (kind.to_owned(), account, app, count))
+        .collect();
     assert_eq!(summary(&store).await, expected);
 
     let all = events(&store).await;

@@ -121,7 +121,7 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
     assert_eq!(store.delete_app(&any_events(), 1).await.unwrap(), None);
 }
 
-/// Writes of requests that had read the account or app before its deletion.
+/// Simulates requests that read the account or app before its deletion and write afterwards.
 pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) {
     add_two_of_each(&store).await;
     let session_of_bob = hashed("s8").lookup;

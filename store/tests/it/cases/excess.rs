@@ -149,7 +149,7 @@ pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: St
     assert_eq!(is_valid(&store, "valid").await, Some(true));
     assert_eq!(is_valid(&store, "t19").await, None);
     assert_eq!(is_valid(&store, "t20").await, Some(false));
-    assert_eq!(events(&store).await, [], "they had ended before");
+    assert_eq!(events(&store).await, [], "they were invalid already");
     assert_eq!(count(&store).await, 2);
 }
 

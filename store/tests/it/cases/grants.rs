@@ -46,7 +46,8 @@ async fn tokens(store: &Store, now: i64) -> i64 {
     i64::try_from(store.tokens_of(7, 1, at(now)).await.unwrap().len()).unwrap()
 }
 
-async fn since(store: &Store, now: i64) -> i64 {
+/// Returns since when app 1 has access, in seconds.
+async fn authorized_since(store: &Store, now: i64) -> i64 {
     store.authorized_apps(7, at(now)).await.unwrap()[0].since.as_second()
 }
 
@@ -61,7 +62,7 @@ pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(stor
     assert!(redeem(&store, "c", "t").await);
     assert_eq!((count(&store).await, active(&store, 20).await), (1, 1));
     assert_eq!(
-        since(&store, 20).await,
+        authorized_since(&store, 20).await,
         1,
         "when the user consented, not when the code was redeemed"
     );
@@ -114,16 +115,24 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
         let new = NewToken { created_at, expires_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new).await.unwrap();
     }
-    assert_eq!((active(&store, 30).await, since(&store, 30).await), (1, 10));
+    assert_eq!((active(&store, 30).await, authorized_since(&store, 30).await), (1, 10));
     revoke(&store, "a").await;
-    assert_eq!((active(&store, 30).await, since(&store, 30).await), (1, 10), "it continues");
+    assert_eq!(
+        (active(&store, 30).await, authorized_since(&store, 30).await),
+        (1, 10),
+        "it continues"
+    );
     revoke(&store, "b").await;
     assert_eq!((active(&store, 59).await, active(&store, 60).await), (1, 0));
     assert!(store.authorized_apps(7, at(60)).await.unwrap().is_empty());
 
     let new = NewToken { created_at: at(70), ..token("d", Some(7)) };
     store.add_token(&any_events(), &new).await.unwrap();
-    assert_eq!((active(&store, 70).await, since(&store, 70).await), (1, 70), "it begins anew");
+    assert_eq!(
+        (active(&store, 70).await, authorized_since(&store, 70).await),
+        (1, 70),
+        "it begins anew"
+    );
 }
 
 pub(crate) async fn revoking_access_deletes_only_the_grants_of_the_app(store: Store) {
@@ -172,8 +181,8 @@ pub(crate) async fn a_login_replaces_the_tokens_of_its_device(store: Store) {
     assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_some());
     assert_eq!(names().await, ["Element on Pixel"]);
     for (secret, id) in [("b", Some("LAPTOP")), ("c", Some("PHONE")), ("none", None)] {
-        let found = store.device_id_of(hashed(secret).lookup).await.unwrap();
-        assert_eq!(found.as_deref(), id, "{secret}");
+        let device_id = store.device_id_of(hashed(secret).lookup).await.unwrap();
+        assert_eq!(device_id.as_deref(), id, "{secret}");
     }
 
     revoke(&store, "c").await;

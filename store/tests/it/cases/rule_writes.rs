@@ -48,20 +48,20 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
     ensure_account(&store, 7).await;
     assert!(save(&store, "device/a", Some("one")).await);
     assert!(save(&store, "global", Some("two")).await);
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
     let documents = vec![
-        with_rule(&read, "global", "three"),
-        with_rule(&read, "device/b", "four"),
+        with_rule(&base, "global", "three"),
+        with_rule(&base, "device/b", "four"),
         empty_document("device/a"),
         empty_document("device/unknown"),
     ];
-    assert_eq!(store.save_rulesets(&read, documents).await.unwrap(), SaveOutcome::Saved);
+    assert_eq!(store.save_rulesets(&base, documents).await.unwrap(), SaveOutcome::Saved);
     let saved = expected([("device/b", &["four"]), ("global", &["three", "two"])]);
     assert_eq!(rules(&store).await, saved, "from the cache");
     let cached = store.rulesets_for_update(7, at(5)).await.unwrap();
-    let read = store.reload_rulesets_for_update(7, at(5)).await.unwrap();
+    let reloaded = store.reload_rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(rules(&store).await, saved, "from the database");
-    assert_eq!(cached.rulesets.bytes(), read.rulesets.bytes());
+    assert_eq!(cached.rulesets.bytes(), reloaded.rulesets.bytes());
     // The cached versions are those of the database.
     let document = with_rule(&cached, "device/b", "five");
     assert_eq!(store.save_ruleset(&cached, document).await.unwrap(), SaveOutcome::Saved);
@@ -76,12 +76,12 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
                     assert!(save(&store, scope, Some("old")).await);
                 }
             }
-            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+            let base = store.rulesets_for_update(7, at(5)).await.unwrap();
             assert!(save(&store, conflicting, Some("other")).await);
             let before = rules(&store).await;
-            let mut documents = SCOPES.map(|scope| with_rule(&read, scope, "new")).to_vec();
-            documents.push(with_rule(&read, "device/c", "new"));
-            let outcome = store.save_rulesets(&read, documents).await.unwrap();
+            let mut documents = SCOPES.map(|scope| with_rule(&base, scope, "new")).to_vec();
+            documents.push(with_rule(&base, "device/c", "new"));
+            let outcome = store.save_rulesets(&base, documents).await.unwrap();
             assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting} {exists}");
             assert_eq!(rules(&store).await, before, "{conflicting} {exists}");
             store.reload_rulesets_for_update(7, at(5)).await.unwrap();
@@ -89,12 +89,12 @@ pub(crate) async fn a_conflict_in_one_of_several_documents_saves_none(store: Sto
 
             if exists {
                 let all = SCOPES.map(empty_document).to_vec();
-                let outcome = store.save_rulesets(&read, all).await.unwrap();
+                let outcome = store.save_rulesets(&base, all).await.unwrap();
                 assert_eq!(outcome, SaveOutcome::Conflict, "{conflicting}");
             }
-            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+            let base = store.rulesets_for_update(7, at(5)).await.unwrap();
             let outcome =
-                store.save_rulesets(&read, SCOPES.map(empty_document).to_vec()).await.unwrap();
+                store.save_rulesets(&base, SCOPES.map(empty_document).to_vec()).await.unwrap();
             assert_eq!(outcome, SaveOutcome::Saved, "{conflicting} {exists}");
             assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
         }
@@ -118,10 +118,10 @@ pub(crate) async fn no_concurrent_change_to_several_documents_is_lost_or_partial
             }
         }
         loop {
-            let read = store.rulesets_for_update(7, at(5)).await.unwrap();
-            let mut documents = SCOPES.map(|scope| with_rule(&read, scope, &format!("r{index}")));
+            let base = store.rulesets_for_update(7, at(5)).await.unwrap();
+            let mut documents = SCOPES.map(|scope| with_rule(&base, scope, &format!("r{index}")));
             documents.rotate_left(usize::try_from(index).unwrap() % 3);
-            if store.save_rulesets(&read, documents.into()).await.unwrap() == SaveOutcome::Saved {
+            if store.save_rulesets(&base, documents.into()).await.unwrap() == SaveOutcome::Saved {
                 return;
             }
         }
@@ -158,9 +158,9 @@ fn interleave(
 ) -> (Arc<AtomicUsize>, impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync) {
     let (count, between) =
         (Arc::<AtomicUsize>::default(), std::sync::Mutex::new(Some(Box::pin(between))));
-    let counted = Arc::clone(&count);
+    let counter = Arc::clone(&count);
     let change = move |documents: &mut Documents<'_>| {
-        counted.fetch_add(1, Ordering::SeqCst);
+        counter.fetch_add(1, Ordering::SeqCst);
         if let Some(between) = between.lock().unwrap().take() {
             block_in_place(|| Handle::current().block_on(between));
         }
@@ -177,10 +177,10 @@ pub(crate) async fn a_change_to_all_documents_is_applied_again_after_a_conflict(
     }
     let (one, other) = (writer(&store), writer(&store));
     let put = async move {
-        other.change(7, scope("device/b"), at(5), |it| add(it, "put")).await.unwrap();
+        other.change(7, scope("device/b"), at(5), |document| add(document, "put")).await.unwrap();
     };
     let (applied, change) = interleave(put, |documents| {
-        SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), "bulk"))
+        SCOPES.iter().try_for_each(|text| add(documents.get_mut(&scope(text)), "bulk"))
     });
     one.change_all(7, at(5), change).await.unwrap();
     assert_eq!(applied.load(Ordering::SeqCst), 2);
@@ -196,7 +196,7 @@ pub(crate) async fn a_change_to_all_documents_is_applied_again_after_a_conflict(
     // A reset deletes the rules that were written before its save.
     let other = writer(&store);
     let put = async move {
-        other.change(7, scope("device/b"), at(5), |it| add(it, "late")).await.unwrap();
+        other.change(7, scope("device/b"), at(5), |document| add(document, "late")).await.unwrap();
     };
     let (applied, reset) = interleave(put, |documents| {
         documents.reset_all();
@@ -217,12 +217,12 @@ pub(crate) async fn a_rejected_change_to_all_documents_is_undone(store: Store) {
             let id = format!("r{number}");
             if number % 2 == 0 {
                 return writer
-                    .change(7, RuleScope::Global, at(5), move |it| add(it, &id))
+                    .change(7, RuleScope::Global, at(5), move |document| add(document, &id))
                     .await
                     .unwrap();
             }
             let result = writer.change_all(7, at(5), move |documents| {
-                SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))?;
+                SCOPES.iter().try_for_each(|text| add(documents.get_mut(&scope(text)), &id))?;
                 documents.get_mut(&scope("device/b")).remove(RuleKind::Room, "none")
             });
             let error = result.await.unwrap_err();
@@ -248,10 +248,13 @@ pub(crate) async fn all_changes_of_two_writers_are_saved(store: Store) {
             let id = format!("r{number}");
             if number % 4 < 2 {
                 let scope = scope(SCOPES[usize::try_from(number).unwrap() % 3]);
-                return writer.change(7, scope, at(5), move |it| add(it, &id)).await.unwrap();
+                return writer
+                    .change(7, scope, at(5), move |document| add(document, &id))
+                    .await
+                    .unwrap();
             }
             let change = writer.change_all(7, at(5), move |documents| {
-                SCOPES.iter().try_for_each(|it| add(documents.get_mut(&scope(it)), &id))
+                SCOPES.iter().try_for_each(|text| add(documents.get_mut(&scope(text)), &id))
             });
             change.await.unwrap();
         });
@@ -273,7 +276,10 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
         ensure_account(&store, account).await;
         let writer = writer(&store);
         if let Some(old) = old {
-            writer.change(account, RuleScope::Global, at(5), |it| add(it, old)).await.unwrap();
+            writer
+                .change(account, RuleScope::Global, at(5), |document| add(document, old))
+                .await
+                .unwrap();
         }
         let deleter = store.clone();
         let delete = async move {
@@ -292,7 +298,8 @@ pub(crate) async fn no_rules_are_saved_for_a_deleted_account(store: Store) {
 pub(crate) async fn no_first_rule_is_saved_for_a_disabled_account(store: Store) {
     ensure_account(&store, 7).await;
     store.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
-    let saved = writer(&store).change(7, RuleScope::Global, at(5), |it| add(it, "new")).await;
+    let saved =
+        writer(&store).change(7, RuleScope::Global, at(5), |document| add(document, "new")).await;
     assert!(matches!(saved, Err(RuleWriteError::NoAccount)));
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 }

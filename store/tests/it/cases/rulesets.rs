@@ -16,9 +16,9 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
         [(7, "global", "one"), (7, "device/phone", "two"), (8, "global", "other")]
     {
         ensure_account(&store, account).await;
-        let read = store.rulesets_for_update(account, at(5)).await.unwrap();
+        let base = store.rulesets_for_update(account, at(5)).await.unwrap();
         assert_eq!(
-            store.save_ruleset(&read, with_rule(&read, scope, rule)).await.unwrap(),
+            store.save_ruleset(&base, with_rule(&base, scope, rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
@@ -36,39 +36,39 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
 pub(crate) async fn a_saved_document_equals_the_one_in_the_database(store: Store) {
     ensure_account(&store, 7).await;
     for rule in ["one", "two"] {
-        let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+        let base = store.rulesets_for_update(7, at(5)).await.unwrap();
         assert_eq!(
-            store.save_ruleset(&read, with_rule(&read, "global", rule)).await.unwrap(),
+            store.save_ruleset(&base, with_rule(&base, "global", rule)).await.unwrap(),
             SaveOutcome::Saved
         );
     }
     let saved = store.rulesets(7, at(5)).await.unwrap();
     // Invalidates the cached rules.
     store.set_account_disabled_at(&any_events(), 7, None).await.unwrap();
-    let read = store.rulesets(7, at(5)).await.unwrap();
+    let stored = store.rulesets(7, at(5)).await.unwrap();
     let first =
         |rulesets: &StoredRulesets| std::ptr::from_ref(rulesets.documents().next().unwrap());
-    assert_ne!(first(&saved), first(&read));
-    assert!(saved.documents().eq(read.documents()));
-    assert_eq!(saved.bytes(), read.bytes());
+    assert_ne!(first(&saved), first(&stored));
+    assert!(saved.documents().eq(stored.documents()));
+    assert_eq!(saved.bytes(), stored.bytes());
 }
 
 pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     ensure_account(&store, 7).await;
     assert!(save(&store, "global", Some("one")).await);
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
 
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "global", "two")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "global", "three")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "global", "three")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(
         store
-            .save_ruleset(&read, SerializedDocument::new(Document::new(RuleScope::Global)))
+            .save_ruleset(&base, SerializedDocument::new(Document::new(RuleScope::Global)))
             .await
             .unwrap(),
         SaveOutcome::Conflict
@@ -77,15 +77,15 @@ pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["two", "one"]);
 }
 
-pub(crate) async fn a_second_first_write_is_a_conflict(store: Store) {
+pub(crate) async fn a_second_write_of_a_new_document_is_a_conflict(store: Store) {
     ensure_account(&store, 7).await;
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "global", "two")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "global", "two")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "global"), ["one"]);
@@ -93,13 +93,13 @@ pub(crate) async fn a_second_first_write_is_a_conflict(store: Store) {
 
 pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Store) {
     ensure_account(&store, 7).await;
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "global", "one")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "global", "one")).await.unwrap(),
         SaveOutcome::Saved
     );
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "device/a", "two")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "device/a", "two")).await.unwrap(),
         SaveOutcome::Saved
     );
     let rulesets = store.rulesets(7, at(5)).await.unwrap();
@@ -110,13 +110,13 @@ pub(crate) async fn a_write_to_one_scope_does_not_affect_other_scopes(store: Sto
 pub(crate) async fn a_deleted_document_is_not_found_and_its_version_is_not_reused(store: Store) {
     ensure_account(&store, 7).await;
     assert!(save(&store, "device/a", Some("one")).await);
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
     assert!(save(&store, "device/a", None).await);
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
 
     assert!(save(&store, "device/a", Some("two")).await);
     assert_eq!(
-        store.save_ruleset(&read, with_rule(&read, "device/a", "stale")).await.unwrap(),
+        store.save_ruleset(&base, with_rule(&base, "device/a", "stale")).await.unwrap(),
         SaveOutcome::Conflict
     );
     assert_eq!(ids(&store.rulesets(7, at(5)).await.unwrap(), "device/a"), ["two"]);
@@ -163,22 +163,22 @@ pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(sto
 
 /// Adds a rule to a scope of account 7, or removes the document. Returns false after a conflict.
 pub(crate) async fn save(store: &Store, scope_text: &str, rule: Option<&str>) -> bool {
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
     let draft = match rule {
-        Some(rule) => with_rule(&read, scope_text, rule),
+        Some(rule) => with_rule(&base, scope_text, rule),
         None => SerializedDocument::new(Document::new(scope(scope_text))),
     };
-    store.save_ruleset(&read, draft).await.unwrap() == SaveOutcome::Saved
+    store.save_ruleset(&base, draft).await.unwrap() == SaveOutcome::Saved
 }
 
 /// Returns a scope's document with one more rule.
 pub(crate) fn with_rule(
-    read: &RulesetsForUpdate,
+    base: &RulesetsForUpdate,
     scope_text: &str,
     rule: &str,
 ) -> SerializedDocument {
     let scope = scope(scope_text);
-    let mut document = match read.rulesets.document(&scope) {
+    let mut document = match base.rulesets.document(&scope) {
         Some(document) => document.clone(),
         None => Document::new(scope),
     };
@@ -206,14 +206,14 @@ fn scope(text: &str) -> RuleScope {
 async fn rule_ids_by_name(store: &Store, names: &[&str]) -> Vec<Option<Vec<String>>> {
     let ids = store.account_ids(names).await.unwrap();
     let accounts: Vec<i64> = ids.iter().copied().flatten().collect();
-    let mut read = store.rulesets_for_accounts(&accounts, at(5)).await.unwrap().into_iter();
+    let mut snapshots = store.rulesets_for_accounts(&accounts, at(5)).await.unwrap().into_iter();
     let owned = |rulesets: StoredRulesets| {
         let documents =
             rulesets.documents().filter(|document| *document.scope() == RuleScope::Global);
         let rules = documents.flat_map(|document| &document.user_rules()[RuleKind::Room]);
         rules.map(|rule| rule.rule_id.clone()).collect()
     };
-    ids.iter().map(|id| id.map(|_| owned(read.next().unwrap().rulesets))).collect()
+    ids.iter().map(|id| id.map(|_| owned(snapshots.next().unwrap().rulesets))).collect()
 }
 
 pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
@@ -223,9 +223,9 @@ pub(crate) async fn rulesets_of_many_accounts_are_read_by_name(store: Store) {
         store.add_account(&any_events(), &account(id, name)).await.unwrap();
         if id % 3 == 0 {
             for scope in ["global", "device/phone"] {
-                let read = store.rulesets_for_update(id, at(5)).await.unwrap();
+                let base = store.rulesets_for_update(id, at(5)).await.unwrap();
                 assert_eq!(
-                    store.save_ruleset(&read, with_rule(&read, scope, name)).await.unwrap(),
+                    store.save_ruleset(&base, with_rule(&base, scope, name)).await.unwrap(),
                     SaveOutcome::Saved
                 );
             }

@@ -18,7 +18,7 @@ const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Room rules with the second at which they end.
+/// Room rules with the second at which they expire.
 type Rules<'a> = &'a [(&'a str, Option<i64>)];
 
 fn document(rules: Rules<'_>) -> Document {
@@ -42,8 +42,8 @@ fn document(rules: Rules<'_>) -> Document {
 
 async fn save_document(store: &Store, account: i64, document: Document) {
     ensure_account(store, account).await;
-    let read = store.rulesets_for_update(account, at(5)).await.unwrap();
-    let saved = store.save_ruleset(&read, SerializedDocument::new(document)).await.unwrap();
+    let base = store.rulesets_for_update(account, at(5)).await.unwrap();
+    let saved = store.save_ruleset(&base, SerializedDocument::new(document)).await.unwrap();
     assert_eq!(saved, SaveOutcome::Saved);
 }
 
@@ -54,7 +54,7 @@ async fn rules_at(store: &Store, account: i64, now: Timestamp) -> Option<String>
     Some(document.user_rules()[RuleKind::Room].iter().map(|rule| &*rule.rule_id).collect())
 }
 
-/// Returns an account's rules in the database, including those that have ended.
+/// Returns an account's rules in the database, including expired ones.
 async fn stored_rules(store: &Store, account: i64) -> Option<String> {
     // Invalidates the cached rules.
     store.set_account_disabled_at(&any_events(), account, None).await.unwrap();
@@ -88,7 +88,7 @@ async fn sweep_between(store: &Store, start: i64, end: i64) -> usize {
     changed
 }
 
-pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
+pub(crate) async fn a_timed_rule_is_read_until_it_expires(store: Store) {
     let timed = document(&[("a", Some(10)), ("b", None), ("c", Some(20))]);
     save_document(&store, 7, timed).await;
     for reading in ["from the database", "from the cache"] {
@@ -113,31 +113,39 @@ pub(crate) async fn a_timed_rule_is_read_until_its_end(store: Store) {
     }
 }
 
-pub(crate) async fn the_next_save_deletes_rules_that_have_ended(store: Store) {
+pub(crate) async fn the_next_save_deletes_expired_rules(store: Store) {
     save_document(&store, 7, document(&[("a", Some(10)), ("b", None), ("c", Some(20))])).await;
-    let read = store.rulesets_for_update(7, at(10)).await.unwrap();
-    let same = read.rulesets.documents().next().unwrap().clone();
+    let base = store.rulesets_for_update(7, at(10)).await.unwrap();
+    let same = base.rulesets.documents().next().unwrap().clone();
     assert_eq!(same, document(&[("b", None), ("c", Some(20))]));
-    let saved = store.save_ruleset(&read, SerializedDocument::new(same)).await.unwrap();
+    let saved = store.save_ruleset(&base, SerializedDocument::new(same)).await.unwrap();
     assert_eq!(saved, SaveOutcome::Saved);
     assert_eq!(stored_rules(&store, 7).await.as_deref(), Some("bc"));
 
-    // All rules of the document have ended: it is deleted.
+    // All rules of the document have expired, so it is deleted.
     save_document(&store, 8, document(&[("a", Some(10))])).await;
-    let read = store.rulesets_for_update(8, at(10)).await.unwrap();
-    let empty = read.rulesets.documents().next().unwrap().clone();
+    let base = store.rulesets_for_update(8, at(10)).await.unwrap();
+    let empty = base.rulesets.documents().next().unwrap().clone();
     assert!(empty.is_empty());
-    let saved = store.save_ruleset(&read, SerializedDocument::new(empty)).await.unwrap();
+    let saved = store.save_ruleset(&base, SerializedDocument::new(empty)).await.unwrap();
     assert_eq!(saved, SaveOutcome::Saved);
     assert_eq!(stored_rules(&store, 8).await, None);
 }
 
-pub(crate) async fn a_sweep_deletes_ended_rules_a_day_after_the_first_one(store: Store) {
-    let [due, ended] = [START - DAY - 3 * MINUTE, START - 3 * MINUTE];
+pub(crate) async fn a_sweep_deletes_expired_rules_a_day_after_the_first_expiry(store: Store) {
+    let [due, expired] = [START - DAY - 3 * MINUTE, START - 3 * MINUTE];
     for (account, rules) in [
         (1, &[("a", Some(due))][..]),
-        (2, &[("a", Some(due + 2 * MINUTE)), ("b", Some(ended))]),
-        (3, &[("a", Some(due)), ("b", None), ("c", Some(ended)), ("d", Some(ended + 2 * MINUTE))]),
+        (2, &[("a", Some(due + 2 * MINUTE)), ("b", Some(expired))]),
+        (
+            3,
+            &[
+                ("a", Some(due)),
+                ("b", None),
+                ("c", Some(expired)),
+                ("d", Some(expired + 2 * MINUTE)),
+            ],
+        ),
         (4, &[("a", None)]),
         (5, &[("a", Some(START + MINUTE))]),
     ] {
@@ -171,18 +179,18 @@ pub(crate) async fn a_sweep_deletes_ended_rules_a_day_after_the_first_one(store:
     assert_eq!(sweep_at(&store, START + 3 * DAY).await, 0);
 }
 
-pub(crate) async fn a_ruleset_is_rewritten_once_a_day_however_many_rules_end(store: Store) {
+pub(crate) async fn a_ruleset_is_rewritten_once_a_day_however_many_rules_expire(store: Store) {
     const RULES: i64 = 1000;
     let ids: Vec<String> = (0..RULES).map(|index| format!("{index},")).collect();
-    let end = |index| START + index * MINUTE;
-    let rules: Vec<_> = (0..).zip(&ids).map(|(index, id)| (&**id, Some(end(index)))).collect();
+    let expiry = |index| START + index * MINUTE;
+    let rules: Vec<_> = (0..).zip(&ids).map(|(index, id)| (&**id, Some(expiry(index)))).collect();
     save_document(&store, 7, document(&rules)).await;
     let left_at = async |time: i64| {
         let rules = rules_at(&store, 7, at(time)).await.unwrap();
         i64::try_from(rules.matches(',').count()).unwrap()
     };
 
-    // The clock is trusted when the rules begin to end.
+    // The clock is trusted when the first rule expires.
     assert_eq!(sweep_between(&store, START - 2 * HOUR, START).await, 0);
     for hour in 0..17 {
         let now = START + hour * HOUR;
@@ -193,7 +201,7 @@ pub(crate) async fn a_ruleset_is_rewritten_once_a_day_however_many_rules_end(sto
     assert_eq!(sweep_between(&store, START + 17 * HOUR, START + 30 * HOUR).await, 1);
     assert_eq!(stored_rules(&store, 7).await, None);
 
-    // Rules that end over two days are removed in two steps.
+    // Rules that expire over two days are deleted in two steps.
     let start = START + 30 * HOUR;
     let rules: Vec<_> =
         (0..).zip(&ids[..48]).map(|(hour, id)| (&**id, Some(start + hour * HOUR))).collect();

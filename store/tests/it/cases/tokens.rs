@@ -231,21 +231,21 @@ pub(crate) async fn unknown_scopes_are_read_without_effect_and_counted(store: St
     add_alice_and_app(&store).await;
     let scopes = Scopes::from_stored("read urn:matrix:client:device:ABC bells:ring towers:climb");
     let new = NewToken { scopes: scopes.clone(), ..token("t", Some(7)) };
-    let counted = || {
+    let count = || {
         let mut out = Exposition::default();
         store.write_metrics(&mut out);
         let text = out.finish();
         let value = text.lines().find_map(|line| line.strip_prefix("belfry_unknown_scopes_total "));
         value.unwrap().parse::<u64>().unwrap()
     };
-    let before = counted();
+    let before = count();
     store.add_token(&any_events(), &new).await.unwrap();
 
     let stored = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!(stored.scopes, scopes);
     assert_eq!(stored.scopes.to_string(), "read urn:matrix:client:device:ABC");
     // Other tests of this process count in the same metric.
-    assert!(counted() >= before + 2);
+    assert!(count() >= before + 2);
     let apps = store.authorized_apps(7, at(50)).await.unwrap();
     assert_eq!(apps[0].scopes, scopes);
 }

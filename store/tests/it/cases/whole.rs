@@ -47,10 +47,10 @@ pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     let store = Arc::new(store);
     // Fills the cache, which must not return the old value after the write.
     assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
-    let read = store.rulesets_for_update(7, at(5)).await.unwrap();
-    let draft = with_rule(&read, "global", "one");
+    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
+    let draft = with_rule(&base, "global", "one");
     let writer = Arc::clone(&store);
-    let mut write = Box::pin(async move { writer.save_ruleset(&read, draft).await });
+    let mut write = Box::pin(async move { writer.save_ruleset(&base, draft).await });
     // Polled once, then dropped.
     let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
     drop(write);

@@ -84,7 +84,7 @@ impl Installation<'_> {
         };
         let app_token = self.request_app_token()?;
         let add = |number: u32| sign_up(&app_token, &format!("new{number}"));
-        let authorize = format!("{}&state={}", authorize(&id), "s".repeat(4000));
+        let authorize = format!("{}&state={}", authorization_path(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
         let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
         let large_form = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
@@ -121,7 +121,7 @@ impl Installation<'_> {
         );
         let (id, _) = self.register_app()?;
         Ok(vec![
-            case("GET authorize, 50,000 tokens", "user", user.get_page(&authorize(&id))),
+            case("GET authorize, 50,000 tokens", "user", user.get_page(&authorization_path(&id))),
             case("GET account, 50,000 tokens of 500 apps", "user", user.get_page("/oauth/account")),
             case("GET security, 50 sessions", "user", page),
             case("POST download, 50,000 tokens", "user", download.with_cookie(&user.cookie)),
@@ -157,13 +157,14 @@ impl Installation<'_> {
         };
         let devices: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
-        let empty = tagger.post_push_rules("import", &json!({ "global": {}, "device": devices }));
+        let import_profiles =
+            tagger.post_push_rules("import", &json!({ "global": {}, "device": devices }));
         let html = text(&self.send(&collector.get_page("/oauth/account/try"))?);
         let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
         let attempt =
             form("/oauth/account/try", &format!("csrf={}&{message}", hidden_field(&html, "csrf")?))
                 .with_cookie(&collector.cookie);
-        let read = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
+        let read_rules = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
             case("GET rules page, 1,000 rules", "user", collector.get_page("/oauth/account/rules")),
             case(
@@ -179,7 +180,7 @@ impl Installation<'_> {
             ),
             case("GET try page, 1,000 profiles", "user", tagger.get_page("/oauth/account/try")),
             case("POST try page, 1,000 rules", "user", attempt),
-            case("GET pushrules, 1 MB", "user", read),
+            case("GET pushrules, 1 MB", "user", read_rules),
             Case {
                 name: "PUT enabled, 1 MB of rules",
                 client: "user",
@@ -191,7 +192,7 @@ impl Installation<'_> {
                 requests: [false, true].map(bulk).into(),
             },
             // Last, because it replaces the rules.
-            case("POST import, 170,000 empty profiles", "user", empty),
+            case("POST import, 170,000 empty profiles", "user", import_profiles),
         ])
     }
 
@@ -272,7 +273,7 @@ fn form(path: &str, fields: &str) -> Request {
     Request::new("POST", path).with_body(FORM, fields)
 }
 
-fn authorize(client_id: &str) -> String {
+fn authorization_path(client_id: &str) -> String {
     format!(
         "/oauth/authorize?response_type=code&client_id={client_id}&redirect_uri={CALLBACK}&scope=read"
     )

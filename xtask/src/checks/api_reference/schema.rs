@@ -17,7 +17,7 @@ pub(super) fn render(name: &str, schema: &Value) -> String {
     page + &body(schema)
 }
 
-/// Renders the fields or alternatives of a schema.
+/// Renders the fields or alternatives of a schema, or else its type.
 fn body(schema: &Value) -> String {
     for (key, word) in [("anyOf", "One of:"), ("allOf", "All of:")] {
         if schema[key].is_array() && !schema["properties"].is_object() {

@@ -49,15 +49,15 @@ pub(super) fn render(source: &Source) -> String {
 
 /// Returns the endpoints that a scope allows.
 fn endpoints(source: &Source, scope: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut allowed = BTreeSet::new();
     for (path, item) in source.areas.iter().flat_map(described_paths) {
         for (method, operation) in methods(item) {
             let mut required = items(&operation["security"]).flat_map(|one| items(&one["oauth2"]));
             if required.any(|one| one.as_str() == Some(scope)) {
                 let path = path.replace("/{segment}/client/{api}", "…");
-                found.insert(format!("`{}`", name(method, &path)));
+                allowed.insert(format!("`{}`", name(method, &path)));
             }
         }
     }
-    found
+    allowed
 }

@@ -27,8 +27,8 @@ struct Token {
 
 type Tokens = Peekable<IntoIter<Token>>;
 
-/// Reads the next token if it has this text; returns whether it did.
-fn read(tokens: &mut Tokens, text: &str) -> bool {
+/// Consumes the next token if it has this text; returns whether it did.
+fn consume(tokens: &mut Tokens, text: &str) -> bool {
     tokens.next_if(|token| token.text == text).is_some()
 }
 
@@ -54,7 +54,7 @@ impl Source {
 
     /// Skips the item after `#[cfg(test)]`; other attributes have no effect.
     fn skip_test_item(&mut self, tokens: &mut Tokens) {
-        if !["[", "cfg", "(", "test", ")", "]"].iter().all(|text| read(tokens, text)) {
+        if !["[", "cfg", "(", "test", ")", "]"].iter().all(|text| consume(tokens, text)) {
             return;
         }
         let mut depth = 0;
@@ -76,7 +76,7 @@ impl Source {
     fn read_use_tree(&mut self, tokens: &mut Tokens, prefix: &[String]) {
         let line = tokens.peek().map_or(0, |token| token.line);
         let mut path = prefix.to_vec();
-        if read(tokens, "::") {
+        if consume(tokens, "::") {
             path.push("::".to_owned());
         }
         while let Some(Token { text, .. }) = tokens.next() {
@@ -84,7 +84,7 @@ impl Source {
                 "{" => {
                     while tokens.peek().is_some_and(|token| token.text != "}") {
                         self.read_use_tree(tokens, &path);
-                        read(tokens, ",");
+                        consume(tokens, ",");
                     }
                     tokens.next();
                     return;
@@ -94,11 +94,11 @@ impl Source {
                 "self" if !path.is_empty() => {}
                 _ => path.push(text),
             }
-            if !read(tokens, "::") {
+            if !consume(tokens, "::") {
                 break;
             }
         }
-        let alias = read(tokens, "as").then(|| tokens.next()).flatten().map(|token| token.text);
+        let alias = consume(tokens, "as").then(|| tokens.next()).flatten().map(|token| token.text);
         if let Some(name) = alias.or_else(|| path.last().cloned()) {
             // `use name;` exports a macro that is defined in the same file.
             if path != [name.clone()] {
@@ -108,10 +108,10 @@ impl Source {
         self.paths.push((path, line));
     }
 
-    /// Reads the rest of a path in an expression or type.
+    /// Reads the rest of a path in an expression or type. A single name is not recorded.
     fn read_path(&mut self, first: Token, tokens: &mut Tokens) {
         let mut path = vec![first.text];
-        while read(tokens, "::") {
+        while consume(tokens, "::") {
             let is_name = |token: &Token| token.text.starts_with(is_word);
             let Some(name) = tokens.next_if(is_name) else { break };
             path.push(name.text);
@@ -165,7 +165,7 @@ fn string_length(text: &str) -> Option<usize> {
         let hashes = raw.len() - quoted.len();
         let content = quoted.strip_prefix('"')?;
         let end = format!("\"{}", "#".repeat(hashes));
-        let length = content.find(&end).map_or(content.len(), |at| at + end.len());
+        let length = content.find(&end).map_or(content.len(), |index| index + end.len());
         return Some(prefix + 1 + hashes + 1 + length);
     }
     let content = body.strip_prefix('"').filter(|_| prefix <= 1)?;

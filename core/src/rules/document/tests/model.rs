@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::rules::{RuleChange, RuleRef};
 
-/// A change of the rules. There are few ids, so that changes affect each other.
+/// A change to the rules. There are few ids, so that changes affect each other.
 #[derive(Debug, Clone)]
 enum Edit {
     Put { kind: RuleKind, id: String, before: Option<String>, after: Option<String> },
@@ -45,10 +45,11 @@ fn edit() -> impl Strategy<Value = Edit> {
 struct Model {
     heights: BTreeMap<(RuleKind, String), f64>,
     disabled: Vec<(RuleKind, String)>,
-    master: bool,
+    master_enabled: bool,
 }
 
 impl Model {
+    /// Returns the ids of a kind's rules, highest first.
     fn order(&self, kind: RuleKind) -> Vec<String> {
         let of_kind = self.heights.iter().filter(|((other, _), _)| *other == kind);
         let mut ids: Vec<_> = of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
@@ -56,13 +57,13 @@ impl Model {
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Returns the height directly above or below a rule, ignoring the rule that moves.
-    fn next_to(&self, kind: RuleKind, moving: &str, named: &str, above: bool) -> f64 {
-        let height = self.heights[&(kind, named.to_owned())];
+    /// Returns a height directly above or below a rule, ignoring the rule that is placed there.
+    fn height_next_to(&self, kind: RuleKind, id: &str, neighbour: &str, above: bool) -> f64 {
+        let height = self.heights[&(kind, neighbour.to_owned())];
         let others = self
             .heights
             .iter()
-            .filter(|((other, id), _)| *other == kind && id != moving)
+            .filter(|((other_kind, other_id), _)| *other_kind == kind && other_id != id)
             .map(|(_, other)| *other);
         if above {
             let next = others.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
@@ -73,45 +74,45 @@ impl Model {
         }
     }
 
-    /// Applies a change. Returns whether it is allowed.
+    /// Applies a change, if it is allowed. Returns whether it is allowed.
     fn apply(&mut self, edit: &Edit) -> bool {
         match edit {
             Edit::Put { kind, id, before, after } => {
-                let name = (*kind, id.clone());
-                let is_neighbour = |named: &String| {
-                    named != id && self.heights.contains_key(&(*kind, named.clone()))
+                let key = (*kind, id.clone());
+                let is_valid_neighbour = |neighbour: &String| {
+                    neighbour != id && self.heights.contains_key(&(*kind, neighbour.clone()))
                 };
-                if !before.iter().chain(after).all(is_neighbour) {
+                if !before.iter().chain(after).all(is_valid_neighbour) {
                     return false;
                 }
                 let height = match (before, after) {
-                    (Some(named), _) => self.next_to(*kind, id, named, true),
-                    (None, Some(named)) => self.next_to(*kind, id, named, false),
-                    (None, None) => self.heights.get(&name).copied().unwrap_or_else(|| {
+                    (Some(neighbour), _) => self.height_next_to(*kind, id, neighbour, true),
+                    (None, Some(neighbour)) => self.height_next_to(*kind, id, neighbour, false),
+                    (None, None) => self.heights.get(&key).copied().unwrap_or_else(|| {
                         let of_kind = self.heights.iter().filter(|((other, _), _)| other == kind);
                         of_kind.fold(0.0, |top, (_, height)| height.max(top)) + 1.0
                     }),
                 };
-                self.heights.insert(name, height);
+                self.heights.insert(key, height);
                 true
             }
             Edit::Remove { kind, id } => {
-                let name = (*kind, id.clone());
-                self.disabled.retain(|other| *other != name);
-                self.heights.remove(&name).is_some()
+                let key = (*kind, id.clone());
+                self.disabled.retain(|other| *other != key);
+                self.heights.remove(&key).is_some()
             }
             Edit::Enable { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
-                self.master = *enabled;
+                self.master_enabled = *enabled;
                 true
             }
             Edit::Enable { kind, id, enabled } => {
-                let name = (*kind, id.clone());
-                self.disabled.retain(|other| *other != name);
-                let known = self.heights.contains_key(&name);
-                if known && !enabled {
-                    self.disabled.push(name);
+                let key = (*kind, id.clone());
+                self.disabled.retain(|other| *other != key);
+                let exists = self.heights.contains_key(&key);
+                if exists && !enabled {
+                    self.disabled.push(key);
                 }
-                known
+                exists
             }
         }
     }
@@ -130,7 +131,7 @@ fn apply(document: &mut Document, edit: &Edit) -> Result<(), RuleError> {
 
 proptest! {
     #[test]
-    fn rules_have_the_order_of_the_model_after_any_changes(
+    fn a_document_agrees_with_the_model_after_any_changes(
         edits in prop::collection::vec(edit(), 0..40),
     ) {
         let mut document = global();
@@ -146,15 +147,15 @@ proptest! {
         for kind in RuleKind::ALL {
             prop_assert_eq!(user_rule_ids(&document, kind), model.order(kind));
             for rule in &document.user_rules()[kind] {
-                let name = (kind, rule.rule_id.clone());
-                prop_assert_eq!(rule.enabled, !model.disabled.contains(&name));
+                let key = (kind, rule.rule_id.clone());
+                prop_assert_eq!(rule.enabled, !model.disabled.contains(&key));
             }
         }
         prop_assert_eq!(document.len(), model.heights.len());
 
         let rules = document.rules(RuleKind::Override, alice());
         prop_assert_eq!(&rules[0].rule_id, builtin::MASTER);
-        prop_assert_eq!(rules[0].enabled, model.master);
+        prop_assert_eq!(rules[0].enabled, model.master_enabled);
         let ids: Vec<&String> = rules.iter().map(|rule| &rule.rule_id).collect();
         let mut expected = vec![builtin::MASTER.to_owned()];
         expected.extend(model.order(RuleKind::Override));
@@ -162,8 +163,8 @@ proptest! {
         expected.extend(others.iter().map(|rule| rule.rule_id.clone()));
         prop_assert_eq!(ids, expected.iter().collect::<Vec<_>>());
 
-        let read = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
-        prop_assert_eq!(read, document);
+        let copy = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
+        prop_assert_eq!(copy, document);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tests of timed rules: user rules, and changes of built-in rules, that have an end.
+//! Tests of timed rules: user rules, and changes to built-in rules, that expire.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::rules::{Rule, RuleExpiry};
 
-fn at(millis: i64) -> Timestamp {
+fn timestamp(millis: i64) -> Timestamp {
     Timestamp::from_millisecond(millis).unwrap()
 }
 
 fn expiry(millis: i64) -> RuleExpiry {
-    RuleExpiry::at(at(millis))
+    RuleExpiry::at(timestamp(millis))
 }
 
 fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i64>) {
@@ -26,6 +26,7 @@ fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i6
     document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
 }
 
+/// Enables or disables the master rule, optionally until a time.
 fn pause(document: &mut Document, enabled: bool, until: Option<i64>) {
     let change = EnabledChange { enabled, until: until.map(expiry) };
     document.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
@@ -36,7 +37,7 @@ fn master(document: &Document) -> Rule {
 }
 
 #[test]
-fn a_rule_is_removed_at_its_end_and_others_stay() {
+fn an_expired_rule_is_removed_and_others_stay() {
     let mut document = global();
     for (id, until) in [("c", None), ("b", Some(2_000)), ("a", Some(1_000))] {
         put_until(&mut document, RuleKind::Room, id, until);
@@ -49,7 +50,7 @@ fn a_rule_is_removed_at_its_end_and_others_stay() {
         (2_000, "c", None),
         (i64::from(u32::MAX), "c", None),
     ] {
-        document.remove_expired(at(now));
+        document.remove_expired(timestamp(now));
         assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), ids, "at {now}");
         assert_eq!(document.next_expiry(), next.map(expiry), "at {now}");
         assert_eq!((document.len(), document.is_empty()), (ids.len(), false), "at {now}");
@@ -57,19 +58,19 @@ fn a_rule_is_removed_at_its_end_and_others_stay() {
 }
 
 #[test]
-fn a_document_whose_last_rule_ended_is_empty() {
+fn a_document_whose_last_rule_has_expired_is_empty() {
     let mut document = global();
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     pause(&mut document, true, Some(500));
-    document.remove_expired(at(999));
+    document.remove_expired(timestamp(999));
     assert!(!document.is_empty());
-    document.remove_expired(at(1_000));
+    document.remove_expired(timestamp(1_000));
     assert!(document.is_empty());
     assert_eq!(document, global());
 }
 
 #[test]
-fn a_timed_rule_is_returned_and_stored_with_its_end() {
+fn a_timed_rule_is_returned_and_stored_with_its_expiry() {
     let mut document = global();
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     pause(&mut document, true, Some(2_000));
@@ -100,21 +101,21 @@ fn a_timed_rule_is_returned_and_stored_with_its_end() {
 }
 
 #[test]
-fn a_rule_put_again_after_its_end_is_on_top_and_enabled() {
+fn a_rule_put_again_after_it_expired_is_on_top_and_enabled() {
     let mut document = with_rooms(["b"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     put(&mut document, RuleKind::Room, "a", after("b")).unwrap();
     assert_eq!(user_rule_ids(&document, RuleKind::Room), ["b", "a"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
-    document.remove_expired(at(1_000));
+    document.remove_expired(timestamp(1_000));
     put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
     assert_eq!(user_rule_ids(&document, RuleKind::Room), ["a", "b"]);
     assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
 }
 
 #[test]
-fn changing_enabled_or_actions_preserves_the_end_and_putting_the_rule_replaces_it() {
+fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it() {
     let mut document = global();
     let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
@@ -127,12 +128,12 @@ fn changing_enabled_or_actions_preserves_the_end_and_putting_the_rule_replaces_i
     assert_eq!(until(&document), Some(expiry(2_000)));
     put_until(&mut document, RuleKind::Room, "a", None);
     assert_eq!(until(&document), None);
-    document.remove_expired(at(3_000));
+    document.remove_expired(timestamp(3_000));
     assert_eq!(document.len(), 1);
 }
 
 #[test]
-fn a_builtin_rule_returns_to_its_default_and_keeps_its_actions() {
+fn an_expired_builtin_change_resets_enabled_and_keeps_the_actions() {
     let mut document = global();
     document
         .set_actions(
@@ -144,19 +145,19 @@ fn a_builtin_rule_returns_to_its_default_and_keeps_its_actions() {
         .unwrap();
     pause(&mut document, true, Some(1_000));
     assert_eq!((master(&document).enabled, master(&document).until), (true, Some(expiry(1_000))));
-    document.remove_expired(at(1_000));
+    document.remove_expired(timestamp(1_000));
     let rule = master(&document);
     assert_eq!((rule.enabled, rule.until, rule.actions), (false, None, vec![Action::Notify]));
 
-    // The next change without an end replaces it.
+    // A later change that does not expire replaces the timed one.
     pause(&mut document, true, Some(2_000));
     pause(&mut document, true, None);
-    document.remove_expired(at(2_000));
+    document.remove_expired(timestamp(2_000));
     assert_eq!((master(&document).enabled, master(&document).until), (true, None));
 }
 
 #[test]
-fn the_end_of_a_user_rule_is_not_set_with_enabled() {
+fn the_expiry_of_a_user_rule_is_not_set_with_enabled() {
     let mut document = with_rooms(["a"]);
     let before_change = document.clone();
     let change = EnabledChange { enabled: false, until: Some(expiry(1_000)) };
@@ -173,17 +174,18 @@ fn the_end_of_a_user_rule_is_not_set_with_enabled() {
 }
 
 #[test]
-fn the_end_must_be_in_the_future_when_it_is_set() {
+fn an_expiry_must_be_in_the_future_when_it_is_set() {
     let body = br#"{"actions":[],"enabled":true,"until":1000}"#;
-    let rule =
-        |now| NewRule::read(RuleKind::Room, body, NewRuleLimits::default(), at(now)).map(|_| ());
-    let change = |now| EnabledChange::read(body, at(now)).map(|_| ());
+    let rule = |now| {
+        NewRule::read(RuleKind::Room, body, NewRuleLimits::default(), timestamp(now)).map(|_| ())
+    };
+    let change = |now| EnabledChange::read(body, timestamp(now)).map(|_| ());
     assert_eq!((rule(999), change(999)), (Ok(()), Ok(())));
     let error = RuleError::PastExpiry { until: 1_000, now: 1_000 };
     assert_eq!((rule(1_000), change(1_000)), (Err(error.clone()), Err(error)));
 }
 
-/// A change at a time after the previous one.
+/// A change to the rules. `until` is relative to the time of the change.
 #[derive(Debug, Clone)]
 enum Edit {
     Put { kind: RuleKind, id: &'static str, until: Option<i64> },
@@ -207,19 +209,19 @@ fn edit() -> impl Strategy<Value = (i64, Edit)> {
     (0..4i64, edit)
 }
 
-/// A document without timed rules, from which a client deletes each rule at its end.
+/// A document without timed rules, from which a client deletes each rule when it expires.
 struct Model {
     document: Document,
-    ends: BTreeMap<(RuleKind, String), i64>,
-    end_of_pause: Option<i64>,
+    expiries: BTreeMap<(RuleKind, String), i64>,
+    pause_expiry: Option<i64>,
 }
 
 impl Model {
     fn delete_expired(&mut self, now: i64) {
-        for ((kind, id), _) in self.ends.extract_if(.., |_, end| *end <= now) {
+        for ((kind, id), _) in self.expiries.extract_if(.., |_, expiry| *expiry <= now) {
             self.document.remove(kind, &id).unwrap();
         }
-        if self.end_of_pause.take_if(|end| *end <= now).is_some() {
+        if self.pause_expiry.take_if(|expiry| *expiry <= now).is_some() {
             pause(&mut self.document, false, None);
         }
     }
@@ -228,22 +230,22 @@ impl Model {
         match edit {
             Edit::Put { kind, id, until } => {
                 put_until(&mut self.document, *kind, id, None);
-                let name = (*kind, (*id).to_owned());
+                let key = (*kind, (*id).to_owned());
                 match until {
-                    Some(until) => drop(self.ends.insert(name, now + until)),
-                    None => drop(self.ends.remove(&name)),
+                    Some(until) => drop(self.expiries.insert(key, now + until)),
+                    None => drop(self.expiries.remove(&key)),
                 }
             }
             Edit::Remove { kind, id } => {
                 self.document.remove(*kind, id)?;
-                self.ends.remove(&(*kind, (*id).to_owned()));
+                self.expiries.remove(&(*kind, (*id).to_owned()));
             }
             Edit::Enable { kind, id, enabled } => {
                 self.document.set_enabled(*kind, id, *enabled)?;
             }
             Edit::Pause { enabled, until } => {
                 pause(&mut self.document, *enabled, None);
-                self.end_of_pause = until.map(|until| now + until);
+                self.pause_expiry = until.map(|until| now + until);
             }
         }
         Ok(())
@@ -264,7 +266,7 @@ fn apply(document: &mut Document, edit: &Edit, now: i64) -> Result<(), RuleError
     Ok(())
 }
 
-fn without_until(document: &Document) -> Vec<Rule> {
+fn rules_without_until(document: &Document) -> Vec<Rule> {
     let rules = document.ruleset(alice());
     rules.iter().map(|(_, rule)| Rule { until: None, ..rule.clone().into_owned() }).collect()
 }
@@ -273,24 +275,24 @@ proptest! {
     #[test]
     fn an_expired_rule_is_equivalent_to_a_deleted_one(
         edits in prop::collection::vec(edit(), 0..30),
-        after in 0..10i64,
+        delay in 0..10i64,
     ) {
         let mut document = global();
         let mut model =
-            Model { document: global(), ends: BTreeMap::new(), end_of_pause: None };
+            Model { document: global(), expiries: BTreeMap::new(), pause_expiry: None };
         let mut now = 0;
         for (wait, edit) in &edits {
             now += wait;
-            document.remove_expired(at(now));
+            document.remove_expired(timestamp(now));
             model.delete_expired(now);
             prop_assert_eq!(apply(&mut document, edit, now), model.apply(edit, now));
             // Documents are stored and read again between changes.
             document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
         }
-        let next = model.ends.values().copied().chain(model.end_of_pause).min();
+        let next = model.expiries.values().copied().chain(model.pause_expiry).min();
         prop_assert_eq!(document.next_expiry(), next.map(expiry));
-        document.remove_expired(at(now + after));
-        model.delete_expired(now + after);
-        prop_assert_eq!(without_until(&document), without_until(&model.document));
+        document.remove_expired(timestamp(now + delay));
+        model.delete_expired(now + delay);
+        prop_assert_eq!(rules_without_until(&document), rules_without_until(&model.document));
     }
 }

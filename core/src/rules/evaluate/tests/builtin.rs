@@ -10,7 +10,7 @@ use crate::rules::User;
 use crate::rules::work::Work;
 
 #[test]
-fn each_built_in_rule_matches_its_event() {
+fn built_in_rules_match_their_events() {
     let members = |count: u64| json!({"member_count": count});
     let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
     let message_with =
@@ -120,7 +120,7 @@ fn a_built_in_rule_uses_the_actions_that_the_user_set() {
     assert_eq!(explanation["tweaks"], json!({"sound": "default"}));
 }
 
-fn first_failure(rule: &CompiledRule, context: &Context<'_>) -> Option<usize> {
+fn first_unmet_condition(rule: &CompiledRule, context: &Context<'_>) -> Option<usize> {
     rule.conditions.iter().position(|condition| !condition.is_met(context))
 }
 
@@ -149,8 +149,8 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
             let work = &Work::unlimited();
             let context = Context { event, room: &room, user: &names, member, work };
             assert_eq!(
-                first_failure(&shared.compiled, &context),
-                first_failure(&compiled, &context),
+                first_unmet_condition(&shared.compiled, &context),
+                first_unmet_condition(&compiled, &context),
                 "{}",
                 rule.rule_id
             );

@@ -158,7 +158,7 @@ fn creators_may_notify_regardless_of_power_levels() {
 }
 
 #[test]
-fn a_condition_on_an_unknown_member_count_is_not_met() {
+fn a_member_count_condition_is_not_met_if_the_count_is_unknown() {
     for (is, count, matches) in
         [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]
     {

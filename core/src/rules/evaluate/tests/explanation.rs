@@ -6,7 +6,7 @@ use super::{ALICE, Scenario, global, message};
 
 #[test]
 fn tweaks_have_defaults_and_the_last_of_each_name_counts() {
-    for (actions, notify, effective, tweaks) in [
+    for (actions, notify, effective_actions, tweaks) in [
         (json!([]), false, json!([]), json!({})),
         (json!(["dont_notify"]), false, json!([]), json!({})),
         (json!(["coalesce", "set_tweak"]), false, json!([]), json!({})),
@@ -47,7 +47,7 @@ fn tweaks_have_defaults_and_the_last_of_each_name_counts() {
         assert_eq!(explanation["notify"], notify, "{actions}");
         assert_eq!(
             (&explanation["actions"], &explanation["tweaks"]),
-            (&effective, &tweaks),
+            (&effective_actions, &tweaks),
             "{actions}"
         );
     }
@@ -101,7 +101,7 @@ fn long_values_are_truncated() {
     event["content"]["l"] = json!(list);
     let explanation = Scenario::new([global(&rules)]).explain(&event);
     let walk = explanation["walk"].as_array().unwrap();
-    let found = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
-    assert_eq!(*found("cake"), format!("{}…", "é".repeat(100)));
-    assert_eq!(*found("list"), json!(list[..100]));
+    let found_value = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
+    assert_eq!(*found_value("cake"), format!("{}…", "é".repeat(100)));
+    assert_eq!(*found_value("list"), json!(list[..100]));
 }

@@ -89,24 +89,26 @@ fn actions() -> impl Strategy<Value = Value> {
 /// Returns a stored rule of any kind.
 fn rule() -> impl Strategy<Value = (&'static str, Value)> {
     let enabled = || prop::bool::weighted(0.8);
-    let conditional = (prop::collection::vec(condition(), 0..3), actions(), enabled(), 0..3).prop_map(
+    let conditions = prop::collection::vec(condition(), 0..3);
+    let rule_with_conditions = (conditions, actions(), enabled(), 0..3).prop_map(
         |(conditions, actions, enabled, id)| {
             json!({"rule_id": format!("r{id}"), "conditions": conditions, "actions": actions, "enabled": enabled})
         },
     );
-    let named = |ids: Vec<&'static str>| {
+    let rule_with_id = |ids: Vec<&'static str>| {
         (select(ids), actions(), enabled()).prop_map(|(id, actions, enabled)| {
             json!({"rule_id": id, "pattern": id, "actions": actions, "enabled": enabled})
         })
     };
     prop_oneof![
-        3 => (select(vec!["override", "underride"]), conditional),
-        2 => (Just("content"), named(PATTERNS.to_vec())),
-        1 => (Just("room"), named(vec!["!r:x", "!R:X", "!other:x", "!other2:x", "!*"])),
-        2 => (Just("sender"), named(USERS.to_vec())),
+        3 => (select(vec!["override", "underride"]), rule_with_conditions),
+        2 => (Just("content"), rule_with_id(PATTERNS.to_vec())),
+        1 => (Just("room"), rule_with_id(vec!["!r:x", "!R:X", "!other:x", "!other2:x", "!*"])),
+        2 => (Just("sender"), rule_with_id(USERS.to_vec())),
     ]
 }
 
+/// Returns rules by kind, without duplicate ids within a kind.
 fn rules() -> impl Strategy<Value = Value> {
     prop::collection::vec(rule(), 0..7).prop_map(|rules| {
         let mut kinds =
@@ -170,7 +172,7 @@ fn mentions() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns an event of various types, rooms and senders.
+/// Returns an event of a random type, room and sender.
 pub(crate) fn event() -> impl Strategy<Value = Value> {
     let types =
         ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];

@@ -17,29 +17,33 @@ fn the_first_matching_rule_of_all_kinds_wins() {
     for (first, winner_id) in order.into_iter().enumerate() {
         assert_eq!(winner(&rules[first..], &message("hi")).as_deref(), Some(winner_id));
     }
-    let two = ["b", "a"].map(|id| ("override", json!({"rule_id": id, "conditions": []})));
-    assert_eq!(winner(&two, &message("hi")).as_deref(), Some("b"));
+    let override_rules =
+        ["b", "a"].map(|id| ("override", json!({"rule_id": id, "conditions": []})));
+    assert_eq!(winner(&override_rules, &message("hi")).as_deref(), Some("b"));
 }
 
 #[test]
 fn user_rules_rank_above_built_in_rules_of_the_same_kind() {
-    let under = [("underride", json!({"rule_id": "under", "conditions": []}))];
-    assert_eq!(winner(&under, &message("hi")).as_deref(), Some("under"));
-    assert_eq!(winner(&under, &message("alice")).as_deref(), Some(".m.rule.contains_user_name"));
-    let text = [("content", json!({"rule_id": "text", "pattern": "alice"}))];
-    assert_eq!(winner(&text, &message("alice")).as_deref(), Some("text"));
+    let underride_rules = [("underride", json!({"rule_id": "under", "conditions": []}))];
+    assert_eq!(winner(&underride_rules, &message("hi")).as_deref(), Some("under"));
+    assert_eq!(
+        winner(&underride_rules, &message("alice")).as_deref(),
+        Some(".m.rule.contains_user_name")
+    );
+    let content_rules = [("content", json!({"rule_id": "text", "pattern": "alice"}))];
+    assert_eq!(winner(&content_rules, &message("alice")).as_deref(), Some("text"));
     let notice =
         json!({"type": "m.room.message", "content": {"msgtype": "m.notice", "body": "alice"}});
-    assert_eq!(winner(&text, &notice).as_deref(), Some(".m.rule.suppress_notices"));
+    assert_eq!(winner(&content_rules, &notice).as_deref(), Some(".m.rule.suppress_notices"));
 }
 
 #[test]
 fn the_master_rule_ranks_above_all_others() {
-    let over = ("override", json!({"rule_id": "over", "conditions": []}));
-    let master = json!({".m.rule.master": {"enabled": true}});
+    let override_rule = ("override", json!({"rule_id": "over", "conditions": []}));
+    let changes = json!({".m.rule.master": {"enabled": true}});
     let documents = [
-        scoped("global", std::slice::from_ref(&over), &master),
-        scoped("device/phone", &[over], &json!({})),
+        scoped("global", std::slice::from_ref(&override_rule), &changes),
+        scoped("device/phone", &[override_rule], &json!({})),
     ];
     let explanation = Scenario::new(documents).with_tag("phone").explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.master");
@@ -82,15 +86,16 @@ fn a_disabled_rule_is_skipped() {
         ("override", json!({"rule_id": "on", "conditions": []})),
     ];
     assert_eq!(winner(&rules, &message("hi")).as_deref(), Some("on"));
-    let off = json!({".m.rule.message": {"enabled": false}});
-    assert_eq!(Scenario::new([scoped("global", &[], &off)]).winner(&message("hi")), None);
+    let changes = json!({".m.rule.message": {"enabled": false}});
+    assert_eq!(Scenario::new([scoped("global", &[], &changes)]).winner(&message("hi")), None);
 }
 
 #[test]
 fn no_rule_is_evaluated_for_the_users_own_events() {
     let rules = [("override", json!({"rule_id": "over", "conditions": []}))];
-    for sender in ["sender", "user_id"] {
-        let event = json!({"type": "m.room.message", sender: ALICE, "content": {"body": "hi"}});
+    for sender_field in ["sender", "user_id"] {
+        let event =
+            json!({"type": "m.room.message", sender_field: ALICE, "content": {"body": "hi"}});
         let explanation = Scenario::new([global(&rules)]).explain(&event);
         assert_eq!(
             explanation,

@@ -6,7 +6,9 @@ use std::task::{Context, Poll, Waker};
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use ruma_common::push::{PushConditionPowerLevelsCtx, PushConditionRoomCtx, Ruleset as Theirs};
+use ruma_common::push::{
+    PushConditionPowerLevelsCtx, PushConditionRoomCtx, Ruleset as RumaRuleset,
+};
 use ruma_common::room_version_rules::{AuthorizationRules, RoomPowerLevelsRules};
 use ruma_common::serde::Raw;
 use ruma_common::{RoomId, UserId};
@@ -19,7 +21,7 @@ use crate::rules::explain::EffectiveRules;
 use crate::rules::pattern::is_word_byte;
 use crate::rules::{Document, RuleScope, User};
 
-/// A user with rules, in a room.
+/// A user with rules in a room, for whom events are evaluated by Belfry and by ruma.
 struct Comparison<'a> {
     user: &'a str,
     name: &'a str,
@@ -37,7 +39,7 @@ impl Comparison<'_> {
         let ours =
             explanation.evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
-        let rules: Theirs =
+        let rules: RumaRuleset =
             serde_json::from_value(json!(self.document.ruleset(User::new(self.user)))).unwrap();
         let raw: Raw<Value> = Raw::new(event).unwrap();
         let theirs = poll_ready(rules.get_match(&raw, &self.context(event)))
@@ -47,10 +49,10 @@ impl Comparison<'_> {
 
     fn context(&self, event: &Value) -> PushConditionRoomCtx {
         let room = event["room_id"].as_str().unwrap_or("!r:x");
-        let members = u32::try_from(self.room.member_count.unwrap()).unwrap();
+        let member_count = u32::try_from(self.room.member_count.unwrap()).unwrap();
         let context = PushConditionRoomCtx::new(
             room.try_into().unwrap(),
-            members.into(),
+            member_count.into(),
             self.user.try_into().unwrap(),
             self.name.to_owned(),
         );
@@ -120,8 +122,8 @@ fn rules() -> impl Strategy<Value = Document> {
             remove_actions(change);
         }
         let rules = &mut stored["rules"];
-        for rule in rules.as_object_mut().unwrap().values_mut() {
-            rule.as_array_mut().unwrap().iter_mut().for_each(remove_actions);
+        for list in rules.as_object_mut().unwrap().values_mut() {
+            list.as_array_mut().unwrap().iter_mut().for_each(remove_actions);
         }
         for rule in rules["content"].as_array_mut().unwrap() {
             normalize_pattern(&mut rule["pattern"]);
@@ -139,10 +141,16 @@ fn rules() -> impl Strategy<Value = Document> {
                 }
             }
         }
-        let is =
+        let id_passes =
             |check: fn(&str) -> bool| move |rule: &Value| check(rule["rule_id"].as_str().unwrap());
-        rules["room"].as_array_mut().unwrap().retain(is(|id| <&RoomId>::try_from(id).is_ok()));
-        rules["sender"].as_array_mut().unwrap().retain(is(|id| <&UserId>::try_from(id).is_ok()));
+        rules["room"]
+            .as_array_mut()
+            .unwrap()
+            .retain(id_passes(|id| <&RoomId>::try_from(id).is_ok()));
+        rules["sender"]
+            .as_array_mut()
+            .unwrap()
+            .retain(id_passes(|id| <&UserId>::try_from(id).is_ok()));
         Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
     })
 }
@@ -150,7 +158,8 @@ fn rules() -> impl Strategy<Value = Document> {
 fn event() -> impl Strategy<Value = Value> {
     generate::event().prop_map(|mut event| {
         if let Some(body) = event["content"].get("body").and_then(Value::as_str) {
-            // `@room` does not start with a word character.
+            // Between spaces, `@room` has the same word boundaries for ruma, although it does not
+            // start with a word character.
             event["content"]["body"] = json!(body.replace("@room", " @room "));
         }
         if event.get("sender").is_some_and(|id| <&UserId>::try_from(id.as_str().unwrap()).is_err())
@@ -199,7 +208,7 @@ fn compare(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     (wins(ours), wins(theirs))
 }
 
-fn text(body: &str) -> Value {
+fn text_message(body: &str) -> Value {
     json!({"type": "m.room.message", "room_id": "!r:x", "sender": "@b:x", "content": {"body": body}})
 }
 
@@ -216,7 +225,7 @@ fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
         let condition = json!({"kind": "event_match", "key": "content.body", "pattern": pattern});
         let rule = json!({"rule_id": "x", "conditions": [condition]});
         assert_eq!(
-            compare("override", &rule, &text(body)),
+            compare("override", &rule, &text_message(body)),
             (ours, true),
             "{pattern:?} in {body:?}"
         );
@@ -225,9 +234,9 @@ fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
 
 #[test]
 fn belfry_differs_from_ruma_where_intended() {
-    let with = |condition: Value| json!({"rule_id": "x", "conditions": [condition]});
+    let rule_with = |condition: Value| json!({"rule_id": "x", "conditions": [condition]});
     let event = |key: &str, value: Value| {
-        let mut event = text("hi");
+        let mut event = text_message("hi");
         event[key] = value;
         event
     };
@@ -242,14 +251,14 @@ fn belfry_differs_from_ruma_where_intended() {
         (
             "a display name is not a pattern",
             json!({"kind": "contains_display_name"}),
-            text("abc"),
+            text_message("abc"),
             false,
             true,
         ),
         (
             "every notification key has a required level, 50 by default",
             json!({"kind": "sender_notification_permission", "key": "moon"}),
-            text("hi"),
+            text_message("hi"),
             true,
             false,
         ),
@@ -282,7 +291,7 @@ fn belfry_differs_from_ruma_where_intended() {
             false,
         ),
     ] {
-        assert_eq!(compare("override", &with(condition), &event), (ours, theirs), "{reason}");
+        assert_eq!(compare("override", &rule_with(condition), &event), (ours, theirs), "{reason}");
     }
 }
 
@@ -296,7 +305,7 @@ fn ruma_ignores_creators_if_the_power_levels_are_unknown() {
         let document = scoped("global", &[("override", rule.clone())], &json!({}));
         let comparison = Comparison { user: "@alice:x", name: "Al", room, document };
         let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");
-        let winners = comparison.winners(&text("hi"));
+        let winners = comparison.winners(&text_message("hi"));
         assert_eq!((wins(winners.0), wins(winners.1)), (true, theirs), "{levels}");
     }
 }

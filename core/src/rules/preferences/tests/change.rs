@@ -3,7 +3,7 @@
 use super::*;
 use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
-/// Returns the rules after changes.
+/// Returns the user rules after these changes.
 #[track_caller]
 fn rules_after(document: &Document, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();
@@ -13,12 +13,12 @@ fn rules_after(document: &Document, changes: &[PreferenceChange]) -> Value {
     rules_of(&document)
 }
 
-fn word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
+fn set_word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
     let target = KeywordTarget::Word(word.to_owned());
     PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
 }
 
-fn subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
+fn set_subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
     PreferenceChange::SetSubject { subject: Subject::parse(id).unwrap(), choice, seen: None }
 }
 
@@ -26,7 +26,7 @@ const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 
 const MUTE: SubjectChoice = SubjectChoice::Mute { until: None };
 
-fn until(second: i64) -> SubjectChoice {
+fn mute_until(second: i64) -> SubjectChoice {
     SubjectChoice::Mute { until: Timestamp::from_second(second).ok() }
 }
 
@@ -34,7 +34,7 @@ fn until(second: i64) -> SubjectChoice {
 fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
     let empty = document(&json!({}));
     assert_eq!(
-        rules_after(&empty, &[word("cake", true, true), word("Tea time", false, false)]),
+        rules_after(&empty, &[set_word("cake", true, true), set_word("Tea time", false, false)]),
         json!({"content": [
             {"rule_id": "Tea time", "default": false, "enabled": true, "pattern": "Tea time",
                 "actions": ["notify"]},
@@ -47,7 +47,7 @@ fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
 #[test]
 fn a_word_that_is_not_a_valid_id_gets_a_similar_one() {
     let empty = document(&json!({}));
-    let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| word(text, false, false));
+    let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| set_word(text, false, false));
     let rules = rules_after(&empty, &words);
     let ids: Vec<(&str, &str)> = rules["content"]
         .as_array()
@@ -74,7 +74,7 @@ fn adding_a_keyword_again_in_any_case_changes_it() {
             "actions": ["notify", {"set_tweak": "color", "value": "red"},
                 {"set_tweak": "sound", "value": "default"}]},
     ]});
-    let again = word("cAKE", true, false);
+    let again = set_word("cAKE", true, false);
     assert_eq!(rules_after(&document, std::slice::from_ref(&again)), expected);
     assert_eq!(rules_after(&document, &[again.clone(), again]), expected);
 }
@@ -89,11 +89,11 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
         PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
     };
     let highlight = json!(["notify", {"set_tweak": "highlight"}]);
-    let done = rules_after(&document, &[change("x", "sound", false, true)]);
-    assert_eq!(done["content"][0]["actions"], highlight);
-    // The same form again.
+    let changed_rules = rules_after(&document, &[change("x", "sound", false, true)]);
+    assert_eq!(changed_rules["content"][0]["actions"], highlight);
+    // The same form is submitted again.
     let twice = [change("x", "sound", false, true), change("x", "sound", false, true)];
-    assert_eq!(rules_after(&document, &twice), done);
+    assert_eq!(rules_after(&document, &twice), changed_rules);
     for (stale, error) in [
         (
             change("x", "notify", false, true),
@@ -116,9 +116,9 @@ fn people_and_rooms_can_notify_or_be_muted() {
     let empty = document(&json!({}));
     let sound = json!(["notify", {"set_tweak": "sound", "value": "default"}]);
     let changes = [
-        subject("@bob:x", SubjectChoice::Notify),
-        subject("@eve:x", until(1_800_000_000)),
-        subject("!a:x", MUTE),
+        set_subject("@bob:x", SubjectChoice::Notify),
+        set_subject("@eve:x", mute_until(1_800_000_000)),
+        set_subject("!a:x", MUTE),
     ];
     let rule = |id: &str, actions: &Value| json!({"rule_id": id, "default": false, "enabled": true, "actions": actions});
     let mut eve = rule("@eve:x", &json!([]));
@@ -130,10 +130,10 @@ fn people_and_rooms_can_notify_or_be_muted() {
             "room": [rule("!a:x", &json!([]))],
         })
     );
-    // The last choice counts, and has no end if none was chosen.
-    let more = [subject("@bob:x", MUTE), subject("@eve:x", SubjectChoice::Notify)];
-    let last = rules_after(&empty, &[&changes[..], &more].concat());
-    assert_eq!(last["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
+    // The last choice counts, and does not expire if no time was chosen.
+    let later_changes = [set_subject("@bob:x", MUTE), set_subject("@eve:x", SubjectChoice::Notify)];
+    let rules = rules_after(&empty, &[&changes[..], &later_changes].concat());
+    assert_eq!(rules["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
 }
 
 #[test]
@@ -142,14 +142,14 @@ fn a_word_is_muted_by_its_content_rule() {
         target: KeywordTarget::Word(text.to_owned()),
         effect: Effect::Silent,
     };
-    let muted = json!({"content": [
+    let expected = json!({"content": [
         {"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake", "actions": []},
     ]});
-    assert_eq!(rules_after(&document(&json!({})), &[mute("cake")]), muted);
+    assert_eq!(rules_after(&document(&json!({})), &[mute("cake")]), expected);
     // The word has one rule, so the last choice counts.
     assert_eq!(
-        rules_after(&document(&json!({})), &[word("cake", true, true), mute("Cake")]),
-        muted
+        rules_after(&document(&json!({})), &[set_word("cake", true, true), mute("Cake")]),
+        expected
     );
 }
 
@@ -159,12 +159,12 @@ fn people_and_rooms_are_highlighted() {
     let actions = json!(["notify", {"set_tweak": "sound", "value": "default"},
         {"set_tweak": "highlight"}]);
     for (id, kind) in [("@bob:x", "sender"), ("!a:x", "room")] {
-        let highlight = subject(id, SubjectChoice::Highlight);
-        let rules = rules_after(&empty, &[subject(id, MUTE), highlight.clone()]);
+        let highlight = set_subject(id, SubjectChoice::Highlight);
+        let rules = rules_after(&empty, &[set_subject(id, MUTE), highlight.clone()]);
         assert_eq!(rules[kind][0]["actions"], actions, "{id}");
         // The choice to notify preserves the highlight.
-        let notified = rules_after(&empty, &[highlight, subject(id, SubjectChoice::Notify)]);
-        assert_eq!(notified[kind][0]["actions"], actions, "{id}");
+        let rules = rules_after(&empty, &[highlight, set_subject(id, SubjectChoice::Notify)]);
+        assert_eq!(rules[kind][0]["actions"], actions, "{id}");
     }
 }
 
@@ -172,10 +172,10 @@ fn people_and_rooms_are_highlighted() {
 fn a_change_names_the_rule_that_it_has_set() {
     let mut document = document(&json!({}));
     for (change, path) in [
-        (word("a/b", true, true), "global/content/a_b"),
-        (word("A/B", false, true), "global/content/a_b"),
-        (subject("@bob:x", MUTE), "global/sender/%40bob%3Ax"),
-        (subject("!a:x", SubjectChoice::Highlight), "global/room/%21a%3Ax"),
+        (set_word("a/b", true, true), "global/content/a_b"),
+        (set_word("A/B", false, true), "global/content/a_b"),
+        (set_subject("@bob:x", MUTE), "global/sender/%40bob%3Ax"),
+        (set_subject("!a:x", SubjectChoice::Highlight), "global/room/%21a%3Ax"),
     ] {
         change.apply(&mut document, LIMITS).unwrap();
         assert_eq!(change.rule(&document).map(|rule| rule.path()).as_deref(), Some(path));
@@ -191,8 +191,8 @@ fn a_changed_rule_must_meet_the_limits_of_the_api() {
         "room": [{"rule_id": "!a:x", "actions": [], "conditions": vec![condition; 3]}],
     }));
     for (change, error) in [
-        (word("cake", true, true), RuleError::RuleTooLarge(500)),
-        (subject("!a:x", MUTE), RuleError::TooManyConditions(2)),
+        (set_word("cake", true, true), RuleError::RuleTooLarge(500)),
+        (set_subject("!a:x", MUTE), RuleError::TooManyConditions(2)),
     ] {
         let mut copy = document.clone();
         assert_eq!(change.apply(&mut copy, LIMITS), Err(error));
@@ -208,7 +208,7 @@ fn a_choice_for_a_room_replaces_its_override_rules() {
         "room": [{"rule_id": "!a:x", "enabled": false, "actions": [], "org.x": 1}],
     }));
     let sound = json!({"set_tweak": "sound", "value": "default"});
-    let rules = rules_after(&document, &[subject("!a:x", SubjectChoice::Notify)]);
+    let rules = rules_after(&document, &[set_subject("!a:x", SubjectChoice::Notify)]);
     assert_eq!(rules["override"].as_array().unwrap().len(), 1);
     assert_eq!(rules["override"][0]["rule_id"], "other");
     assert_eq!(
@@ -216,10 +216,10 @@ fn a_choice_for_a_room_replaces_its_override_rules() {
         json!([{"rule_id": "!a:x", "default": false, "enabled": true, "org.x": 1,
             "actions": ["notify", sound]}])
     );
-    let removed =
+    let rules_after_removal =
         rules_after(&document, &[PreferenceChange::RemoveSubject(Subject::parse("!a:x").unwrap())]);
-    assert_eq!(removed["override"].as_array().unwrap().len(), 1);
-    assert_eq!(removed["room"], Value::Null);
+    assert_eq!(rules_after_removal["override"].as_array().unwrap().len(), 1);
+    assert_eq!(rules_after_removal["room"], Value::Null);
 }
 
 #[test]
@@ -237,9 +237,9 @@ fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
         (change("@bob:x", "muted-1800000000000", SubjectChoice::Notify), true),
         (change("@bob:x", "muted", SubjectChoice::Notify), false),
         (change("@bob:x", "sound", MUTE), false),
-        // Submitted twice: a minute later the end is a minute later.
-        (change("@bob:x", "sound", until(1_800_000_060)), true),
-        (change("@bob:x", "sound", until(1_800_003_600)), false),
+        // The same form, submitted again a minute later: the mute also expires a minute later.
+        (change("@bob:x", "sound", mute_until(1_800_000_060)), true),
+        (change("@bob:x", "sound", mute_until(1_800_003_600)), false),
         (change("@eve:x", "sound", MUTE), false),
         (change("!a:x", "silent", MUTE), true),
         (change("@bob:x", "sound", SubjectChoice::Highlight), false),
@@ -283,8 +283,8 @@ fn a_switch_sets_all_its_rules() {
         }
     }
     // The user's actions are preserved if they agree with the switch.
-    let quiet = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
-    let mut document = document_in("global", &json!({}), &quiet);
+    let changes = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
+    let mut document = document_in("global", &json!({}), &changes);
     PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document, LIMITS).unwrap();
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
 }
@@ -313,9 +313,9 @@ fn a_switch_sets_enabled_and_the_actions_of_its_rule() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // This holds even if a client has set different actions.
-    let odd = json!({".m.rule.master": {"actions": ["notify"]}});
-    let mut document = document_in("global", &json!({}), &odd);
+    // A pause works even if a client has set different actions.
+    let changes = json!({".m.rule.master": {"actions": ["notify"]}});
+    let mut document = document_in("global", &json!({}), &changes);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();
     assert_eq!(Preferences::read(&document).pause, Some(Pause { until: None }));
     let until = Timestamp::from_second(1_800_000_000).ok();
@@ -338,13 +338,13 @@ fn a_muted_word_precedes_keywords_regardless_of_which_was_created_first() {
         let ids = rules["content"].as_array().unwrap().iter();
         ids.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
     };
-    let cake = || word("cake", true, false);
+    let cake = || set_word("cake", true, false);
     assert_eq!(ids(&[mute("spoiler"), cake()]), ["spoiler", "cake"]);
     assert_eq!(ids(&[cake(), mute("spoiler")]), ["spoiler", "cake"]);
-    let several = [mute("spoiler"), mute("raisin"), cake(), word("tea", false, false)];
+    let several = [mute("spoiler"), mute("raisin"), cake(), set_word("tea", false, false)];
     assert_eq!(ids(&several), ["raisin", "spoiler", "tea", "cake"]);
-    let muted_later = [cake(), word("tea", false, false), mute("cake")];
+    let muted_later = [cake(), set_word("tea", false, false), mute("cake")];
     assert_eq!(ids(&muted_later), ["cake", "tea"]);
-    let no_longer_muted = [mute("cake"), mute("tea"), word("tea", false, false)];
+    let no_longer_muted = [mute("cake"), mute("tea"), set_word("tea", false, false)];
     assert_eq!(ids(&no_longer_muted), ["cake", "tea"]);
 }

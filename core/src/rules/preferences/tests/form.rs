@@ -3,15 +3,14 @@
 use super::*;
 use crate::oauth::form;
 
-/// Noon of 2027-01-15.
 const NOW: &str = "2027-01-15T12:00:00Z";
 
-fn read_at(now: &str, query: &str) -> Result<PreferenceChange, PreferenceError> {
+fn read_form_at(now: &str, query: &str) -> Result<PreferenceChange, PreferenceError> {
     PreferenceChange::from_pairs(&form::parse(query.as_bytes()).unwrap(), now.parse().unwrap())
 }
 
-fn read(query: &str) -> Result<PreferenceChange, PreferenceError> {
-    read_at(NOW, query)
+fn read_form(query: &str) -> Result<PreferenceChange, PreferenceError> {
+    read_form_at(NOW, query)
 }
 
 #[test]
@@ -66,7 +65,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetSwitch(Switch::OneToOne, false),
         ),
     ] {
-        assert_eq!(read(query), Ok(expected), "{query}");
+        assert_eq!(read_form(query), Ok(expected), "{query}");
     }
     for (choice, expected) in [
         ("mute", mute(None)),
@@ -74,7 +73,7 @@ fn a_form_is_read_as_a_change() {
         ("mute-8-hours", mute(Some("2027-01-15T20:00:00Z"))),
         ("mute-week", mute(Some("2027-01-22T12:00:00Z"))),
     ] {
-        let change = read(&format!("change=subject&id=@bob:x&choice={choice}")).unwrap();
+        let change = read_form(&format!("change=subject&id=@bob:x&choice={choice}")).unwrap();
         let PreferenceChange::SetSubject { choice, .. } = change else { panic!("{change:?}") };
         assert_eq!(choice, expected);
     }
@@ -96,31 +95,34 @@ fn a_form_with_an_invalid_field_is_rejected() {
         ("change=mute-word&word=", PreferenceError::WordBlank),
         (&*format!("change=keyword&word={}", "x".repeat(241)), PreferenceError::WordTooLong),
     ] {
-        assert_eq!(read(query), Err(error), "{query}");
+        assert_eq!(read_form(query), Err(error), "{query}");
     }
-    assert!(read(&format!("change=keyword&word={}", "x".repeat(240))).is_ok());
+    assert!(read_form(&format!("change=keyword&word={}", "x".repeat(240))).is_ok());
 }
 
 #[test]
 fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
-    let read =
+    let read_rule_form =
         |query: &str| PreferenceChange::from_rule_form(&form::parse(query.as_bytes()).unwrap());
-    let word = |effect| {
+    let set_word = |effect| {
         let target = KeywordTarget::Word("cake".to_owned());
         Ok(PreferenceChange::SetKeyword { target, effect })
     };
-    let set = |id: &str, choice| {
+    let set_subject = |id: &str, choice| {
         let subject = Subject::parse(id).unwrap();
         Ok(PreferenceChange::SetSubject { subject, choice, seen: None })
     };
     let mute = SubjectChoice::Mute { until: None };
     for (query, expected) in [
-        ("effect=mute&subject=word&value=+cake", word(Effect::Silent)),
-        ("effect=highlight&subject=word&value=cake", word(notify(true, true))),
-        ("effect=mute&subject=person&value=@bob:x", set("@bob:x", mute)),
-        ("effect=highlight&subject=person&value=@bob:x", set("@bob:x", SubjectChoice::Highlight)),
-        ("effect=mute&subject=room&value=!a:x", set("!a:x", mute)),
-        ("effect=highlight&subject=room&value=!a:x", set("!a:x", SubjectChoice::Highlight)),
+        ("effect=mute&subject=word&value=+cake", set_word(Effect::Silent)),
+        ("effect=highlight&subject=word&value=cake", set_word(notify(true, true))),
+        ("effect=mute&subject=person&value=@bob:x", set_subject("@bob:x", mute)),
+        (
+            "effect=highlight&subject=person&value=@bob:x",
+            set_subject("@bob:x", SubjectChoice::Highlight),
+        ),
+        ("effect=mute&subject=room&value=!a:x", set_subject("!a:x", mute)),
+        ("effect=highlight&subject=room&value=!a:x", set_subject("!a:x", SubjectChoice::Highlight)),
         ("effect=mute&subject=person&value=!a:x", Err(PreferenceError::IdInvalid)),
         ("effect=mute&subject=room&value=@bob:x", Err(PreferenceError::IdInvalid)),
         ("effect=mute&subject=room&value=%23a:x", Err(PreferenceError::RoomAlias)),
@@ -130,23 +132,23 @@ fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
         ("effect=mute&subject=server&value=x", Err(PreferenceError::UnknownChange)),
         ("", Err(PreferenceError::UnknownChange)),
     ] {
-        assert_eq!(read(query), expected, "{query}");
+        assert_eq!(read_rule_form(query), expected, "{query}");
     }
     let long = format!("effect=mute&subject=word&value={}", "x".repeat(241));
-    assert_eq!(read(&long), Err(PreferenceError::WordTooLong));
+    assert_eq!(read_rule_form(&long), Err(PreferenceError::WordTooLong));
 }
 
 #[test]
 fn a_person_or_room_is_named_by_its_id_or_a_link() {
     let hash = "aZ0-_".repeat(9)[..43].to_owned();
-    let hashed = format!("!{hash}");
+    let hash_room_id = format!("!{hash}");
     let long = format!("@{}:x", "b".repeat(253));
     for (text, expected) in [
         (" @bob:x.org ", Ok(("person", "@bob:x.org"))),
         ("@bob:x.org:8448", Ok(("person", "@bob:x.org:8448"))),
         ("@Ünusual(old):[::1]", Ok(("person", "@Ünusual(old):[::1]"))),
         ("!abc:x", Ok(("room", "!abc:x"))),
-        (&hashed, Ok(("room", &*hashed))),
+        (&hash_room_id, Ok(("room", &*hash_room_id))),
         ("https://matrix.to/#/@bob:x.org", Ok(("person", "@bob:x.org"))),
         ("https://matrix.to/#/!abc%3Ax/$event?via=x", Ok(("room", "!abc:x"))),
         ("https://matrix.to/#/%23tea:x", Err(PreferenceError::RoomAlias)),
@@ -169,17 +171,17 @@ fn a_person_or_room_is_named_by_its_id_or_a_link() {
         (&long, Err(PreferenceError::IdTooLong)),
     ] {
         let parsed = Subject::parse(text);
-        let described = parsed.as_ref().map(|subject| match subject {
+        let kind_and_id = parsed.as_ref().map(|subject| match subject {
             Subject::Person(id) => ("person", id.as_str()),
             Subject::Room(id) => ("room", id.as_str()),
         });
-        assert_eq!(described.map_err(|error| *error), expected, "{text}");
+        assert_eq!(kind_and_id.map_err(|error| *error), expected, "{text}");
     }
 }
 
 #[test]
-fn a_pause_ends_at_a_whole_minute() {
-    let end = |now: &str, query: &str| match read_at(now, &format!("change=pause&{query}")) {
+fn a_pause_ends_after_the_chosen_time_or_in_the_morning() {
+    let end = |now: &str, query: &str| match read_form_at(now, &format!("change=pause&{query}")) {
         Ok(PreferenceChange::Pause { until }) => until.map(|until| until.to_string()),
         other => panic!("{other:?}"),
     };

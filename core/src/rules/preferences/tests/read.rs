@@ -68,17 +68,20 @@ fn people_and_rooms_are_read_from_their_rules() {
 
 #[test]
 fn the_rule_that_decides_is_shown_for_a_room_with_several() {
-    let loud = json!({"rule_id": "!a:x", "actions": ["notify"]});
-    let off = |mut rule: Value| {
+    let notifying_rule = json!({"rule_id": "!a:x", "actions": ["notify"]});
+    let disable = |mut rule: Value| {
         rule["enabled"] = false.into();
         rule
     };
     let mute = || override_mute("m", "!a:x");
     let silent = Setting { includes_mentions: true, ..setting(Effect::Silent) };
     for (rules, expected) in [
-        (json!({"room": [loud], "override": [mute()]}), silent),
-        (json!({"room": [loud], "override": [off(mute())]}), setting(notify(false, false))),
-        (json!({"room": [off(loud.clone())], "override": [mute()]}), silent),
+        (json!({"room": [notifying_rule], "override": [mute()]}), silent),
+        (
+            json!({"room": [notifying_rule], "override": [disable(mute())]}),
+            setting(notify(false, false)),
+        ),
+        (json!({"room": [disable(notifying_rule.clone())], "override": [mute()]}), silent),
     ] {
         let document = document(&rules);
         let preferences = Preferences::read(&document);
@@ -90,14 +93,15 @@ fn the_rule_that_decides_is_shown_for_a_room_with_several() {
 #[test]
 fn rules_that_are_not_preferences_are_counted() {
     let condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!a:x"});
-    let with = |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
+    let rule_with =
+        |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
     for rules in [
-        json!({"override": [with(json!([]))]}),
-        json!({"override": [with(json!([condition, {"kind": "contains_display_name"}]))]}),
+        json!({"override": [rule_with(json!([]))]}),
+        json!({"override": [rule_with(json!([condition, {"kind": "contains_display_name"}]))]}),
         json!({"override": [override_mute("a", "!*:x")]}),
         json!({"override": [override_mute("a", "#a:x")]}),
         json!({"override": [{"rule_id": "a", "actions": ["notify"], "conditions": [condition]}]}),
-        json!({"underride": [with(json!([condition]))]}),
+        json!({"underride": [rule_with(json!([condition]))]}),
         json!({"room": [{"rule_id": "#alias:x", "actions": []}]}),
         json!({"room": [{"rule_id": "!a:x", "actions": [], "conditions": [condition]}]}),
         json!({"sender": [{"rule_id": "bob", "actions": []}]}),
@@ -113,16 +117,16 @@ fn rules_that_are_not_preferences_are_counted() {
 
 #[test]
 fn every_builtin_rule_but_the_master_has_one_switch() {
-    let mut switched: Vec<&(RuleKind, &str)> =
+    let mut switch_rules: Vec<&(RuleKind, &str)> =
         Switch::ALL.iter().flat_map(|switch| switch.rules()).collect();
-    switched.sort_unstable();
-    let mut all: Vec<(RuleKind, &str)> = builtin::all()
+    switch_rules.sort_unstable();
+    let mut builtin_rules: Vec<(RuleKind, &str)> = builtin::all()
         .iter()
         .map(|(kind, rule)| (kind, rule.rule_id.as_str()))
         .filter(|(_, id)| *id != builtin::MASTER)
         .collect();
-    all.sort_unstable();
-    assert_eq!(switched, all.iter().collect::<Vec<_>>());
+    builtin_rules.sort_unstable();
+    assert_eq!(switch_rules, builtin_rules.iter().collect::<Vec<_>>());
     for &switch in Switch::ALL {
         for (kind, id) in switch.rules() {
             assert_eq!(Switch::from_rule(*kind, id), Some(switch));
@@ -177,7 +181,7 @@ fn a_switch_is_on_while_its_rules_allow_notifications() {
 }
 
 #[test]
-fn everything_is_paused_while_the_master_rule_is_enabled() {
+fn notifications_are_paused_while_the_master_rule_is_enabled_and_silent() {
     for (changes, expected) in [
         (json!({}), None),
         (json!({".m.rule.master": {"enabled": false}}), None),

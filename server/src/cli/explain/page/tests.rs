@@ -81,8 +81,8 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
     let mut documents = vec![device, global];
     let output = lines(&documents, message("cake"), false);
     let line = |rule: &str| {
-        let found = output.iter().find(|line| line.contains(&format!("/{rule} ")));
-        found.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
+        let rule_line = output.iter().find(|line| line.contains(&format!("/{rule} ")));
+        rule_line.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
     };
     for (rule, mark, reason) in [
         (".m.rule.master", "–", "is disabled"),

@@ -30,7 +30,8 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
     let result = async {
         let account = session.require_account(AccountSection::Security)?;
         session.check_form(&pairs)?;
-        // One at a time, because collecting an account's data may take megabytes of memory.
+        // One at a time per account, because collecting an account's data may take megabytes of
+        // memory.
         let _download = session.state.large_bodies.take(account.id)?;
         let events = session.audit.success(AuditKind::DataDownload).into();
         session.state.store.record_account_event(&events, account.id).await?;
@@ -48,18 +49,19 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
     respond(&session, result.await)
 }
 
-/// Returns everything that is stored about an account, without secrets.
+/// Returns the data stored about an account, without secrets. The numbers of sessions, tokens and
+/// audit events are limited by the constants above.
 async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = Vec::new();
-    let mut remaining = MAX_TOKENS;
+    let mut remaining_tokens = MAX_TOKENS;
     for app in store.authorized_apps(account.id, now).await? {
-        let mut tokens = match remaining {
+        let mut tokens = match remaining_tokens {
             0 => Vec::new(),
             _ => store.tokens_of(account.id, app.app_id, now).await?,
         };
-        tokens.truncate(remaining);
-        remaining -= tokens.len();
+        tokens.truncate(remaining_tokens);
+        remaining_tokens -= tokens.len();
         apps.push(app_to_json(&app, &tokens));
     }
     let sessions = store.sessions_of(account.id, now, MAX_SESSIONS).await?;
@@ -67,7 +69,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
     let events = store.audit_events(filter, MAX_EVENTS).await?;
     let user_id = user_id(&account.name, session.state.server_name());
-    let current = session.hashed_cookie().lookup;
+    let current_session = session.hashed_cookie().lookup;
     let Account { email, unverified_email, .. } = account;
     Ok(json!({
         "exported_at": now.to_string(),
@@ -85,7 +87,7 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
         "apps": apps,
         "sessions": sessions
             .iter()
-            .map(|session| session_to_json(session, session.lookup == current))
+            .map(|session| session_to_json(session, session.lookup == current_session))
             .collect::<Vec<_>>(),
         "push_rules": RulesetsResponse::new(rulesets.documents(), User::new(&user_id)),
         "audit_events": events.iter().map(event_to_json).collect::<Vec<_>>(),
@@ -124,8 +126,8 @@ fn session_to_json(session: &AccountSession, is_current: bool) -> Value {
     })
 }
 
-/// Returns an event. If an admin or the operator caused it, its address and detail are omitted,
-/// because they are that person's data.
+/// Returns an event as JSON. Address and detail are included only if the account's owner caused the
+/// event: otherwise they are data of an admin or the operator.
 fn event_to_json(event: &AuditEvent) -> Value {
     let mut value = json!({
         "at": event.at.to_string(),

@@ -1,4 +1,4 @@
-//! Account lists and single accounts.
+//! Lists of accounts, and single accounts, for admins.
 
 use std::sync::Arc;
 

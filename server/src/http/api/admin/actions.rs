@@ -18,7 +18,7 @@ use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
 
-/// `POST /api/v1/admin/accounts/:id/action`: the action in `type`, for the reason in `text`.
+/// `POST /api/v1/admin/accounts/:id/action`: takes the action in `type`, for the reason in `text`.
 pub(crate) async fn act(
     State(state): State<Arc<AppState>>,
     admin: Admin,

@@ -39,7 +39,7 @@ fn timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
-/// Returns the role with numbers instead of the strings of `CredentialAccount`. The permission 1
+/// Returns the role with numbers instead of the strings of `CredentialAccount`. Permission 1
 /// implies all others. Roles are built in, so their times are fixed.
 fn role(role: Role) -> Value {
     let is_admin = role == Role::Admin;

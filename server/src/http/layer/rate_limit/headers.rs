@@ -45,23 +45,23 @@ impl RateLimitHeaders {
         }
         let Some(closest) = self.decision.closest() else { return };
         let headers = response.headers_mut();
-        headers.insert(X_LIMIT, number(closest.limit.requests()));
-        headers.insert(X_REMAINING, number(closest.remaining));
-        headers.insert(X_RESET, text(&closest.reset_time()));
-        headers.insert(RATE_LIMIT, text(&self.decision.rate_limit()));
-        headers.insert(RATE_LIMIT_POLICY, text(&self.decision.rate_limit_policy()));
+        headers.insert(X_LIMIT, number_value(closest.limit.requests()));
+        headers.insert(X_REMAINING, number_value(closest.remaining));
+        headers.insert(X_RESET, text_value(&closest.reset_time()));
+        headers.insert(RATE_LIMIT, text_value(&self.decision.rate_limit()));
+        headers.insert(RATE_LIMIT_POLICY, text_value(&self.decision.rate_limit_policy()));
     }
 }
 
-fn number(value: u32) -> HeaderValue {
-    text(itoa::Buffer::new().format(value))
+fn number_value(value: u32) -> HeaderValue {
+    text_value(itoa::Buffer::new().format(value))
 }
 
-/// Converts text to a header value. It is always valid, because limit names consist of characters
-/// that headers allow.
+/// Converts text to a header value. The text is always valid, because limit names consist of
+/// characters that headers allow.
 ///
 /// The text is copied into one allocation. Converting a `String` or a number would make a second
 /// one, and cost another atomic operation when the value is dropped.
-fn text(text: &str) -> HeaderValue {
+fn text_value(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

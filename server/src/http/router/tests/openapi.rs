@@ -1,4 +1,4 @@
-//! Compares the route table with the OpenAPI document.
+//! Tests of the OpenAPI document: its routes, scopes and operation ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
     let response = send(service, unknown, &path).await;
     match response.header("allow") {
         None => METHODS.map(str::to_owned).into(),
-        Some(allowed) => {
-            let allowed = allowed.split(',').map(|method| method.trim().to_lowercase());
-            allowed.filter(|method| method != "head").collect()
+        Some(allow) => {
+            let methods = allow.split(',').map(|method| method.trim().to_lowercase());
+            methods.filter(|method| method != "head").collect()
         }
     }
 }
@@ -42,11 +42,11 @@ async fn the_openapi_document_has_every_route_with_its_methods_and_no_other() {
         }
     }
     let document = document("https://ring.example", &state.config.name_segments);
-    let described = document["paths"].as_object().unwrap().iter().map(|(path, item)| {
+    let path_methods = document["paths"].as_object().unwrap().iter().map(|(path, item)| {
         let methods = item.as_object().unwrap().keys().filter(|key| METHODS.contains(&&***key));
         (path.clone(), methods.cloned().collect())
     });
-    let described: BTreeMap<String, BTreeSet<String>> = described.collect();
+    let described: BTreeMap<String, BTreeSet<String>> = path_methods.collect();
     assert_eq!(described, served);
 }
 

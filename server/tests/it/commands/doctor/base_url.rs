@@ -48,10 +48,10 @@ fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
     let checks = doctor(&workspace, &["--base-url", &impostor]);
     checks.assert_failed("base_url", "leads to another server: 200 OK");
 
-    let replay = format!("http://127.0.0.1:{}", replay(port));
-    let checks = doctor(&workspace, &["--base-url", &replay]);
+    let replay_url = format!("http://127.0.0.1:{}", replay(port));
+    let checks = doctor(&workspace, &["--base-url", &replay_url]);
     checks.assert("base_url", "ok", "reaches this server");
-    let checks = doctor(&workspace, &["--base-url", &replay]);
+    let checks = doctor(&workspace, &["--base-url", &replay_url]);
     checks.assert_failed("base_url", "leads to another server: 200 OK");
     checks.assert("proxy", "skipped", "no request through base_url reached this server");
 }
@@ -95,9 +95,12 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let _server = start(&workspace);
     let http = format!("http://localhost:{port}");
     let checks = doctor(&workspace, &["--base-url", &http]);
-    let found = checks.lines("base_url").join(" ");
+    let results = checks.lines("base_url").join(" ");
     let expected = format!("write base_url = \"https://localhost:{port}\"");
-    assert!(found.contains("does not respond with HTTP") && found.contains(&expected), "{found}");
+    assert!(
+        results.contains("does not respond with HTTP") && results.contains(&expected),
+        "{results}"
+    );
 
     let (plain, port) = workspace_with_port("");
     let _plain = start(&plain);

@@ -84,10 +84,10 @@ fn a_certificate_that_is_not_trusted_is_reported() {
     let start = Instant::now();
     loop {
         let checks = doctor("certificate.pem");
-        let found = checks.lines("base_url").join(" ");
-        if found.contains(text) && found.contains("renew the certificate") {
+        let results = checks.lines("base_url").join(" ");
+        if results.contains(text) && results.contains("renew the certificate") {
             break;
         }
-        assert!(start.elapsed() < Duration::from_mins(1), "{found}");
+        assert!(start.elapsed() < Duration::from_mins(1), "{results}");
     }
 }

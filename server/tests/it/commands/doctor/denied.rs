@@ -1,4 +1,4 @@
-//! Files that the user who runs `belfry doctor` may not read.
+//! Files that the user who runs `belfry doctor` may not read or create.
 
 use std::fs::create_dir;
 use std::os::unix::fs::chown;

@@ -1,4 +1,4 @@
-//! The checks of PostgreSQL, its schema, and Redis.
+//! The checks of the database engines, their schema, and Redis.
 
 use std::net::TcpListener;
 
@@ -15,10 +15,10 @@ use crate::support::process::{run, unprivileged_belfry};
 async fn a_schema_from_a_different_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
-    let sound = doctor(&workspace, &[]);
-    sound.assert("database", "ok", "schema version");
-    sound.assert("write", "ok", "");
-    assert_eq!(sound.exit_code, Some(0));
+    let checks = doctor(&workspace, &[]);
+    checks.assert("database", "ok", "schema version");
+    checks.assert("write", "ok", "");
+    assert_eq!(checks.exit_code, Some(0));
 
     workspace.execute("delete from migrations where number > 12").await;
     workspace.execute("update migrations set number = 11").await;
@@ -76,7 +76,7 @@ fn a_postgres_that_does_not_respond_is_reported() {
     assert!(text.contains("Connection refused") && !text.contains("hunter2"), "{text}");
 }
 
-/// The fix depends on the cause.
+/// The recommended fix depends on the cause.
 #[test]
 fn a_postgres_that_rejects_the_connection_is_reported_with_a_fix() {
     let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
@@ -139,9 +139,9 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     checks.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
     // One of several servers must accept writes.
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
-    let several = url.as_str().replace(&server, &format!("{server},{server}"));
+    let two_servers = url.as_str().replace(&server, &format!("{server},{server}"));
     let direct = workspace_with_database();
-    let checks = doctor(&direct, &["--database", &several]);
+    let checks = doctor(&direct, &["--database", &two_servers]);
     checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
@@ -154,28 +154,28 @@ fn postgres_settings_that_can_lose_writes_are_reported() {
     let check = |url: &str| doctor(&workspace, &["--database", url]);
     let primary = Postgres::start_durable().unwrap();
     check(&primary.url()).assert("durability", "ok", "stores writes before it acknowledges them");
-    let several = primary.url().replace('@', &format!("@127.0.0.1:{},", free_port().unwrap()));
-    check(&several).assert("durability", "warning", "set synchronous_standby_names");
+    let two_servers = primary.url().replace('@', &format!("@127.0.0.1:{},", free_port().unwrap()));
+    check(&two_servers).assert("durability", "warning", "set synchronous_standby_names");
     let _standby = primary.start_standby().unwrap();
     primary.replicate_synchronously().unwrap();
-    check(&several).assert("durability", "ok", "");
+    check(&two_servers).assert("durability", "ok", "");
 
     primary.set("synchronous_commit", "local").unwrap();
     check(&primary.url()).assert("durability", "ok", "");
-    check(&several).assert("durability", "warning", "commits wait for no standby");
+    check(&two_servers).assert("durability", "warning", "commits wait for no standby");
     primary.set("synchronous_commit", "off").unwrap();
     check(&primary.url()).assert(
         "durability",
         "warning",
         "synchronous_commit is off in PostgreSQL",
     );
-    check(&several).assert("durability", "warning", "commits wait for no standby");
+    check(&two_servers).assert("durability", "warning", "commits wait for no standby");
 
-    let unsynced = Postgres::start().unwrap();
-    let checks = check(&unsynced.url());
+    let without_fsync = Postgres::start().unwrap();
+    let checks = check(&without_fsync.url());
     checks.assert("durability", "warning", "fsync is off in PostgreSQL");
     checks.assert("durability", "warning", "full_page_writes is off in PostgreSQL");
-    // The settings may be intended.
+    // There are only warnings, because the settings may be intended.
     assert_eq!(checks.exit_code, Some(0));
 }
 
@@ -238,8 +238,8 @@ async fn a_redis_that_cannot_count_is_reported() {
 
     let client = redis::Client::open(redis.url()).unwrap();
     let mut connection = client.get_multiplexed_async_connection().await.unwrap();
-    let limited = ["SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-@scripting"];
-    redis::cmd("ACL").arg(&limited).exec_async(&mut connection).await.unwrap();
+    let acl = ["SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-@scripting"];
+    redis::cmd("ACL").arg(&acl).exec_async(&mut connection).await.unwrap();
     let url = redis.url().replace("redis://", "redis://limited:hunter2@");
     let checks = doctor(&workspace, &["--redis", &url]);
     checks.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
@@ -248,9 +248,9 @@ async fn a_redis_that_cannot_count_is_reported() {
 
     // The recommended permissions are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
-    let mut sufficient = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
-    sufficient.extend(commands.split(' '));
-    redis::cmd("ACL").arg(&sufficient).exec_async(&mut connection).await.unwrap();
+    let mut sufficient_acl = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
+    sufficient_acl.extend(commands.split(' '));
+    redis::cmd("ACL").arg(&sufficient_acl).exec_async(&mut connection).await.unwrap();
     doctor(&workspace, &["--redis", &url]).assert("redis", "ok", "");
     let checks = doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
     checks.assert_failed("redis", "write the password into the URL");
@@ -333,7 +333,7 @@ async fn a_pooler_without_sessions_is_reported_without_waiting() {
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert!(report.contains("pool_mode = session"), "{report}");
 
-    // The server does not wait, as it would for the end of an outage.
+    // The server exits immediately, whereas it would wait during an outage.
     let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
     let output = run(folder.path(), &serve);
     let message = String::from_utf8(output.stderr).unwrap();

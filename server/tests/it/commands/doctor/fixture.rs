@@ -53,11 +53,11 @@ pub(super) fn replay(server: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
-        let mut recorded = None;
+        let mut first_response = None;
         for mut stream in listener.incoming().flatten() {
             let mut request = vec![0; 4096];
             let length = stream.read(&mut request).unwrap_or_default();
-            let response = recorded.get_or_insert_with(|| {
+            let response = first_response.get_or_insert_with(|| {
                 let mut upstream = TcpStream::connect(("127.0.0.1", server)).unwrap();
                 let request = String::from_utf8_lossy(&request[..length]).into_owned();
                 let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
@@ -82,7 +82,8 @@ pub(super) fn reload(server: &Process, expected: &str) {
     }
 }
 
-/// Starts nginx in front of a server, with these directives. Returns `None` if it is not installed.
+/// Starts nginx in front of a server, with these directives, and returns it with its port. Returns
+/// `None` if nginx is not installed.
 pub(super) fn start_nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
     let port = free_port().unwrap();
     let configuration = format!(

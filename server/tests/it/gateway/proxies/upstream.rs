@@ -10,8 +10,8 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 
-/// A server that responds with the identity headers it received, and the host in a header, and
-/// counts requests.
+/// A server that counts its requests. Its responses contain the received identity headers in the
+/// body, and the received host in a header.
 pub(super) struct Upstream {
     pub(super) address: String,
     hits: Arc<AtomicUsize>,
@@ -22,9 +22,9 @@ impl Upstream {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let hits = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&hits);
+        let counter = Arc::clone(&hits);
         let app = Router::new().fallback(async move |headers: HeaderMap| {
-            counted.fetch_add(1, Ordering::SeqCst);
+            counter.fetch_add(1, Ordering::SeqCst);
             let header =
                 |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
             let identity = ["x-account-id", "x-app-id", "x-scopes"].map(header).join("|");

@@ -95,10 +95,10 @@ impl Load {
     /// failed requests.
     pub(super) async fn stop_and_verify(self, nodes: &[String]) -> Vec<String> {
         self.shared.stop.store(true, Ordering::Relaxed);
-        let written = self.clients.join_all().await;
+        let writes = self.clients.join_all().await;
         let client = Client::new();
         let mut nodes = nodes.iter().cycle();
-        for AcknowledgedWrites { rule, pattern, tokens } in written {
+        for AcknowledgedWrites { rule, pattern, tokens } in writes {
             for _ in 0..3 {
                 let url = format!("{}{rule}", nodes.next().unwrap());
                 wait_for_pattern(&client, &url, &self.account_token, &pattern).await;
@@ -133,7 +133,7 @@ impl Worker {
     /// Sends requests until the load is stopped.
     async fn run(self) -> AcknowledgedWrites {
         let token = &self.account_token;
-        let mut written =
+        let mut writes =
             AcknowledgedWrites { rule: self.rule.clone(), pattern: String::new(), tokens: vec![] };
         let mut number = 0_u64;
         while !self.shared.stop.load(Ordering::Relaxed) {
@@ -142,7 +142,7 @@ impl Worker {
             let body = json!({ "actions": ["notify"], "pattern": pattern });
             let put = self.client.put(format!("{}{}", self.url, self.rule)).bearer_auth(token);
             if self.send("PUT", put.json(&body)).await.is_some() {
-                written.pattern = pattern;
+                writes.pattern = pattern;
             }
             let get = self.client.get(format!("{}{RULES}", self.url)).bearer_auth(token);
             self.send("GET", get).await;
@@ -150,10 +150,10 @@ impl Worker {
             form.extend(self.app.iter().map(|(key, value)| (*key, value.as_str())));
             let post = self.client.post(format!("{}/oauth/token", self.url)).form(&form);
             if let Some(body) = self.send("POST", post).await {
-                written.tokens.push(body["access_token"].as_str().unwrap().to_owned());
+                writes.tokens.push(body["access_token"].as_str().unwrap().to_owned());
             }
         }
-        written
+        writes
     }
 
     /// Returns the body of a successful response. Other responses are recorded as failures.

@@ -67,7 +67,7 @@ async fn a_request_may_have_a_thousand_changes() {
 async fn each_rule_has_the_limits_of_a_single_request() {
     let service = service().await;
     let alice = service.user("alice").await;
-    let with = |rule: Value| {
+    let put_with_rule = |rule: Value| {
         let mut change = put_change("global", "a");
         change["rule"] = rule;
         json!({ "changes": [change] })
@@ -77,12 +77,14 @@ async fn each_rule_has_the_limits_of_a_single_request() {
         (json!({ "actions": [], "x": "x".repeat(64 * 1024) }), 413, "M_TOO_LARGE"),
         (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
     ] {
-        let response = alice.post_rules("bulk", &with(rule)).await;
+        let response = alice.post_rules("bulk", &put_with_rule(rule)).await;
         assert_eq!(response.errcode(), (status, code.into()));
         assert_eq!(response.json()["change"], 0);
     }
     alice
-        .change_rules(&with(json!({ "actions": [], "x": "x".repeat(63 * 1024) }))["changes"])
+        .change_rules(
+            &put_with_rule(json!({ "actions": [], "x": "x".repeat(63 * 1024) }))["changes"],
+        )
         .await;
 }
 
@@ -183,11 +185,11 @@ async fn an_account_can_send_one_large_body_at_a_time() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
-    let (polled, is_polled) = tokio::sync::oneshot::channel::<()>();
-    let state = (receiver, Some(polled));
-    let stream = futures_util::stream::unfold(state, async |(mut receiver, polled)| {
-        if let Some(polled) = polled {
-            let _ = polled.send(());
+    let (poll_sender, poll_receiver) = tokio::sync::oneshot::channel::<()>();
+    let state = (receiver, Some(poll_sender));
+    let stream = futures_util::stream::unfold(state, async |(mut receiver, poll_sender)| {
+        if let Some(poll_sender) = poll_sender {
+            let _ = poll_sender.send(());
         }
         receiver.recv().await.map(|chunk| (chunk, (receiver, None)))
     });
@@ -196,7 +198,7 @@ async fn an_account_can_send_one_large_body_at_a_time() {
         let (alice, request) = (alice.clone(), request.clone());
         tokio::spawn(async move { alice.send(&request, Body::from_stream(stream)).await })
     };
-    is_polled.await.unwrap();
+    poll_receiver.await.unwrap();
     let large = json!({ "global": { "room": [{ "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
         { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) }] } });
     let response = alice.post_rules("import", &large).await;

@@ -100,7 +100,7 @@ async fn the_response_with_all_rulesets_is_imported() {
 }
 
 #[tokio::test]
-async fn timed_rules_are_omitted_from_exports_and_imports_after_their_end() {
+async fn expired_rules_are_omitted_from_exports_and_imports() {
     let service = service().await;
     let (alice, bob) = (service.user("alice").await, service.user("bob").await);
     let until = (START + 60) * 1000;
