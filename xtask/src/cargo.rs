@@ -1,16 +1,31 @@
 //! Running cargo from within a cargo command.
 
+use std::error::Error;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, io};
 
+use serde_json::Value;
 use test_engines::process_group::{ProcessGroup, SpawnOptions};
 
 /// Returns the repository root.
 pub(crate) fn root() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     package.parent().unwrap_or(package)
+}
+
+/// Returns the package directories of the workspace.
+pub(crate) fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let metadata = ["metadata", "--no-deps", "--format-version", "1", "--locked", "--quiet"];
+    let output = command(&metadata).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
+    let manifests = packages.iter().filter_map(|package| package["manifest_path"].as_str());
+    Ok(manifests.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect())
 }
 
 /// Returns the target directory that xtask was built into.

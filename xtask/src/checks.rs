@@ -5,6 +5,7 @@ mod dependencies;
 mod documents;
 mod imports;
 mod language;
+mod orphans;
 mod sources;
 mod spelling;
 
@@ -19,6 +20,7 @@ use crate::packages;
 /// These checks are also part of `cargo xtask test`:
 ///
 ///   import cycles   modules of a crate that import each other in a loop
+///   orphans         Rust files that no module declares
 ///   language        words and phrases for which established terms exist
 ///   spelling        typos, with the exceptions in typos.toml
 ///   dependencies    unused dependencies, licences, banned crates and other registries
@@ -40,8 +42,9 @@ pub(crate) struct Options {
 /// A check prints its findings and returns whether it passed.
 type Check = fn() -> Result<bool, Box<dyn Error>>;
 
-pub(crate) const CHECKS: [(&str, Check); 6] = [
+pub(crate) const CHECKS: [(&str, Check); 7] = [
     ("import cycles", imports::check),
+    ("orphans", orphans::check),
     ("language", language::check),
     ("spelling", spelling::check),
     ("dependencies", dependencies::check),

@@ -13,9 +13,7 @@ mod source;
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value;
+use std::path::Path;
 
 use self::graph::find_cycles;
 use self::source::Source;
@@ -45,7 +43,7 @@ struct Import {
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut count = 0;
-    for package in packages()? {
+    for package in cargo::packages()? {
         let name = package.file_name().unwrap_or_default().to_string_lossy();
         for cycle in cycles(&read_crate(&package.join("src"))?) {
             println!("{}", cycle.describe(&name));
@@ -53,19 +51,6 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
         }
     }
     Ok(count == 0)
-}
-
-/// Returns the package directories of the workspace.
-fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let metadata = ["metadata", "--no-deps", "--format-version", "1", "--locked", "--quiet"];
-    let output = cargo::command(&metadata).output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
-    let manifests = packages.iter().filter_map(|package| package["manifest_path"].as_str());
-    Ok(manifests.filter_map(|path| Path::new(path).parent()).map(Path::to_owned).collect())
 }
 
 impl Cycle {
@@ -334,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_packages_of_the_workspace_are_found_and_parsed() {
-        let packages = packages().unwrap();
+        let packages = cargo::packages().unwrap();
         for name in ["core", "server", "xtask"] {
             let package = packages.iter().find(|package| package.ends_with(name)).unwrap();
             assert!(read_crate(&package.join("src")).unwrap().contains_key(&module("")), "{name}");
