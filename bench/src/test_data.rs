@@ -54,7 +54,7 @@ impl RulePool {
         }
     }
 
-    /// Returns a user's rules: five keywords, three rooms and two senders.
+    /// Returns a user's rules: up to five keywords, three rooms and two senders.
     pub(crate) fn document(&self, user: usize) -> Document {
         let mut random = Random(user as u64);
         let mut document = Document::new(RuleScope::Global);

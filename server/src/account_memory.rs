@@ -1,4 +1,5 @@
-//! Limits on the memory that one account can occupy: expensive requests and unread responses.
+//! Memory limits per account: one expensive request at a time, and a maximum size of unread
+//! responses.
 
 pub mod account_slots;
 pub mod unread_responses;

@@ -1,4 +1,4 @@
-//! A server that counts: its current connection, and the task that replaces it when it fails.
+//! A Redis node with counters: its current connection, and the task that replaces it when it fails.
 
 use std::ops::{Deref, RangeInclusive};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -73,7 +73,7 @@ impl Deref for Node {
 pub(super) struct ManagedConnection {
     pub(super) info: ConnectionInfo,
     settings: NodeSettings,
-    /// A range of slots that the node is known to own, for the probe of whether it can write.
+    /// A range of slots that the node is known to own, used by the write probe.
     slots: Mutex<Option<RangeInclusive<u16>>>,
     state: watch::Sender<State>,
 }
@@ -238,7 +238,7 @@ fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) 
     }
 }
 
-/// Logs that a server is not used.
+/// Logs that a server is unavailable, and why.
 pub(super) fn log_unavailable(redis: &str, reason: &str) {
     log_throttled!(warn, "Redis unavailable, using local counters", redis, reason);
 }
@@ -263,7 +263,7 @@ async fn reconnect_loop(connection: Arc<ManagedConnection>) {
                 Err(_) => connection.check().await,
             }
         }
-        // A short-lived connection is retried after a delay, because each failure delays requests.
+        // A short-lived connection is replaced after a delay, because each failure delays requests.
         if connected_at.elapsed() > STABLE_AFTER {
             delay = RETRY_DELAYS.0;
         } else {

@@ -42,7 +42,7 @@ pub(crate) fn show_page(
     Ok(session.with_cookie(render(status, page, app)?))
 }
 
-/// Renders a page without forms, which needs no cookie.
+/// Renders a page that has no forms and therefore needs no session cookie.
 pub(crate) fn show_page_without_cookie(
     status: StatusCode,
     page: &impl Template,
@@ -50,8 +50,8 @@ pub(crate) fn show_page_without_cookie(
     Ok(render(status, page, None)?)
 }
 
-/// Renders a page like [`show_page`]. The page may be large, so it is counted as an unread response
-/// of the account until it is sent.
+/// Renders a page like [`show_page`]. A large page counts as an unread response of the account until
+/// it is sent or the connection is closed.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -101,7 +101,7 @@ pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -
     response
 }
 
-/// Redirects the browser with a GET request, even after a POST.
+/// Redirects with 303, so that the browser sends a GET request even after a POST.
 pub(crate) fn redirect(session: &BrowserSession, location: &str) -> Result<Response, PageError> {
     let location = HeaderValue::from_str(location).map_err(|_| CommonError::Internal)?;
     let response = (StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response();
@@ -175,7 +175,7 @@ pub(crate) fn error_page(
     response
 }
 
-/// Adds headers that forbid framing, caching, referrers and access by openers.
+/// Adds headers that forbid framing, caching, referrers, and cross-origin openers and embedding.
 pub(crate) fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

@@ -1,4 +1,4 @@
-//! PostgreSQL connection errors: which of them are temporary, and advice about the others.
+//! PostgreSQL connection errors: whether they are temporary, and how to resolve them.
 
 use std::error::Error;
 use std::io;

@@ -10,7 +10,7 @@ async fn a_session_with_an_older_credential_version_is_not_used(database: TestDa
     add_alice_and_app(&store).await;
     let session = ensure_session(&store, 7).await;
     assert!(store.session(session, at(1)).await.unwrap().is_some());
-    // As if a password change had not ended the session, because its transaction did not see it.
+    // Simulates a password change whose transaction did not see the new session.
     execute(&database, "update accounts set credential_version = credential_version + 1").await;
     assert_eq!(store.session(session, at(1)).await.unwrap(), None);
     let consent = Consent { session: session.lookup, at: at(1), is_implied: false };

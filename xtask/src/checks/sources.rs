@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns all files below the directory in a stable order, or the file itself.
+/// Returns the files below a directory, sorted; the path itself if it is a file; nothing if it does
+/// not exist.
 pub(super) fn files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(if path.is_file() { vec![path.to_owned()] } else { vec![] });

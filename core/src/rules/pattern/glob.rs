@@ -1,4 +1,4 @@
-//! Patterns with wildcards.
+//! Glob matching for push rule patterns.
 //!
 //! A pattern is split at its line breaks, since no wildcard matches one, and each line at its `*`.
 //! The segments of a line are searched from left to right, each at its first occurrence. If that
@@ -43,7 +43,7 @@ pub(super) fn match_word(glob: &str, text: &str, budget: &mut StepBudget<'_>) ->
     })
 }
 
-/// Matches one line of a pattern, whose match must start and end at these boundaries.
+/// Matches one line of a pattern. The match must start and end at these boundaries.
 fn match_line(
     pattern: &str,
     text: &TextLine<'_>,

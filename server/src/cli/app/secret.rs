@@ -1,4 +1,4 @@
-//! `belfry app secret`
+//! `belfry app secret`: replaces an app's client secret.
 
 use std::time::Duration;
 

@@ -16,7 +16,8 @@ pub(crate) struct RawPath {
 }
 
 impl RawPath {
-    /// Returns the part of the path after these segments of the route.
+    /// Returns the part of the path after these segments of the route. No parameter may precede
+    /// them, because the offset in the route is used for the path.
     pub(crate) fn after(&self, segments: &str) -> Option<&str> {
         let start = self.route.as_str().rfind(segments)? + segments.len();
         self.uri.path().get(start..)

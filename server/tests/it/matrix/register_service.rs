@@ -96,11 +96,11 @@ async fn a_service_creates_users_in_its_namespaces_only() {
     for (client, body, status, code) in [
         (&irc, service_registration("shared_ann"), 200, ""),
         (&all, service_registration("zoe"), 200, ""),
-        // Name reservations restrict people only; the operator vouches for services.
+        // Reserved names apply to people only; application services are trusted.
         (&all, service_registration("support"), 200, ""),
         (&irc, service_registration("zoe"), 400, "M_EXCLUSIVE"),
         (&irc, service_registration("xirc_ann"), 400, "M_EXCLUSIVE"),
-        // In the exclusive namespace of the other service, or its sender.
+        // In the other service's exclusive namespace, or its sender.
         (&all, service_registration("irc_zoe"), 400, "M_EXCLUSIVE"),
         (&all, service_registration("irc_bot"), 400, "M_EXCLUSIVE"),
         // The sender exists from the start.
@@ -122,7 +122,7 @@ async fn a_service_creates_users_in_its_namespaces_only() {
     }
 }
 
-/// A deleted sender can be created again by its service.
+/// A service can register its sender if the row of that account is missing.
 #[tokio::test]
 async fn a_service_can_create_its_sender() {
     let service = start(|_| {}).await;
@@ -202,8 +202,8 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
     assert!(person.header("ratelimit").contains("\"sign_up\";r=4"), "{person:?}");
 }
 
-/// Without a token for the new user, an application service does not need the built-in app for
-/// Matrix clients.
+/// With `inhibit_login`, a service can register users even if the built-in app for Matrix clients is
+/// disabled.
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_for_its_users() {
     let service = start(|_| {}).await;

@@ -51,7 +51,7 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     assert!(log.contains("the database responds"), "{log}");
 }
 
-/// Another host in the URL does not respond, which must not hide the reason.
+/// The URL also lists a host that never responds, which must not hide the read-only error.
 #[tokio::test]
 async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_does_not() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
@@ -61,7 +61,7 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
     let folder = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.set("default_transaction_read_only", "on").unwrap();
-    // The operating system accepts its connections, but nothing responds.
+    // The kernel accepts connections to this listener, but nothing responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), postgres.port());
     let (path, url) = (folder.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
