@@ -99,7 +99,7 @@ impl Backup {
 fn row_counts(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
-    let counts = tables.split(", ").filter(|count| !count.contains(" audit_event"));
+    let counts = tables.split(", ").filter(|count| !count.contains(" audit event"));
     Ok(counts.collect::<Vec<_>>().join(", "))
 }
 
