@@ -5,16 +5,16 @@ use std::path::Path;
 
 /// Runs all seeds of a target.
 fn run_seeds(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let mut count = 0;
-    for entry in fs::read_dir(&folder).expect("the target has a folder with seeds") {
-        let path = entry.expect("the folder is readable").path();
+    for entry in fs::read_dir(&dir).expect("the target has a directory with seeds") {
+        let path = entry.expect("the directory is readable").path();
         // Shown if the seed fails.
         println!("{}", path.display());
         check(&fs::read(&path).expect("a seed is a file"));
         count += 1;
     }
-    assert!(count > 0, "{} is empty", folder.display());
+    assert!(count > 0, "{} is empty", dir.display());
 }
 
 #[test]

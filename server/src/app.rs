@@ -258,9 +258,9 @@ mod tests {
 
     use super::*;
 
-    async fn state(folder: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
+    async fn state(dir: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
         let (config, clock) = (Config::default(), Arc::clone(clock));
-        let database = Database::Sqlite(folder.join("belfry.db"));
+        let database = Database::Sqlite(dir.join("belfry.db"));
         let store = Store::open(&database, &config.store, clock.now()).await.unwrap();
         let base_url = config.base_url();
         AppState::new(config, base_url, store, clock).await.unwrap()
@@ -268,9 +268,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_clock_setback_is_detected_even_by_the_next_process() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(FakeClock::at(1_800_000_000));
-        let first = state(folder.path(), &clock).await;
+        let first = state(dir.path(), &clock).await;
         for (seconds, setback) in [(0, None), (60, None), (-60, None), (-61, Some(61)), (5, None)] {
             clock.advance(seconds);
             let setback = setback.map(Duration::from_secs);
@@ -280,7 +280,7 @@ mod tests {
         drop(first);
 
         clock.advance(-2 * 86_400);
-        let second = state(folder.path(), &clock).await;
+        let second = state(dir.path(), &clock).await;
         assert_eq!(second.measure_clock_setback().await, Some(Duration::from_hours(48)));
         assert_eq!(second.measure_clock_setback().await, None);
     }

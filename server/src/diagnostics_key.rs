@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn the_key_file_is_private_and_can_be_replaced_and_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = DiagnosticsKey::path(folder.path(), 8080);
+        let dir = tempfile::tempdir().unwrap();
+        let path = DiagnosticsKey::path(dir.path(), 8080);
         let challenge = Challenge::new(Purpose::Settings);
         let mut headers = Vec::new();
         for _ in 0..2 {

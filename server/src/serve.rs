@@ -184,11 +184,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_stopping_server_completes_requests_and_refuses_connections() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let service = test_service(folder.path()).await;
+        let service = test_service(dir.path()).await;
         let serving = tokio::spawn(serve(listener, None, service, async { drop(stopped.await) }));
 
         let mut stream = TcpStream::connect(address).await.unwrap();

@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn an_unusable_pair_is_reported_once_per_change() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let files = TlsSettings {
-            certificate: folder.path().join("certificate.pem"),
-            key: folder.path().join("key.pem"),
+            certificate: dir.path().join("certificate.pem"),
+            key: dir.path().join("key.pem"),
         };
         let mut second = 0;
         let mut write_file = |path: &Path, text: &str| {

@@ -189,8 +189,8 @@ mod tests {
     #[test]
     fn every_migration_file_is_listed_in_order() {
         for engine in ["sqlite", "postgres"] {
-            let folder = format!("{}/migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
-            let mut files: Vec<String> = std::fs::read_dir(folder)
+            let dir = format!("{}/migrations/{engine}", env!("CARGO_MANIFEST_DIR"));
+            let mut files: Vec<String> = std::fs::read_dir(dir)
                 .unwrap()
                 .map(|file| file.unwrap().file_name().into_string().unwrap())
                 .collect();

@@ -35,15 +35,15 @@ use crate::{Database, Options, Store};
 pub struct TestDatabase {
     /// The location, for [`Store::open`].
     pub database: Database,
-    _folder: Option<TempDir>,
+    _dir: Option<TempDir>,
 }
 
 impl TestDatabase {
     /// Creates an empty SQLite database in a temporary directory.
     pub fn sqlite() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
-        Self { database, _folder: Some(folder) }
+        let dir = tempfile::tempdir().unwrap();
+        let database = Database::Sqlite(dir.path().join("data").join("belfry.db"));
+        Self { database, _dir: Some(dir) }
     }
 
     /// Creates an empty database on the PostgreSQL server that `BELFRY_TEST_POSTGRES` names; `None`
@@ -51,13 +51,13 @@ impl TestDatabase {
     pub async fn postgres() -> Option<Self> {
         let server = postgres_url()?;
         let url = new_database(&server, "").await;
-        Some(Self { database: Database::Postgres(url.parse().unwrap()), _folder: None })
+        Some(Self { database: Database::Postgres(url.parse().unwrap()), _dir: None })
     }
 
     /// Returns the same PostgreSQL database, for a second node.
     pub fn share(&self) -> Self {
         assert!(self.url().is_some(), "SQLite is for one node");
-        Self { database: self.database.clone(), _folder: None }
+        Self { database: self.database.clone(), _dir: None }
     }
 
     /// Opens a store on this database. Each store acts as a separate node.
@@ -70,7 +70,7 @@ impl TestDatabase {
         let options = Options { cache_bytes, ..options() };
         let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
         match std::env::var_os("BELFRY_RECORD") {
-            Some(folder) => store.recording_statements(recording_file(folder.as_ref())),
+            Some(dir) => store.recording_statements(recording_file(dir.as_ref())),
             None => store,
         }
     }
@@ -86,11 +86,11 @@ impl TestDatabase {
 
 /// Returns a new file for the statements of the current test, which the test
 /// `collect_recorded_statements` collects.
-fn recording_file(folder: &Path) -> File {
+fn recording_file(dir: &Path) -> File {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or_default().replace("::", ".");
-    fs::create_dir_all(folder).unwrap();
-    File::create(folder.join(test)).unwrap()
+    fs::create_dir_all(dir).unwrap();
+    File::create(dir.join(test)).unwrap()
 }
 
 /// Returns options with few connections, because many tests share one server.

@@ -17,23 +17,23 @@ mod samples;
 
 fn main() -> Result<(), Box<dyn error::Error>> {
     let mut arguments = env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().ok_or("missing argument: DIRECTORY")?);
+    let dir = PathBuf::from(arguments.next().ok_or("missing argument: DIRECTORY")?);
     let mut languages: Vec<Language> =
         arguments.filter_map(|tag| Language::from_tag(&tag)).collect();
     if languages.is_empty() {
         languages = Language::ALL.into();
     }
-    fs::create_dir_all(folder.join("static"))?;
+    fs::create_dir_all(dir.join("static"))?;
     for asset in assets::all() {
-        fs::write(folder.join(asset.path().trim_start_matches('/')), &asset.content)?;
+        fs::write(dir.join(asset.path().trim_start_matches('/')), &asset.content)?;
     }
     let logo = samples::logo();
-    fs::write(folder.join(logo.path().trim_start_matches('/')), logo.content)?;
+    fs::write(dir.join(logo.path().trim_start_matches('/')), logo.content)?;
     for language in languages {
         for (name, page) in samples::all(language, "Tusky")? {
             // Paths are relative to the file, and the script that would submit `form_post` is left out.
             let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
-            fs::write(folder.join(format!("{name}.{}.html", language.code())), page)?;
+            fs::write(dir.join(format!("{name}.{}.html", language.code())), page)?;
         }
     }
     Ok(())

@@ -258,8 +258,8 @@ mod tests {
     /// The errors are found after parsing, when the file's text is no longer available.
     #[test]
     fn an_error_names_the_file_and_the_line_or_the_flag() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("b.toml");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.toml");
         let check = |text: &str| {
             std::fs::write(&path, text).unwrap();
             let (config, _) = crate::config::file::read(&path).unwrap();
@@ -291,8 +291,8 @@ mod tests {
             ("cache:6379", ": not a URL with a scheme; use"),
             ("http://cache", ": unsupported scheme; use"),
         ] {
-            std::fs::write(folder.path().join("url"), url).unwrap();
-            std::fs::write(&path, format!("redis_file = {:?}", folder.path().join("url"))).unwrap();
+            std::fs::write(dir.path().join("url"), url).unwrap();
+            std::fs::write(&path, format!("redis_file = {:?}", dir.path().join("url"))).unwrap();
             let (mut config, _) = crate::config::file::read(&path).unwrap();
             config.read_secret_files(None).unwrap();
             let error = config.check().unwrap_err().to_string();

@@ -228,8 +228,8 @@ mod tests {
 
     #[test]
     fn flags_take_precedence_over_the_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("b.toml");
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("b.toml");
         std::fs::write(&file, "listen = '1.1.1.1:1'\ndata = 'file'\n[limits]\nmode = 'off'")
             .unwrap();
         let flags = ["--config", file.to_str().unwrap(), "--limits", "shadow"];
@@ -256,9 +256,9 @@ mod tests {
 
     #[test]
     fn a_url_or_its_file_overrides_both_in_the_configuration_file() {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let write_file = |name: &str, content: &str| {
-            let path = folder.path().join(name);
+            let path = dir.path().join(name);
             std::fs::write(&path, content).unwrap();
             path.into_os_string().into_string().unwrap()
         };
@@ -295,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_data_flag_is_rejected_if_the_file_names_postgres() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("b.toml");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.toml");
         let file = path.to_str().unwrap();
         for settings in ["database = 'postgres://a/b'", "database_file = 'missing'"] {
             std::fs::write(file, settings).unwrap();

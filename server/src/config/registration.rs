@@ -197,8 +197,8 @@ de.sorunome.msc2409.push_ephemeral: true
 ";
 
     fn read(yaml: &str) -> Result<ApplicationService, ConfigError> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("irc.yaml");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("irc.yaml");
         fs::write(&path, yaml).unwrap();
         RegistrationSource::File(path).read()
     }

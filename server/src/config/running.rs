@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn the_content_of_a_registration_file_is_part_of_its_value() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("irc.yaml");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("irc.yaml");
         let digests_with_token = |token: &str| {
             let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
             std::fs::write(&path, text).unwrap();

@@ -77,8 +77,8 @@ mod tests {
 
     #[test]
     fn newlines_at_the_end_of_a_secret_are_ignored() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secret");
         for end in ["", "\n", "\r\n", "\n\n"] {
             fs::write(&path, format!("{CONTENT}{end}")).unwrap();
             assert_eq!(read(&path, str::parse).unwrap().reveal(), CONTENT, "{end:?}");
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_file_and_never_shows_its_content() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secret");
         let too_long = "hunter2".repeat(10_000);
         for (content, problem) in [
             (&b"\n"[..], "it is empty"),
@@ -107,27 +107,27 @@ mod tests {
             assert!(error.contains(path.to_str().unwrap()) && error.contains(problem), "{error}");
             assert!(!error.contains("hunter2"), "{error}");
         }
-        let error = read(&folder.path().join("missing"), str::parse).unwrap_err();
+        let error = read(&dir.path().join("missing"), str::parse).unwrap_err();
         assert!(error.contains("missing: No such file"), "{error}");
     }
 
     #[test]
     fn a_credential_is_used_only_if_the_url_is_not_set() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("belfry.database"), format!("{CONTENT}\n")).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("belfry.database"), format!("{CONTENT}\n")).unwrap();
 
         let mut config = Config::default();
         config.read_secret_files(None).unwrap();
         assert!(config.database.is_none());
-        config.read_secret_files(Some(folder.path())).unwrap();
+        config.read_secret_files(Some(dir.path())).unwrap();
         assert_eq!(config.database.as_ref().unwrap().reveal(), CONTENT);
-        assert_eq!(config.database_file, Some(folder.path().join("belfry.database")));
+        assert_eq!(config.database_file, Some(dir.path().join("belfry.database")));
         assert_eq!(config.origins["database_file"], "systemd credential");
         assert!(config.redis.is_none());
 
         let mut config =
             Config { database: CONTENT.replace("db", "other").parse().ok(), ..Config::default() };
-        config.read_secret_files(Some(folder.path())).unwrap();
+        config.read_secret_files(Some(dir.path())).unwrap();
         assert_eq!(config.database.unwrap().reveal(), "postgres://me:hunter2@other/belfry");
     }
 }

@@ -79,8 +79,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_file_that_cannot_be_used() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("logo.svg");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("logo.svg");
         let error = || StaticFile::read_logo(&path).unwrap_err();
         assert!(error().contains("logo.svg: No such file"), "{}", error());
         std::fs::write(&path, "hello").unwrap();

@@ -138,16 +138,13 @@ mod tests {
         -----END CERTIFICATE-----\n";
 
     /// Writes a certificate to a file and reads it.
-    fn create_certificate(
-        folder: &Path,
-        change: impl FnOnce(&mut CertificateParams),
-    ) -> Certificate {
+    fn create_certificate(dir: &Path, change: impl FnOnce(&mut CertificateParams)) -> Certificate {
         let names = ["ring.example", "*.bells.example", "192.0.2.1", "2001:db8::1"];
         let mut params = CertificateParams::new(names.map(str::to_owned)).unwrap();
         params.not_before = date_time_ymd(2026, 1, 1);
         params.not_after = date_time_ymd(2026, 4, 1);
         change(&mut params);
-        let path = folder.join("certificate.pem");
+        let path = dir.join("certificate.pem");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
         std::fs::write(&path, certificate.pem()).unwrap();
         Certificate::read(&path).unwrap()
@@ -159,8 +156,8 @@ mod tests {
 
     #[test]
     fn validity_problems_depend_on_the_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let certificate = create_certificate(folder.path(), |_| ());
+        let dir = tempfile::tempdir().unwrap();
+        let certificate = create_certificate(dir.path(), |_| ());
         let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(time);
         assert_eq!((certificate.not_before, certificate.not_after), (start, end));
         let second = SignedDuration::from_secs(1);
@@ -178,15 +175,15 @@ mod tests {
 
     #[test]
     fn validity_is_read_for_extreme_periods_and_authority_certificates() {
-        let folder = tempfile::tempdir().unwrap();
-        let certificate = create_certificate(folder.path(), |params| {
+        let dir = tempfile::tempdir().unwrap();
+        let certificate = create_certificate(dir.path(), |params| {
             params.not_before = date_time_ymd(1970, 1, 1);
             params.not_after = date_time_ymd(9999, 12, 31);
         });
         assert_eq!(certificate.not_before, Timestamp::UNIX_EPOCH);
         assert!(certificate.not_after >= time("9999-12-30T00:00:00Z"));
         // The certificate of a private authority, used as a server certificate.
-        let authority = create_certificate(folder.path(), |params| {
+        let authority = create_certificate(dir.path(), |params| {
             params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         });
         assert_eq!(authority.not_after, time("2026-04-01T00:00:00Z"));
@@ -194,8 +191,8 @@ mod tests {
 
     #[test]
     fn a_certificate_covers_its_names() {
-        let folder = tempfile::tempdir().unwrap();
-        let certificate = create_certificate(folder.path(), |_| ());
+        let dir = tempfile::tempdir().unwrap();
+        let certificate = create_certificate(dir.path(), |_| ());
         for (host, is_covered) in [
             ("ring.example", true),
             ("RING.example", true),
@@ -214,8 +211,8 @@ mod tests {
 
     #[test]
     fn a_file_without_a_usable_certificate_is_rejected() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("certificate.pem");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("certificate.pem");
         assert!(Certificate::read(&path).unwrap_err().contains("No such file"));
         for content in ["", "not a certificate"] {
             std::fs::write(&path, content).unwrap();

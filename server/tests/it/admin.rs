@@ -8,12 +8,12 @@ mod scopes;
 
 use belfry_core::oauth::account::Role;
 
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase, any_events};
 
 /// Creates a service without rate limits on this database.
 async fn start(database: TestDatabase) -> Service {
-    Service::on(database, unlimited()).await
+    Service::start_on(database, unlimited_config()).await
 }
 
 async fn account_id(service: &Service, name: &str) -> i64 {
@@ -28,7 +28,7 @@ async fn set_role(service: &Service, name: &str, role: Role) {
 /// Makes `root` an admin, and returns a client with a token for `root` with these scopes. Creates
 /// the account if it does not exist.
 async fn root(service: &Service, scopes: &str) -> TestClient {
-    let root = service.user_with_scopes("root", scopes).await;
+    let root = service.user_client_with_scopes("root", scopes).await;
     set_role(service, "root", Role::Admin).await;
-    root.with("content-type", "application/x-www-form-urlencoded")
+    root.with_header("content-type", "application/x-www-form-urlencoded")
 }

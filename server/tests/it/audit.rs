@@ -10,10 +10,10 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::AuditEvent;
 use serde_json::{Value, json};
 
-use crate::support::browser::form;
-use crate::support::oauth_client::parse_token;
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::expect_token;
 use crate::support::process::{add_account, run_successfully};
-use crate::support::service::{config, unlimited};
+use crate::support::service::{config_with, unlimited_config};
 use crate::support::{
     Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
 };
@@ -49,14 +49,14 @@ fn config_with_bridge() -> Config {
 
 /// Causes every kind of event that requests can cause.
 async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
-    let service = Service::on(database, config_with_bridge()).await;
+    let service = Service::start_on(database, config_with_bridge()).await;
     service.add_account("alice").await;
     let sender = "account_add success irc_bot - - irc 1";
     assert_eq!(lines(&service).await, [sender], "the application service's account");
-    let client = service.client().await;
+    let client = service.register_client().await;
 
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     for (name, password) in [("alice", "wrong horse alice"), ("hunter2 hunter2", "wrong")] {
         let wrong = [("username", name), ("password", password)];
         assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
@@ -64,25 +64,27 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.redirect_parameters(&client.redirect_uri);
 
-    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    let token = parse_token(&client.redeem(&code, &[]).await);
-    let second_code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    let second_token = parse_token(&client.redeem(&second_code, &[]).await);
+    let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
+    let token = expect_token(&client.redeem(&code, &[]).await);
+    let second_code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
+    let second_token = expect_token(&client.redeem(&second_code, &[]).await);
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
     // Redeeming a code twice revokes its token.
     assert_eq!(client.redeem(&second_code, &[]).await.status, 400);
-    let response = service.anonymous().with_token(&second_token).get("/oauth/userinfo").await;
+    let response =
+        service.anonymous_client().with_token(&second_token).get("/oauth/userinfo").await;
     assert_eq!(response.status, 401);
 
-    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    parse_token(&client.redeem(&code, &[]).await);
+    let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
+    expect_token(&client.redeem(&code, &[]).await);
     let page = browser.get("/oauth/account").await;
     let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
     browser.submit(&page, "/oauth/sign_out", &[]).await;
 
-    let [app_token, _] = [client.app_token("read write").await, client.app_token("read").await];
-    let sign_up = form(&[
+    let [app_token, _] =
+        [client.obtain_app_token("read write").await, client.obtain_app_token("read").await];
+    let sign_up = encode_form(&[
         ("username", "bob"),
         ("email", "bob@example.org"),
         ("password", "correct horse bob"),
@@ -90,34 +92,35 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
         ("locale", "en"),
     ]);
     let api = client.http.with_token(&app_token);
-    api.send("POST /api/v1/accounts", sign_up).await.expect(StatusCode::OK);
+    api.send("POST /api/v1/accounts", sign_up).await.expect_json(StatusCode::OK);
 
     let wrong_secret = [("client_id", &*client.id), ("client_secret", "wrong")];
-    let wrong_secret = form(&[&wrong_secret[..], &[("grant_type", "client_credentials")]].concat());
+    let wrong_secret =
+        encode_form(&[&wrong_secret[..], &[("grant_type", "client_credentials")]].concat());
     assert_eq!(client.http.send("POST /oauth/token", wrong_secret).await.status, 401);
 
     let matrix = async |path: &str, body: Value| {
         let target = format!("POST /_matrix/client/v3/{path}");
-        service.anonymous().send(&target, body.to_string()).await
+        service.anonymous_client().send(&target, body.to_string()).await
     };
     let login = |password: &str| {
         let identifier = json!({ "type": "m.id.user", "user": "alice" });
         json!({ "type": "m.login.password", "identifier": identifier, "password": password })
     };
     assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
-    let session = matrix("login", login("correct horse alice")).await.expect(StatusCode::OK);
-    let alice = service.anonymous().with_token(session["access_token"].as_str().unwrap());
+    let session = matrix("login", login("correct horse alice")).await.expect_json(StatusCode::OK);
+    let alice = service.anonymous_client().with_token(session["access_token"].as_str().unwrap());
     assert_eq!(alice.send("POST /_matrix/client/v3/logout", "").await.status, 200);
     let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     assert_eq!(matrix("register", registration).await.status, 200);
 
-    let bridge = service.anonymous().with_token("as_token_of_irc");
+    let bridge = service.anonymous_client().with_token("as_token_of_irc");
     for _ in 0..3 {
         let path = "/_matrix/client/v3/account/whoami?user_id=@alice:ring.example";
         assert_eq!(bridge.get(path).await.status, 200);
     }
 
-    let abuser = service.anonymous().at([192, 0, 2, 9]);
+    let abuser = service.anonymous_client().with_address([192, 0, 2, 9]);
     for _ in 0..31 {
         abuser.send("POST /api/v1/apps", "").await;
     }
@@ -162,12 +165,13 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
 
 #[tokio::test]
 async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
-    let service = Service::with(config_with_bridge()).await;
-    let client = service.client().await;
-    let guesser = client.http.at([192, 0, 2, 8]);
+    let service = Service::start_with(config_with_bridge()).await;
+    let client = service.register_client().await;
+    let guesser = client.http.with_address([192, 0, 2, 8]);
     for _ in 0..27 {
         let credentials = [("client_id", &*client.id), ("client_secret", "wrong")];
-        let body = form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
+        let body =
+            encode_form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
         guesser.send("POST /oauth/token", body).await;
     }
     let event_lines = lines(&service).await;
@@ -194,20 +198,20 @@ async fn every_event_that_requests_cause_is_recorded_on_postgres() {
 /// Users sometimes enter their password in the field for the name.
 #[tokio::test]
 async fn no_event_contains_a_secret_or_an_entered_name() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("state", "a secret state")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "a secret state")])).await;
     let swapped = [("username", "correct horse alice"), ("password", "alice")];
     assert_eq!(browser.submit(&page, "/oauth/sign_in", &swapped).await.status, 401);
     let page = browser.sign_in(&page, "alice").await;
     let code =
         browser.decide(&page, "allow").await.redirect_parameters(&client.redirect_uri)["code"]
             .clone();
-    let token = parse_token(&client.redeem(&code, &[]).await);
+    let token = expect_token(&client.redeem(&code, &[]).await);
     let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
-    client.http.send("POST /oauth/token", form(&guess)).await;
+    client.http.send("POST /oauth/token", encode_form(&guess)).await;
     client.post("/oauth/revoke", &[("token", &token)]).await;
     let text = format!("{:?}", events(&service).await);
     assert!(text.contains("token_revoke"), "{text}");
@@ -228,24 +232,26 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
 
 #[tokio::test]
 async fn an_event_has_the_request_id_of_the_response() {
-    let trusting = config(|config| {
+    let trusting = config_with(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     });
-    let service = Service::with(trusting).await;
-    let app = form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let service = Service::start_with(trusting).await;
+    let app = encode_form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let register = async |client: &TestClient| {
         let response = client.send("POST /api/v1/apps", app.clone()).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.header("x-request-id").to_owned()
     };
-    let from_proxy = register(&http.with("x-request-id", "proxy-1.2_3")).await;
+    let from_proxy = register(&http.with_header("x-request-id", "proxy-1.2_3")).await;
     assert_eq!(from_proxy, "proxy-1.2_3");
     let generated = register(&http).await;
     assert_eq!(generated.len(), 32);
-    let unsafe_id = register(&http.with("x-request-id", "a b\"")).await;
+    let unsafe_id = register(&http.with_header("x-request-id", "a b\"")).await;
     assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
-    let untrusted = http.at([198, 51, 100, 1]).with("x-request-id", "from-the-client");
+    let untrusted =
+        http.with_address([198, 51, 100, 1]).with_header("x-request-id", "from-the-client");
     let for_untrusted = register(&untrusted).await;
     assert_eq!(for_untrusted.len(), 32, "{for_untrusted}");
     let mut ids: Vec<String> =
@@ -263,10 +269,11 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
         (AddressPolicy::Truncated, Some("198.51.100.0/24")),
         (AddressPolicy::None, None),
     ] {
-        let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
-        let http = service.anonymous().at([198, 51, 100, 77]);
+        let service =
+            Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
+        let http = service.anonymous_client().with_address([198, 51, 100, 77]);
         let client = OAuthClient::register(http).await;
-        let wrong = form(&[
+        let wrong = encode_form(&[
             ("client_id", &*client.id),
             ("client_secret", "wrong"),
             ("grant_type", "client_credentials"),
@@ -282,9 +289,11 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
 /// An attacker with many addresses must not be able to fill the table.
 #[tokio::test]
 async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
-    let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
-    let wrong = form(&[
+    let service =
+        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
+    let wrong = encode_form(&[
         ("client_id", "nobody"),
         ("client_secret", "wrong"),
         ("grant_type", "client_credentials"),
@@ -292,7 +301,10 @@ async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
     for round in 0..3 {
         for address in 0..1000 {
             let from = Ipv4Addr::from_bits(0x0a00_0000 + address);
-            assert_eq!(http.at(from).send("POST /oauth/token", wrong.clone()).await.status, 401);
+            assert_eq!(
+                http.with_address(from).send("POST /oauth/token", wrong.clone()).await.status,
+                401
+            );
         }
         let rows = events(&service).await;
         assert_eq!(rows.len(), 101, "round {round}");
@@ -306,11 +318,11 @@ async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
 #[tokio::test]
 async fn counts_that_cannot_be_stored_are_stored_later() {
     let service = Service::start().await;
-    let client = service.client().await;
-    client.app_token("read").await;
+    let client = service.register_client().await;
+    client.obtain_app_token("read").await;
     service.execute_sql("alter table audit_events rename to hidden");
     assert!(service.state.audit.flush(service.store()).await.is_err());
-    client.app_token("read").await;
+    client.obtain_app_token("read").await;
     service.execute_sql("alter table hidden rename to audit_events");
     let counts: Vec<i64> = events(&service)
         .await
@@ -324,13 +336,13 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
 /// A user removes the app on a page, and the app revokes its token: both record `token_revoke`.
 #[tokio::test]
 async fn an_event_records_whether_a_page_or_a_client_caused_it() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser();
     let issue_token = async |browser: &mut Browser| {
-        let code = client.code(browser, "alice", &[("scope", "read")]).await;
-        parse_token(&client.redeem(&code, &[]).await)
+        let code = client.obtain_code(browser, "alice", &[("scope", "read")]).await;
+        expect_token(&client.redeem(&code, &[]).await)
     };
     let token = issue_token(&mut browser).await;
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
@@ -366,7 +378,7 @@ async fn counted_events_have_the_origin_of_their_requests() {
         "identifier": { "type": "m.id.user", "user": "alice" },
         "password": "wrong horse",
     });
-    let matrix = service.anonymous();
+    let matrix = service.anonymous_client();
     let mut statuses = Vec::new();
     while !statuses.ends_with(&[429, 429]) {
         let on_page = browser.submit(&page, "/oauth/sign_in", &wrong).await;
@@ -389,8 +401,8 @@ async fn counted_events_have_the_origin_of_their_requests() {
 /// when the server stops.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_logged_even_if_the_log_level_is_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path();
     let password = add_account(path, "alice");
     std::fs::write(path.join("belfry.toml"), "[log]\nlevel = 'error'\nformat = 'json'\n").unwrap();
     let mut server = Process::start(path, &[]);

@@ -24,7 +24,7 @@ struct Site {
     certificate: String,
     _belfry: Process,
     _proxy: Proxy,
-    _folder: TempDir,
+    _dir: TempDir,
 }
 
 /// A response, parsed from curl's output.
@@ -46,20 +46,20 @@ impl Site {
             report_skipped("curl", "it is not installed");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
-        write_certificate(folder.path(), "ring.example");
-        let certificate = folder.path().join("certificate.pem");
+        let dir = tempfile::tempdir().unwrap();
+        write_certificate(dir.path(), "ring.example");
+        let certificate = dir.path().join("certificate.pem");
 
         let (_, section) = GUIDE.split_once("\n## Behind a proxy\n").unwrap();
         let settings = section.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
         let test_settings =
             "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
-        fs::write(folder.path().join("belfry.toml"), format!("{settings}{test_settings}")).unwrap();
-        let belfry = Process::start(folder.path(), &[]);
+        fs::write(dir.path().join("belfry.toml"), format!("{settings}{test_settings}")).unwrap();
+        let belfry = Process::start(dir.path(), &[]);
 
         let port = free_port().unwrap();
         let address = belfry.url.strip_prefix("http://").unwrap();
-        let proxy = match start(port, &configure(port, address, folder.path())) {
+        let proxy = match start(port, &configure(port, address, dir.path())) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
                 report_skipped("a proxy", &error.to_string());
@@ -68,12 +68,12 @@ impl Site {
             Err(error) => panic!("{error}"),
         };
         let certificate = certificate.display().to_string();
-        Some(Self { port, certificate, _belfry: belfry, _proxy: proxy, _folder: folder })
+        Some(Self { port, certificate, _belfry: belfry, _proxy: proxy, _dir: dir })
     }
 
     fn nginx() -> Option<Self> {
-        let configure = |port, belfry: &str, folder: &Path| {
-            let folder = folder.display();
+        let configure = |port, belfry: &str, dir: &Path| {
+            let dir = dir.display();
             let certificates = "/etc/letsencrypt/live/ring.example";
             let example = NGINX
                 .replace("127.0.0.1:8080", belfry)
@@ -81,9 +81,9 @@ impl Site {
                 .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port().unwrap()))
                 .replace(
                     &format!("{certificates}/fullchain.pem"),
-                    &format!("{folder}/certificate.pem"),
+                    &format!("{dir}/certificate.pem"),
                 )
-                .replace(&format!("{certificates}/privkey.pem"), &format!("{folder}/key.pem"));
+                .replace(&format!("{certificates}/privkey.pem"), &format!("{dir}/key.pem"));
             let lines = example.lines().filter(|line| !line.contains("listen [::]"));
             let example: Vec<&str> = lines.collect();
             let directives = "access_log off; client_body_temp_path body; proxy_temp_path proxy;";
@@ -93,9 +93,9 @@ impl Site {
     }
 
     fn caddy() -> Option<Self> {
-        let configure = |port, belfry: &str, folder: &Path| {
-            let folder = folder.display();
-            let tls = format!("tls {folder}/certificate.pem {folder}/key.pem");
+        let configure = |port, belfry: &str, dir: &Path| {
+            let dir = dir.display();
+            let tls = format!("tls {dir}/certificate.pem {dir}/key.pem");
             let example = CADDY
                 .replace("127.0.0.1:8080", belfry)
                 .replace("ring.example {", &format!("ring.example:{port} {{\n{tls}\n"));
@@ -170,8 +170,8 @@ fn caddy_forwards_the_client_address() {
 /// Without further directives nginx forwards neither the client's address nor the request's host.
 #[tokio::test]
 async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
-    let folder = tempfile::tempdir().unwrap();
-    let belfry = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let belfry = Process::start(dir.path(), &[]);
     let (port, upstream) = (free_port().unwrap(), &belfry.url);
     let configuration = format!(
         "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port};\n\

@@ -33,7 +33,7 @@ use crate::support::process::{belfry, run, run_successfully};
 
 /// A directory to run commands in, and their database: `None` for SQLite in the directory.
 struct Workspace {
-    folder: TempDir,
+    dir: TempDir,
     database: Option<TestDatabase>,
 }
 
@@ -46,7 +46,7 @@ async fn start(database: TestDatabase) -> Workspace {
 
 impl Workspace {
     fn sqlite() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), database: None }
+        Self { dir: tempfile::tempdir().unwrap(), database: None }
     }
 
     async fn postgres() -> Option<Self> {
@@ -54,7 +54,7 @@ impl Workspace {
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.dir.path()
     }
 
     fn flags(&self) -> Vec<&str> {

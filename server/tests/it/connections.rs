@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 /// Far longer than every timeout tested here.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -35,7 +35,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) async fn with(config: Config) -> Self {
         // Boxed to keep the tests' futures small.
-        Self::start(Box::pin(Service::with(config)).await).await
+        Self::start(Box::pin(Service::start_with(config)).await).await
     }
 
     pub(crate) async fn start(service: Service) -> Self {
@@ -80,7 +80,7 @@ async fn read_until_closed(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn an_incomplete_pipelined_request_counts_as_idle() {
-    let server = Server::with(config(|config| config.http.idle_timeout = SHORT)).await;
+    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
     let requests = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ";
     let responses = server.send(requests).await;
     assert_eq!(responses.matches("HTTP/1.1 ").count(), 1, "{responses}");
@@ -89,7 +89,7 @@ async fn an_incomplete_pipelined_request_counts_as_idle() {
 
 #[tokio::test]
 async fn a_connection_without_a_request_is_closed() {
-    let server = Server::with(config(|config| config.http.idle_timeout = SHORT)).await;
+    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
     assert_eq!(server.send(b"").await, "");
     // The same for an incomplete HTTP/2 preface.
     assert_eq!(server.send(b"PRI * HT").await, "");
@@ -98,7 +98,7 @@ async fn a_connection_without_a_request_is_closed() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_its_response() {
-    let server = Server::with(config(|config| config.http.idle_timeout = SHORT)).await;
+    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
     let responses = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(responses.starts_with("HTTP/1.1 200 OK\r\n"), "{responses}");
     server.stop().await;
@@ -106,8 +106,8 @@ async fn an_idle_connection_is_closed_after_its_response() {
 
 #[tokio::test]
 async fn a_connection_with_a_request_in_flight_is_not_idle() {
-    let server = Server::with(config(|config| config.http.idle_timeout = SHORT)).await;
-    let token = server.service.user("alice").await.token().to_owned();
+    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
+    let token = server.service.user_client("alice").await.token().to_owned();
     let head = format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
          Authorization: Bearer {token}\r\nContent-Length: 14\r\nConnection: close\r\n\r\n"

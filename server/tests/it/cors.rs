@@ -5,7 +5,7 @@ use crate::rules::{pushrules, service};
 #[tokio::test]
 async fn any_origin_may_send_preflight_and_actual_requests() {
     let service = service().await;
-    let alice = service.user("alice").await.with("origin", "https://app.example");
+    let alice = service.user_client("alice").await.with_header("origin", "https://app.example");
     for path in [
         pushrules("global/room/a"),
         "/_matrix/client/v3/login".to_owned(),
@@ -16,7 +16,7 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
         "/.well-known/oauth-authorization-server".to_owned(),
     ] {
         let preflight = alice
-            .with("access-control-request-method", "PUT")
+            .with_header("access-control-request-method", "PUT")
             .send(&format!("OPTIONS {path}"), "")
             .await;
         assert_eq!((preflight.status, preflight.text.as_str()), (204, ""), "{path}");
@@ -45,10 +45,12 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
 #[tokio::test]
 async fn a_preflight_request_needs_no_token_and_changes_nothing() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
-    let preflight =
-        service.anonymous().send(&format!("OPTIONS {}", pushrules("global/room/a")), "").await;
+    let preflight = service
+        .anonymous_client()
+        .send(&format!("OPTIONS {}", pushrules("global/room/a")), "")
+        .await;
     assert_eq!(preflight.status, 204);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
@@ -56,7 +58,7 @@ async fn a_preflight_request_needs_no_token_and_changes_nothing() {
 #[tokio::test]
 async fn pages_do_not_allow_other_origins() {
     let service = service().await;
-    let page = service.anonymous().with("origin", "https://evil.example");
+    let page = service.anonymous_client().with_header("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
         for method in ["GET", "OPTIONS"] {
             let response = page.send(&format!("{method} {path}"), "").await;

@@ -35,8 +35,8 @@ async fn with_settings(settings: &str) -> (Service, TestClient) {
 async fn start_on(database: TestDatabase, settings: &str) -> (Service, TestClient) {
     let mut config: Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
-    let service = Service::on(database, config).await;
-    let product = service.anonymous().with_token("token of product");
+    let service = Service::start_on(database, config).await;
+    let product = service.anonymous_client().with_token("token of product");
     (service, product)
 }
 
@@ -67,12 +67,12 @@ impl TestClient {
 
     /// Returns the response to an explain request.
     async fn explain(&self, body: &Value) -> Value {
-        self.send_json(EXPLAIN, body).await.expect(StatusCode::OK)
+        self.send_json(EXPLAIN, body).await.expect_json(StatusCode::OK)
     }
 
     /// Evaluates an event and returns the groups: the rule's ID, and the users.
     async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
-        let response = self.send_json(EVALUATE, body).await.expect(StatusCode::OK);
+        let response = self.send_json(EVALUATE, body).await.expect_json(StatusCode::OK);
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let group = |group: &Value| {
             let users = group["users"].as_array().unwrap().iter().map(text).collect();

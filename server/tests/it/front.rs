@@ -33,10 +33,10 @@ async fn browsers_get_the_front_page_and_api_clients_do_not() {
                   /oauth/account is for people",
     });
     for accept in ["*/*", "application/json"] {
-        let api_client = service.anonymous().with("accept", accept);
-        assert_eq!(api_client.get("/").await.expect(StatusCode::NOT_FOUND), error, "{accept}");
+        let api_client = service.anonymous_client().with_header("accept", accept);
+        assert_eq!(api_client.get("/").await.expect_json(StatusCode::NOT_FOUND), error, "{accept}");
     }
-    assert_eq!(service.anonymous().get("/").await.expect(StatusCode::NOT_FOUND), error);
+    assert_eq!(service.anonymous_client().get("/").await.expect_json(StatusCode::NOT_FOUND), error);
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn the_front_page_leads_a_signed_in_user_to_the_account() {
 #[tokio::test]
 async fn the_front_page_offers_no_account_if_registration_is_closed() {
     let closed = toml::from_str::<Config>("registration = 'closed'").unwrap();
-    let page = Service::with(closed).await.browser().get("/").await;
+    let page = Service::start_with(closed).await.browser().get("/").await;
     page.assert_page(200, "href=\"/oauth/sign_in\"");
     assert!(!page.text.contains("Create an account"), "{page:?}");
 }
@@ -65,7 +65,7 @@ async fn the_configured_description_links_and_accent_are_shown() {
         description = '''Rings <every> bell.\n\nOnly at noon.'''\n\
         sign_up_url = 'https://ring.example/join'\n\
         [oauth]\ndocumentation_url = 'https://ring.example/docs'\n";
-    let service = Service::with(toml::from_str::<Config>(settings).unwrap()).await;
+    let service = Service::start_with(toml::from_str::<Config>(settings).unwrap()).await;
     let page = service.browser().get("/").await;
     for text in [
         " · Bell Ringers</title>",
@@ -83,7 +83,7 @@ async fn the_configured_description_links_and_accent_are_shown() {
     let path = style_path(&page.text);
     assert_eq!(style_path(&service.browser().get("/oauth/sign_in").await.text), path);
     assert_ne!(path, style_path(&Service::start().await.browser().get("/").await.text));
-    let style = service.anonymous().get(&path).await;
+    let style = service.anonymous_client().get(&path).await;
     assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
     assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
     assert!(style.text.contains("\n:root { --accent: #8a2b57;"), "{}", style.text);
@@ -91,17 +91,17 @@ async fn the_configured_description_links_and_accent_are_shown() {
 
 #[test]
 fn config_check_and_serve_reject_an_accent_with_too_little_contrast() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("belfry.toml");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("belfry.toml");
     std::fs::write(&file, "[instance]\naccent = \"#8a2b57\"\n").unwrap();
-    let settings = run_successfully(folder.path(), &["config", "check"]);
+    let settings = run_successfully(dir.path(), &["config", "check"]);
     let line = settings.lines().find(|line| line.starts_with("accent = ")).unwrap();
     assert!(line.starts_with("accent = \"#8a2b57\" "), "{line}");
     assert!(line.contains("belfry.toml; on dark pages #"), "{line}");
 
     std::fs::write(&file, "[instance]\naccent = \"#40c0b0\"\n").unwrap();
     for command in [&["config", "check"][..], &["serve"]] {
-        let output = run(folder.path(), command);
+        let output = run(dir.path(), command);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success());
         for text in ["instance.accent: \"#40c0b0\" has a contrast of 2.0:1", "4.5:1", "line 2"] {

@@ -8,18 +8,19 @@ use serde_json::Value;
 
 use crate::requests::json_lines;
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Process, Service, TestClient, TestResponse, any_events};
 
 /// Sends a check as nginx does.
 async fn check_like_nginx(client: &TestClient, method: &str, uri: &str) -> TestResponse {
-    let client = client.with("x-original-method", method).with("x-original-uri", uri);
+    let client = client.with_header("x-original-method", method).with_header("x-original-uri", uri);
     client.get("/gateway/check").await
 }
 
 /// Sends a check as Caddy and Traefik do.
 async fn check_like_caddy(client: &TestClient, method: &str, uri: &str) -> TestResponse {
-    let client = client.with("x-forwarded-method", method).with("x-forwarded-uri", uri);
+    let client =
+        client.with_header("x-forwarded-method", method).with_header("x-forwarded-uri", uri);
     client.get("/gateway/check").await
 }
 
@@ -45,7 +46,7 @@ async fn app_token(base_url: &str) -> String {
 #[tokio::test]
 async fn a_valid_token_passes_with_its_account_app_and_scopes() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read write:media").await;
+    let alice = service.user_client_with_scopes("alice", "read write:media").await;
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id.to_string();
     for (remaining, response) in [
         (29, check_like_nginx(&alice, "POST", "/api/v1/media").await),
@@ -65,8 +66,8 @@ async fn a_valid_token_passes_with_its_account_app_and_scopes() {
 #[tokio::test]
 async fn a_check_may_use_any_method() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
-    let client = alice.with("x-original-method", "GET").with("x-original-uri", "/x");
+    let alice = service.user_client("alice").await;
+    let client = alice.with_header("x-original-method", "GET").with_header("x-original-uri", "/x");
     for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"] {
         assert_eq!(client.send(&format!("{method} /gateway/check"), "").await.status, 200);
     }
@@ -75,28 +76,38 @@ async fn a_check_may_use_any_method() {
 #[tokio::test]
 async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let uri = format!("/x?access_token={}", alice.token());
-    assert_eq!(check_like_nginx(&service.anonymous(), "GET", &uri).await.status, 200);
-    assert_eq!(check_like_envoy(&service.anonymous(), "GET", &uri).await.status, 200);
+    assert_eq!(check_like_nginx(&service.anonymous_client(), "GET", &uri).await.status, 200);
+    assert_eq!(check_like_envoy(&service.anonymous_client(), "GET", &uri).await.status, 200);
     assert_eq!(check_like_nginx(&alice, "GET", &uri).await.status, 401);
 }
 
 #[tokio::test]
 async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
-    let revoked = service.user("alice").await;
+    let revoked = service.user_client("alice").await;
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let disabled = service.user("bob").await;
+    let disabled = service.user_client("bob").await;
     let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
     let invalid = r#"Bearer error="invalid_token""#;
     let missing = "No access token was sent; send it as Authorization: Bearer TOKEN";
     for (client, status, text, challenge) in [
-        (&service.anonymous(), 401, missing, "Bearer"),
-        (&service.anonymous().with_token("made-up"), 401, "The access token is invalid", invalid),
-        (&service.anonymous().with("authorization", "Basic x"), 401, missing, "Bearer"),
+        (&service.anonymous_client(), 401, missing, "Bearer"),
+        (
+            &service.anonymous_client().with_token("made-up"),
+            401,
+            "The access token is invalid",
+            invalid,
+        ),
+        (
+            &service.anonymous_client().with_header("authorization", "Basic x"),
+            401,
+            missing,
+            "Bearer",
+        ),
         (&revoked, 401, "The access token was revoked", invalid),
         (&disabled, 403, "Your login is currently disabled", ""),
     ] {
@@ -111,9 +122,10 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
 #[tokio::test]
 async fn a_check_can_require_scopes() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read write:media").await;
-    let client =
-        alice.with("x-original-method", "POST").with("x-original-uri", "/x?scope=admin:write");
+    let alice = service.user_client_with_scopes("alice", "read write:media").await;
+    let client = alice
+        .with_header("x-original-method", "POST")
+        .with_header("x-original-uri", "/x?scope=admin:write");
     for (query, status) in [
         ("", 200),
         ("?scope=write:media", 200),
@@ -152,10 +164,10 @@ async fn a_check_can_require_scopes() {
 #[tokio::test]
 async fn an_app_token_passes_only_if_the_check_allows_it() {
     let service = Service::start().await;
-    let token = service.issue(None, "read").await;
-    let app = service.anonymous().with_token(token.reveal());
+    let token = service.issue_token(None, "read").await;
+    let app = service.anonymous_client().with_token(token.reveal());
     let check = async |query: &str, uri: &str| {
-        let client = app.with("x-original-method", "GET").with("x-original-uri", uri);
+        let client = app.with_header("x-original-method", "GET").with_header("x-original-uri", uri);
         client.get(&format!("/gateway/check{query}")).await
     };
     for (query, uri, status) in [
@@ -190,8 +202,8 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
 /// The error response reaches the proxy's client, so hints for the operator are in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_for_the_operator_are_logged() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &[]);
     let check = format!("{}/gateway/check", server.url);
     let token = app_token(&server.url).await;
     let request = reqwest::Client::new().get(check).bearer_auth(token);
@@ -236,12 +248,13 @@ async fn hints_for_the_operator_are_logged() {
 #[tokio::test]
 async fn all_app_tokens_of_an_app_share_its_limits() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
-    let tokens = [service.issue(None, "write").await, service.issue(None, "write").await];
-    let apps = tokens.map(|token| service.anonymous().with_token(token.reveal()));
+    let alice = service.user_client("alice").await;
+    let tokens =
+        [service.issue_token(None, "write").await, service.issue_token(None, "write").await];
+    let apps = tokens.map(|token| service.anonymous_client().with_token(token.reveal()));
     let upload = async |client: &TestClient| {
-        let client = client.with("x-original-method", "POST");
-        client.with("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
+        let client = client.with_header("x-original-method", "POST");
+        client.with_header("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
     };
     for number in 0..30 {
         assert_eq!(upload(&apps[number % 2]).await.status, 200);
@@ -254,7 +267,7 @@ async fn all_app_tokens_of_an_app_share_its_limits() {
 #[tokio::test]
 async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read").await;
+    let alice = service.user_client_with_scopes("alice", "read").await;
     for (query, uri, status) in [
         ("?scope=x", "/x?scope=x", 200),
         ("?scope=x", "/x?scope=y", 400),
@@ -262,7 +275,8 @@ async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check()
         ("?scopes=x&a=b&scope=", "/x?a=b&scopes=x&scope=", 200),
         ("?scopes=x", "/x?a=b", 400),
     ] {
-        let client = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", uri);
+        let client =
+            alice.with_header("x-forwarded-method", "GET").with_header("x-forwarded-uri", uri);
         let response = client.get(&format!("/gateway/check{query}")).await;
         assert_eq!(response.status, status, "{query} {uri}");
     }
@@ -271,7 +285,7 @@ async fn a_scope_that_a_proxy_copied_from_its_client_does_not_weaken_the_check()
 #[tokio::test]
 async fn the_original_request_is_counted_and_not_the_check() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for _ in 0..30 {
         assert_eq!(check_like_nginx(&alice, "POST", "/api/v1/media").await.status, 200);
     }
@@ -296,14 +310,26 @@ async fn the_original_request_is_counted_and_not_the_check() {
 #[tokio::test]
 async fn conflicting_and_incomplete_original_requests_are_rejected() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
-    let upload = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
+    let alice = service.user_client("alice").await;
+    let upload = alice
+        .with_header("x-original-method", "POST")
+        .with_header("x-original-uri", "/api/v1/media");
     for (status, client, check) in [
-        (403, upload.with("x-forwarded-method", "GET").with("x-forwarded-uri", "/x"), ""),
-        (403, upload.with("x-original-uri", "/x"), ""),
+        (
+            403,
+            upload.with_header("x-forwarded-method", "GET").with_header("x-forwarded-uri", "/x"),
+            "",
+        ),
+        (403, upload.with_header("x-original-uri", "/x"), ""),
         (403, upload.clone(), "/"),
-        (400, upload.with("x-forwarded-uri", "/x"), ""),
-        (400, alice.with("x-original-uri", "/api/v1/media").with("x-forwarded-method", "GET"), ""),
+        (400, upload.with_header("x-forwarded-uri", "/x"), ""),
+        (
+            400,
+            alice
+                .with_header("x-original-uri", "/api/v1/media")
+                .with_header("x-forwarded-method", "GET"),
+            "",
+        ),
         (400, alice.clone(), ""),
     ] {
         let response = client.get(&format!("/gateway/check{check}")).await;
@@ -315,7 +341,7 @@ async fn conflicting_and_incomplete_original_requests_are_rejected() {
 #[tokio::test]
 async fn a_check_without_an_original_request_is_counted_itself() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for _ in 0..300 {
         assert_eq!(anonymous.get("/gateway/check").await.status, 400);
     }
@@ -326,14 +352,18 @@ async fn a_check_without_an_original_request_is_counted_itself() {
 #[tokio::test]
 async fn behind_a_trusted_proxy_the_client_address_counts() {
     let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
-    let service = Service::with(config(|config| config.trusted_proxies = proxies)).await;
+    let service = Service::start_with(config_with(|config| config.trusted_proxies = proxies)).await;
     for (peer, forwarded_for, remaining) in [
         (address(9), "198.51.100.1", 299),
         (address(9), "198.51.100.2", 298),
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {
-        let client = service.user("bob").await.at(peer).with("x-forwarded-for", forwarded_for);
+        let client = service
+            .user_client("bob")
+            .await
+            .with_address(peer)
+            .with_header("x-forwarded-for", forwarded_for);
         let response = check_like_nginx(&client, "GET", "/x").await;
         let expected = format!("\"ip\";r={remaining};");
         assert!(
@@ -346,11 +376,15 @@ async fn behind_a_trusted_proxy_the_client_address_counts() {
 
 #[tokio::test]
 async fn with_limits_off_tokens_are_still_checked() {
-    let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.user("alice").await;
+    let service =
+        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+    let alice = service.user_client("alice").await;
     for _ in 0..40 {
         let response = check_like_nginx(&alice, "POST", "/api/v1/media").await;
         assert_eq!((response.status, response.header("x-ratelimit-limit")), (200, ""));
     }
-    assert_eq!(check_like_nginx(&service.anonymous(), "POST", "/api/v1/media").await.status, 401);
+    assert_eq!(
+        check_like_nginx(&service.anonymous_client(), "POST", "/api/v1/media").await.status,
+        401
+    );
 }

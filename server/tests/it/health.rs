@@ -9,21 +9,24 @@ use belfry::http::diagnostics::{DIAGNOSTICS, Health};
 use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Service, TestClient};
 
 #[tokio::test]
 async fn healthz_reports_that_the_process_responds() {
     let service = Service::start().await;
-    let response = service.anonymous().get("/healthz").await;
-    assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ok" }));
+    let response = service.anonymous_client().get("/healthz").await;
+    assert_eq!(response.expect_json(StatusCode::OK), json!({ "status": "ok" }));
 }
 
 #[tokio::test]
 async fn readyz_reports_the_database() {
     let service = Service::start().await;
-    let response = service.operator().get("/readyz").await;
-    assert_eq!(response.expect(StatusCode::OK), json!({ "status": "ready", "database": "ok" }));
+    let response = service.operator_client().get("/readyz").await;
+    assert_eq!(
+        response.expect_json(StatusCode::OK),
+        json!({ "status": "ready", "database": "ok" })
+    );
 }
 
 #[tokio::test]
@@ -35,7 +38,7 @@ async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_
     service.state.tasks.add(Task::spawn("healthy", healthy));
     let start = Instant::now();
     let response = loop {
-        let response = service.operator().get("/readyz").await;
+        let response = service.operator_client().get("/readyz").await;
         if response.status == 503 {
             break response;
         }
@@ -44,10 +47,10 @@ async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_
     };
     let tasks = "failing repeatedly: broken";
     let expected = json!({ "status": "not ready", "database": "ok", "tasks": tasks });
-    assert_eq!(response.expect(StatusCode::SERVICE_UNAVAILABLE), expected);
-    let response = service.anonymous().get("/readyz").await;
+    assert_eq!(response.expect_json(StatusCode::SERVICE_UNAVAILABLE), expected);
+    let response = service.anonymous_client().get("/readyz").await;
     assert_eq!(
-        response.expect(StatusCode::SERVICE_UNAVAILABLE),
+        response.expect_json(StatusCode::SERVICE_UNAVAILABLE),
         json!({ "status": "not ready" }),
         "details are for operators"
     );
@@ -55,21 +58,21 @@ async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_
     assert!(metrics.contains("belfry_task_restarts_total{task=\"broken\"} 4\n"), "{metrics}");
     assert!(metrics.contains("belfry_task_restarts_total{task=\"healthy\"} 0\n"), "{metrics}");
     service.state.tasks.stop().await;
-    assert_eq!(service.operator().get("/readyz").await.status, 200);
+    assert_eq!(service.operator_client().get("/readyz").await.status, 200);
 }
 
 #[tokio::test]
 async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
-    let separate = config(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
-    let service = Service::with(separate).await;
-    assert_eq!(service.operator().get("/metrics").await.status, 404);
+    let separate = config_with(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
+    let service = Service::start_with(separate).await;
+    assert_eq!(service.operator_client().get("/metrics").await.status, 404);
 }
 
 #[tokio::test]
 async fn only_operators_see_metrics_and_the_details_of_readiness() {
     let (loopback, loopback6) = (IpAddr::from([127, 0, 0, 1]), "::1".parse().unwrap());
     let (untrusted, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([10, 0, 0, 1]));
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
         config.operator_addresses.push("198.51.100.0/24".parse().unwrap());
     }))
@@ -88,9 +91,9 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         (proxy, Some("127.0.0.1, 192.0.2.1"), false),
         (proxy, Some("198.51.100.7"), true),
     ] {
-        let mut client = service.anonymous().at(peer);
+        let mut client = service.anonymous_client().with_address(peer);
         if let Some(forwarded_for) = forwarded_for {
-            client = client.with("x-forwarded-for", forwarded_for);
+            client = client.with_header("x-forwarded-for", forwarded_for);
         }
         let (metrics, ready) = (client.get("/metrics").await, client.get("/readyz").await);
         let expected = if is_operator {
@@ -98,7 +101,7 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         } else {
             (404, json!({ "status": "ready" }))
         };
-        let actual = (metrics.status, ready.expect(StatusCode::OK));
+        let actual = (metrics.status, ready.expect_json(StatusCode::OK));
         assert_eq!(actual, expected, "{peer} {forwarded_for:?}");
     }
 }
@@ -106,19 +109,19 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
 /// Many proxies on the same machine add only some of these headers, or none.
 #[tokio::test]
 async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.trusted_proxy_header = Some("x-client".parse().unwrap());
         config.trusted_proxies.0 = vec!["127.0.0.2".parse().unwrap()];
     }))
     .await;
-    let trusting = Service::with(config(|config| {
+    let trusting = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
     }))
     .await;
     let is_operator = async |service: &Service, target: &str, headers: &[(&str, &str)]| {
-        let client = headers
-            .iter()
-            .fold(service.operator(), |client, (name, value)| client.with(name, value));
+        let client = headers.iter().fold(service.operator_client(), |client, (name, value)| {
+            client.with_header(name, value)
+        });
         client.send(target, "").await.status == 200
     };
     let metrics = "GET /metrics";
@@ -187,16 +190,16 @@ async fn an_unknown_path_has_the_error_format_of_its_area() {
         ("/api/v1/nothing", json!({ "error": error })),
         ("/nothing", json!({ "error": error })),
     ] {
-        let response = service.anonymous().get(path).await;
-        assert_eq!(response.expect(StatusCode::NOT_FOUND), body, "{path}");
+        let response = service.anonymous_client().get(path).await;
+        assert_eq!(response.expect_json(StatusCode::NOT_FOUND), body, "{path}");
     }
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
     let service = Service::start().await;
-    let response = service.anonymous().send("POST /healthz", "").await;
-    let body = response.expect(StatusCode::METHOD_NOT_ALLOWED);
+    let response = service.anonymous_client().send("POST /healthz", "").await;
+    let body = response.expect_json(StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(body, json!({ "error": "This path cannot be called with this method" }));
     assert_eq!(response.header("allow"), "GET,HEAD");
 }
@@ -205,31 +208,35 @@ async fn a_wrong_method_is_rejected_with_the_allowed_ones() {
 async fn successful_and_error_responses_forbid_content_sniffing() {
     let service = Service::start().await;
     for path in ["/healthz", "/nothing"] {
-        let response = service.anonymous().get(path).await;
+        let response = service.anonymous_client().get(path).await;
         assert_eq!(response.header("x-content-type-options"), "nosniff", "{path}");
     }
 }
 
 #[tokio::test]
 async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
     }))
     .await;
     let key = &service.state.diagnostics_key;
     let fetch_diagnostics = async |client: TestClient, header: &str| {
-        let response = client.with(DIAGNOSTICS, header).get("/healthz").await;
+        let response = client.with_header(DIAGNOSTICS, header).get("/healthz").await;
         assert_eq!(response.status, 200);
         serde_json::from_str::<Health>(&response.text).unwrap().diagnostics
     };
-    let through_proxy =
-        || service.anonymous().at([10, 0, 0, 1]).with("x-forwarded-for", "192.0.2.1");
+    let through_proxy = || {
+        service
+            .anonymous_client()
+            .with_address([10, 0, 0, 1])
+            .with_header("x-forwarded-for", "192.0.2.1")
+    };
     let other = DiagnosticsKey::random();
     for purpose in [Purpose::Settings, Purpose::Arrival] {
         let challenge = Challenge::new(purpose);
         let unsigned = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
         for header in ["", "guess", &challenge.to_header(&other), &unsigned] {
-            for client in [service.operator(), through_proxy()] {
+            for client in [service.operator_client(), through_proxy()] {
                 assert!(fetch_diagnostics(client, header).await.is_none(), "{header}");
             }
         }
@@ -237,7 +244,7 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
 
     let challenge = Challenge::new(Purpose::Settings);
     let diagnostics =
-        fetch_diagnostics(service.operator(), &challenge.to_header(key)).await.unwrap();
+        fetch_diagnostics(service.operator_client(), &challenge.to_header(key)).await.unwrap();
     let settings: Value = diagnostics.verify(&challenge, key).unwrap();
     let digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
     assert_eq!(digest.len(), 16);

@@ -16,14 +16,14 @@ const ALICE: &str = "@alice:127.0.0.1";
 struct Home {
     server: Process,
     password: String,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Home {
     fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let password = add_account(folder.path(), "alice");
-        Self { server: Process::start(folder.path(), &[]), password, folder }
+        let dir = tempfile::tempdir().unwrap();
+        let password = add_account(dir.path(), "alice");
+        Self { server: Process::start(dir.path(), &[]), password, dir }
     }
 }
 
@@ -40,7 +40,7 @@ fn matrix_nio_manages_push_rules() {
 #[test]
 fn mastodon_py_gets_and_revokes_a_token_and_manages_accounts() {
     let home = Home::start();
-    run_successfully(home.folder.path(), &["account", "role", "alice", "admin"]);
+    run_successfully(home.dir.path(), &["account", "role", "alice", "admin"]);
     let script = include_str!("interop/mastodon_py.py");
     python::run(script, &[&home.server.url, "alice", &home.password]);
 }

@@ -17,12 +17,12 @@ use crate::support::{Service, TestDatabase};
 #[tokio::test]
 async fn requests_are_counted_by_route_method_and_status() {
     let service = Service::start().await;
-    let (operator, alice) = (service.operator(), service.user("alice").await);
+    let (operator, alice) = (service.operator_client(), service.user_client("alice").await);
     operator.get("/healthz").await;
     operator.send("BREW /healthz", "").await;
     operator.get("/nowhere").await;
     for path in ["/_matrix/client/v3/pushrules/", "/_service/client/r0/pushrules/"] {
-        alice.get(path).await.expect(StatusCode::OK);
+        alice.get(path).await.expect_json(StatusCode::OK);
     }
     operator.get("/_matrix/client/v3/pushrules/").await;
 
@@ -48,7 +48,8 @@ async fn requests_are_counted_by_route_method_and_status() {
 async fn metrics_have_the_prometheus_text_format() {
     let service = Service::start().await;
     for accept in ["*/*", "application/openmetrics-text;version=1.0.0,text/plain;q=0.1"] {
-        let response = service.operator().with("accept", accept).get("/metrics").await;
+        let response =
+            service.operator_client().with_header("accept", accept).get("/metrics").await;
         assert_eq!(response.header("content-type"), "text/plain; version=0.0.4; charset=utf-8");
         assert!(response.text.contains("\n# TYPE belfry_panics_total counter\n"), "{accept}");
         assert!(response.text.contains("\nbelfry_panics_total 0\n"), "{accept}");
@@ -60,8 +61,8 @@ async fn metrics_have_the_prometheus_text_format() {
 async fn store_failures_are_counted_in_the_metrics() {
     let database = TestDatabase::sqlite();
     let file = database.database.clone();
-    let service = Service::on(database, Config::default()).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_on(database, Config::default()).await;
+    let alice = service.user_client("alice").await;
     let failures = async || {
         let metrics = service.metrics().await;
         let name =

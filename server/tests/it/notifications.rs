@@ -13,7 +13,7 @@ use axum::http::StatusCode;
 use belfry::config::Config;
 use serde_json::Value;
 
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Browser, Service, TestClient, TestResponse};
 
 pub(crate) const PAGE: &str = "/oauth/account/notifications";
@@ -27,14 +27,14 @@ struct Alice {
 
 impl Alice {
     async fn new() -> Self {
-        Self::with(unlimited()).await
+        Self::with(unlimited_config()).await
     }
 
     async fn with(config: Config) -> Self {
-        let service = Arc::new(Service::with(config).await);
+        let service = Arc::new(Service::start_with(config).await);
         service.add_account("alice").await;
         let browser = sign_in(&service).await;
-        let app = service.user("alice").await;
+        let app = service.user_client("alice").await;
         Self { service, browser, app }
     }
 
@@ -68,7 +68,7 @@ impl Alice {
 
     async fn put_rule(&self, path: &str, body: &Value) {
         let path = format!("PUT /_matrix/client/v3/pushrules/{path}");
-        self.app.send(&path, body.to_string()).await.expect(StatusCode::OK);
+        self.app.send(&path, body.to_string()).await.expect_json(StatusCode::OK);
     }
 }
 

@@ -35,6 +35,6 @@ use crate::support::{Browser, OAuthClient, Service};
 async fn start_with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, browser) = (service.client().await, service.browser());
+    let (client, browser) = (service.register_client().await, service.browser());
     (service, client, browser)
 }

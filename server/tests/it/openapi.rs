@@ -12,8 +12,8 @@ const PATH: &str = "/openapi.json";
 #[tokio::test]
 async fn the_document_names_the_server_and_the_configured_segments() {
     let config: Config = toml::from_str("name_segments = ['_ring']").unwrap();
-    let service = Service::with(config).await;
-    let document = service.anonymous().get(PATH).await.expect(StatusCode::OK);
+    let service = Service::start_with(config).await;
+    let document = service.anonymous_client().get(PATH).await.expect_json(StatusCode::OK);
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(document["servers"], json!([{ "url": "https://ring.example" }]));
@@ -29,7 +29,7 @@ async fn the_document_names_the_server_and_the_configured_segments() {
 
 #[tokio::test]
 async fn the_document_is_revalidated_and_readable_by_any_origin() {
-    let response = Service::start().await.anonymous().get(PATH).await;
+    let response = Service::start().await.anonymous_client().get(PATH).await;
     assert_eq!(response.header("cache-control"), "max-age=0");
     assert_eq!(response.header("access-control-allow-origin"), "*");
 }
@@ -38,9 +38,9 @@ async fn the_document_is_revalidated_and_readable_by_any_origin() {
 #[tokio::test]
 async fn the_document_is_valid_and_describes_the_recorded_responses() {
     let service = Service::start().await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("openapi.json");
-    std::fs::write(&file, service.anonymous().get(PATH).await.text).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("openapi.json");
+    std::fs::write(&file, service.anonymous_client().get(PATH).await.text).unwrap();
     let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/wire/snapshots");
     python::run(include_str!("openapi/validate.py"), &[file.to_str().unwrap(), snapshots]);
 }

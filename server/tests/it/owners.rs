@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use belfry::config::Config;
 use belfry_store::Database;
 
-use crate::support::service::metric;
+use crate::support::service::metric_value;
 use crate::support::{Service, TestDatabase};
 
 /// Simulates a command in a different process: its transaction deletes the owners while the writes
@@ -14,9 +14,9 @@ use crate::support::{Service, TestDatabase};
 async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite() {
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
-    let service = Service::on(database, Config::default()).await;
-    let (alice, client) = (service.user("alice").await, service.client().await);
-    client.app_token("read").await;
+    let service = Service::start_on(database, Config::default()).await;
+    let (alice, client) = (service.user_client("alice").await, service.register_client().await);
+    client.obtain_app_token("read").await;
     assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
     let before = writes(&service).await;
@@ -24,7 +24,7 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     command.execute_batch("begin immediate; delete from accounts; delete from apps").unwrap();
     let put = tokio::spawn(async move {
         let path = "PUT /_matrix/client/v3/pushrules/global/room/!a:x";
-        alice.send(path, r#"{"actions":[]}"#).await.errcode()
+        alice.send(path, r#"{"actions":[]}"#).await.status_and_errcode()
     });
     let issue = tokio::spawn(async move {
         let response = client.post("/oauth/token", &[("grant_type", "client_credentials")]).await;
@@ -45,6 +45,6 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
 /// Returns the number of writes so far, including waiting ones.
 async fn writes(service: &Service) -> f64 {
     let metrics = service.metrics().await;
-    metric(&metrics, "belfry_sqlite_commit_writes_sum")
-        + metric(&metrics, r#"belfry_sqlite_queue_length{operation="write"}"#)
+    metric_value(&metrics, "belfry_sqlite_commit_writes_sum")
+        + metric_value(&metrics, r#"belfry_sqlite_queue_length{operation="write"}"#)
 }

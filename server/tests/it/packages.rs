@@ -27,14 +27,14 @@ const TIME: u64 = 1_700_000_000;
 fn packages() -> &'static Packages {
     static PACKAGES: OnceLock<Packages> = OnceLock::new();
     PACKAGES.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
-        fs::create_dir_all(&folder).unwrap();
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages");
+        fs::create_dir_all(&dir).unwrap();
         // Release builds have no debug information either.
-        let binary = folder.join("belfry");
+        let binary = dir.join("belfry");
         let mut strip = Command::new("strip");
         strip.arg("--strip-debug").arg("-o").arg(&binary).arg(env!("CARGO_BIN_EXE_belfry"));
         succeed(&mut strip);
-        build(&repository(), &binary, TIME, &folder.join("dist")).unwrap()
+        build(&repository(), &binary, TIME, &dir.join("dist")).unwrap()
     })
 }
 
@@ -93,9 +93,9 @@ fn checksums_match_the_packages() {
 #[ignore = "long: builds the packages"]
 fn packages_of_the_same_binary_are_identical() {
     let first = packages();
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let binary = first.checksums.parent().unwrap().with_file_name("belfry");
-    let second = build(&repository(), &binary, TIME, &folder.path().join("dist")).unwrap();
+    let second = build(&repository(), &binary, TIME, &dir.path().join("dist")).unwrap();
     let [first, second] = [first, &second].map(|packages| fs::read_to_string(&packages.checksums));
     assert_eq!(first.unwrap(), second.unwrap());
 }

@@ -23,26 +23,26 @@ use crate::support::process::{belfry, run};
 
 #[tokio::test]
 async fn the_server_starts_without_a_configuration() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
     assert_eq!(response.status(), 200);
-    assert!(folder.path().join("data/belfry.db").exists());
+    assert!(dir.path().join("data/belfry.db").exists());
 }
 
 #[test]
 fn the_server_starts_without_a_subcommand() {
-    let folder = tempfile::tempdir().unwrap();
-    let command = belfry(folder.path(), &["--listen", "127.0.0.1:0"]);
-    let server = Process::launch(command, folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let command = belfry(dir.path(), &["--listen", "127.0.0.1:0"]);
+    let server = Process::launch(command, dir.path());
     assert!(server.url.starts_with("http://127.0.0.1:"));
 }
 
 #[test]
 fn sigterm_and_sigint_stop_the_server_with_exit_code_zero() {
     for signal in ["TERM", "INT"] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = Process::start(folder.path(), &[]);
+        let dir = tempfile::tempdir().unwrap();
+        let mut server = Process::start(dir.path(), &[]);
         server.signal(signal);
         assert_eq!(server.wait(), Some(0), "{signal}");
         assert!(server.log().contains("belfry stopped"), "{}", server.log());
@@ -52,8 +52,8 @@ fn sigterm_and_sigint_stop_the_server_with_exit_code_zero() {
 /// Scripts read the address from the ready line.
 #[tokio::test]
 async fn only_the_ready_line_is_written_to_stdout() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &["--log-level", "trace"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &["--log-level", "trace"]);
     for path in ["/healthz", "/nothing", "/metrics", "/oauth/sign_in"] {
         reqwest::get(format!("{}{path}", server.url)).await.unwrap();
     }
@@ -66,8 +66,8 @@ async fn only_the_ready_line_is_written_to_stdout() {
 
 #[test]
 fn logs_are_json_if_stderr_is_not_a_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     for line in server.log().lines() {
         let line: Value = serde_json::from_str(line).unwrap();
         assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
@@ -80,9 +80,9 @@ fn a_server_that_cannot_read_its_files_does_not_report_that_it_started() {
     for settings in
         ["application_services = ['missing.yaml']", "[tls]\ncertificate = 'a.pem'\nkey = 'b.pem'"]
     {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-        let output = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+        let output = run(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{message}");
         assert!(message.contains("No such file") && !message.contains("started"), "{message}");
@@ -91,16 +91,16 @@ fn a_server_that_cannot_read_its_files_does_not_report_that_it_started() {
 
 #[test]
 fn logs_are_text_if_configured() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &["--log-format", "human"]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &["--log-format", "human"]);
     let log = server.log();
     assert!(log.contains(" INFO ") && !log.starts_with('{'), "{log}");
 }
 
 #[test]
 fn flags_take_precedence_over_environment_variables() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = belfry(folder.path(), &["serve"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = belfry(dir.path(), &["serve"]);
     let output = command.env("BELFRY_LISTEN", "nonsense").output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
@@ -110,19 +110,19 @@ fn flags_take_precedence_over_environment_variables() {
     );
 
     for arguments in [["serve", "--listen", "127.0.0.1:0"], ["--listen", "127.0.0.1:0", "serve"]] {
-        let mut command = belfry(folder.path(), &arguments);
+        let mut command = belfry(dir.path(), &arguments);
         command.env("BELFRY_LISTEN", "192.0.2.1:1").env("BELFRY_DATA", "elsewhere");
-        let _server = Process::launch(command, folder.path());
-        assert!(folder.path().join("elsewhere/belfry.db").exists());
+        let _server = Process::launch(command, dir.path());
+        assert!(dir.path().join("elsewhere/belfry.db").exists());
     }
 }
 
 #[test]
 fn an_address_in_use_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     let address = server.url.strip_prefix("http://").unwrap();
-    let second = run(folder.path(), &["serve", "--listen", address, "--data", "other"]);
+    let second = run(dir.path(), &["serve", "--listen", address, "--data", "other"]);
     let message = String::from_utf8(second.stderr).unwrap();
     assert!(message.contains(&format!("cannot listen on {address}: ")), "{message}");
     assert!(message.contains("perhaps belfry is already running"), "{message}");
@@ -132,8 +132,8 @@ fn an_address_in_use_is_reported() {
 
 #[test]
 fn an_address_that_the_machine_does_not_have_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = run(folder.path(), &["serve", "--listen", "192.0.2.1:8080"]);
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["serve", "--listen", "192.0.2.1:8080"]);
     let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("this machine does not have the address"), "{message}");
     assert!(message.contains("write 0.0.0.0:8080 for all networks"), "{message}");
@@ -142,10 +142,10 @@ fn an_address_that_the_machine_does_not_have_is_reported() {
 /// `belfry serve 2>&1 | head -1`: a log line that cannot be written does not stop the server.
 #[tokio::test]
 async fn a_server_whose_output_is_closed_continues() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let port = test_engines::free_port().unwrap();
     let listen = format!("127.0.0.1:{port}");
-    let mut command = belfry(folder.path(), &["serve", "--listen", &listen]);
+    let mut command = belfry(dir.path(), &["serve", "--listen", &listen]);
     let mut server = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop((server.stdout.take(), server.stderr.take()));
     let start = Instant::now();
@@ -164,9 +164,9 @@ async fn a_server_whose_output_is_closed_continues() {
 
 #[test]
 fn a_second_server_on_the_same_sqlite_data_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    let _first = Process::start(folder.path(), &[]);
-    let second = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let dir = tempfile::tempdir().unwrap();
+    let _first = Process::start(dir.path(), &[]);
+    let second = run(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     let message = String::from_utf8(second.stderr).unwrap();
     assert!(message.contains("another belfry is serving this data: data/belfry.lock"), "{message}");
 }
@@ -174,12 +174,12 @@ fn a_second_server_on_the_same_sqlite_data_is_rejected() {
 /// In the opposite order, a newer binary would upgrade the schema while an older one is running.
 #[test]
 fn the_lock_is_taken_before_the_database_is_opened() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
     std::fs::create_dir(&data).unwrap();
     let lock = File::create(data.join("belfry.lock")).unwrap();
     lock.try_lock().unwrap();
-    let server = run(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let server = run(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     let message = String::from_utf8(server.stderr).unwrap();
     assert!(message.contains("another belfry is serving this data"), "{message}");
     assert!(!data.join("belfry.db").exists());
@@ -187,19 +187,19 @@ fn the_lock_is_taken_before_the_database_is_opened() {
 
 #[test]
 fn a_killed_server_does_not_leave_a_lock() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut first = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut first = Process::start(dir.path(), &[]);
     first.signal("KILL");
     first.wait();
-    Process::start(folder.path(), &[]);
+    Process::start(dir.path(), &[]);
 }
 
 #[tokio::test]
 async fn metrics_can_have_a_separate_address() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let port = test_engines::free_port().unwrap();
     let address = format!("127.0.0.1:{port}");
-    let server = Process::start(folder.path(), &["--metrics-listen", &address]);
+    let server = Process::start(dir.path(), &["--metrics-listen", &address]);
     let status = async |url: String| reqwest::get(url).await.unwrap().status().as_u16();
     assert_eq!(status(format!("http://{address}/metrics")).await, 200);
     assert_eq!(status(format!("http://{address}/readyz")).await, 200);

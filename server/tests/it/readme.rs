@@ -32,8 +32,8 @@ fn commands(block: &str) -> Vec<String> {
 
 #[test]
 fn the_readme_shows_what_the_server_prints() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &["--log-format", "human"]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &["--log-format", "human"]);
     let block = blocks()[0].replace("http://127.0.0.1:8080", &server.url);
     let without_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
     let log = server.log();
@@ -46,8 +46,8 @@ fn the_readme_shows_what_the_server_prints() {
 /// `invalid_grant` shows that the last command reaches the token endpoint with valid credentials.
 #[test]
 fn the_first_five_minutes_work_as_typed() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     let blocks = blocks();
     let [_, rules, quota, app, token] = blocks[..] else { panic!("{blocks:#?}") };
     let program = format!("belfry() {{ {} \"$@\"; }}", env!("CARGO_BIN_EXE_belfry"));
@@ -57,7 +57,7 @@ fn the_first_five_minutes_work_as_typed() {
     let script = format!("set -eu\n{typed}\n").replace("http://127.0.0.1:8080", &server.url);
     let script = script.replace("curl ", "curl -s ").replace("read -r CODE", "CODE=unknown");
     let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(folder.path());
+    shell.args(["-c", &script]).current_dir(dir.path());
     let output = shell.output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();

@@ -10,7 +10,7 @@ use belfry_core::limits::forwarded::TrustedProxies;
 use serde_json::Value;
 
 use crate::support::process::{add_account, run_successfully};
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Process, Service};
 
 const RULES: &str = "/_matrix/client/v3/pushrules/";
@@ -21,8 +21,8 @@ pub(crate) fn json_lines(log: &str) -> Vec<Value> {
 }
 
 /// Issues a token for a user, with all scopes for push rules.
-fn issue_token(folder: &Path, name: &str) -> String {
-    let token = run_successfully(folder, &["token", "issue", name, "--scopes", "read write push"]);
+fn issue_token(dir: &Path, name: &str) -> String {
+    let token = run_successfully(dir, &["token", "issue", name, "--scopes", "read write push"]);
     token.trim().to_owned()
 }
 
@@ -32,12 +32,12 @@ fn is_generated(id: &str) -> bool {
 
 #[tokio::test]
 async fn every_response_has_a_unique_request_id() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         let limit = "[rows]\nip = { requests = 12 }";
         config.limits = toml::from_str(limit).unwrap();
     }))
     .await;
-    let client = service.anonymous();
+    let client = service.anonymous_client();
     let mut ids = BTreeSet::new();
     let mut statuses = BTreeSet::new();
     for target in [
@@ -74,25 +74,26 @@ async fn every_response_has_a_unique_request_id() {
 
 #[tokio::test]
 async fn only_a_trusted_proxy_can_set_the_request_id() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     }))
     .await;
-    let proxy = service.anonymous();
+    let proxy = service.anonymous_client();
     for path in ["/healthz", "/api/v1/instance", "/nothing", RULES] {
         let longest = "x".repeat(64);
         for id in ["proxy-1.2_3", "7b8e6f0e-6c1d-4b5e-9d0a-1f2e3d4c5b6a", &longest] {
-            let response = proxy.with("x-request-id", id).get(path).await;
+            let response = proxy.with_header("x-request-id", id).get(path).await;
             assert_eq!(response.header("x-request-id"), id, "{path}");
         }
         let too_long = "x".repeat(65);
         for id in ["", "a b", "a\"b", "a=b", "{}", "a,b", "a;b", "<a>", &too_long] {
-            let response = proxy.with("x-request-id", id).get(path).await;
+            let response = proxy.with_header("x-request-id", id).get(path).await;
             assert!(is_generated(response.header("x-request-id")), "{path}: {response:?}");
         }
-        let twice = proxy.with("x-request-id", "one").with("x-request-id", "two");
+        let twice = proxy.with_header("x-request-id", "one").with_header("x-request-id", "two");
         assert!(is_generated(twice.get(path).await.header("x-request-id")), "{path}");
-        let untrusted = proxy.at([198, 51, 100, 1]).with("x-request-id", "from-the-client");
+        let untrusted =
+            proxy.with_address([198, 51, 100, 1]).with_header("x-request-id", "from-the-client");
         assert!(is_generated(untrusted.get(path).await.header("x-request-id")), "{path}");
     }
 }
@@ -100,11 +101,11 @@ async fn only_a_trusted_proxy_can_set_the_request_id() {
 /// The error comes from the store, whose code does not know the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_line_shows_the_request_with_its_account_and_app() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    let server = Process::start(folder.path(), &["--log-level", "error"]);
-    let token = issue_token(folder.path(), "alice");
-    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    let server = Process::start(dir.path(), &["--log-level", "error"]);
+    let token = issue_token(dir.path(), "alice");
+    let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     database.execute_batch("alter table rulesets rename to hidden").unwrap();
     let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     let request = reqwest::Client::new()
@@ -136,9 +137,9 @@ async fn an_error_line_shows_the_request_with_its_account_and_app() {
 /// The log line has the id twice: in the audit event, and in the request context.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
-    let folder = tempfile::tempdir().unwrap();
-    let password = add_account(folder.path(), "alice");
-    let server = Process::start(folder.path(), &["--log-level", "error"]);
+    let dir = tempfile::tempdir().unwrap();
+    let password = add_account(dir.path(), "alice");
+    let server = Process::start(dir.path(), &["--log-level", "error"]);
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];
@@ -151,16 +152,16 @@ async fn an_audit_event_and_its_log_line_have_the_request_id_of_the_response() {
     assert_eq!(line["kind"], "sign_in");
     assert_eq!((&line["request_id"], &line["request"]["id"]), (&id.into(), &id.into()), "{line}");
     assert_eq!(line["request"]["route"], "/oauth/sign_in");
-    let events = run_successfully(folder.path(), &["audit", "--json"]);
+    let events = run_successfully(dir.path(), &["audit", "--json"]);
     let event = json_lines(&events).into_iter().find(|event| event["kind"] == "sign_in").unwrap();
     assert_eq!(event["request_id"], id, "{event}");
 }
 
 #[tokio::test]
 async fn a_log_line_in_human_format_ends_with_the_request() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let arguments = ["--log-format", "human", "--log-access", "all", "--log-level", "error"];
-    let server = Process::start(folder.path(), &arguments);
+    let server = Process::start(dir.path(), &arguments);
     let response = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
     let id = response.headers()["x-request-id"].to_str().unwrap();
     let log = server.log();
@@ -182,13 +183,13 @@ fn rounded_integers(value: &Value) -> Vec<i64> {
 /// Covers the access log, stored and counted audit events, and lines about accounts and apps.
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_in_the_log_are_strings() {
-    let folder = tempfile::tempdir().unwrap();
-    let password = add_account(folder.path(), "alice");
-    let token = issue_token(folder.path(), "alice");
-    let output = run_successfully(folder.path(), &["app", "add", "Tusky", "--json"]);
+    let dir = tempfile::tempdir().unwrap();
+    let password = add_account(dir.path(), "alice");
+    let token = issue_token(dir.path(), "alice");
+    let output = run_successfully(dir.path(), &["app", "add", "Tusky", "--json"]);
     let app: Value = serde_json::from_str(&output).unwrap();
     let arguments = ["--log-level", "debug", "--log-access", "all"];
-    let mut server = Process::start(folder.path(), &arguments);
+    let mut server = Process::start(dir.path(), &arguments);
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     for (password, status) in [("wrong horse", 401), (&*password, 303)] {
@@ -224,7 +225,7 @@ async fn ids_in_the_log_are_strings() {
     let id = app["id"].as_str().unwrap();
     assert_shown("/request/app", "belfry::access", id);
     assert_shown("/app", "belfry::audit", id);
-    let output = run_successfully(folder.path(), &["account", "show", "alice", "--json"]);
+    let output = run_successfully(dir.path(), &["account", "show", "alice", "--json"]);
     let account: Value = serde_json::from_str(&output).unwrap();
     let id = account["id"].as_str().unwrap();
     assert_shown("/request/account", "belfry::access", id);

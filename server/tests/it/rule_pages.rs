@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::rules::pushrules;
 use crate::support::browser::visible_text;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestClient, TestResponse};
 
 const RULES: &str = "/oauth/account/rules";
@@ -51,12 +51,12 @@ impl Alice {
 
     /// Starts a service without rate limits and with these settings.
     async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let service = Service::with(config(|config| {
+        let service = Service::start_with(config_with(|config| {
             config.limits.mode = LimitMode::Off;
             change(config);
         }))
         .await;
-        let client = service.user("alice").await;
+        let client = service.user_client("alice").await;
         let browser = service.browser().sign_in_as("alice").await;
         Self { service, client, browser }
     }

@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 use belfry::config::LimitMode;
 use serde_json::{Value, json};
 
-use crate::support::service::{config, unlimited};
+use crate::support::service::{config_with, unlimited_config};
 use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 
 /// The five kinds, in the order of evaluation.
@@ -27,12 +27,12 @@ pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "u
 
 /// Returns a service without rate limits.
 pub(crate) async fn service() -> Service {
-    Service::with(config(|config| config.limits.mode = LimitMode::Off)).await
+    Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await
 }
 
 /// Returns a service without rate limits on this database.
 async fn unlimited_service(database: TestDatabase) -> Service {
-    Service::on(database, unlimited()).await
+    Service::start_on(database, unlimited_config()).await
 }
 
 /// Returns the path of a push rules resource under the default prefix.
@@ -45,7 +45,7 @@ impl TestClient {
     #[track_caller]
     pub(crate) fn get_rules(&self, path: &str) -> impl Future<Output = Value> {
         let (client, path) = (self.clone(), path.to_owned());
-        async move { client.get(&pushrules(&path)).await.expect(StatusCode::OK) }
+        async move { client.get(&pushrules(&path)).await.expect_json(StatusCode::OK) }
     }
 
     /// Puts a push rules resource.
@@ -56,7 +56,7 @@ impl TestClient {
     /// Puts a push rules resource, which must succeed with `{}`.
     pub(crate) async fn put_ok(&self, path: &str, body: &Value) {
         let response = self.put(path, body).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}), "PUT {path} {body}");
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}), "PUT {path} {body}");
     }
 
     /// Deletes a rule.

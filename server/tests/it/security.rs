@@ -20,12 +20,14 @@ const PASSWORD: &str = "/oauth/account/security/password";
 
 /// Creates a service with default settings on this database.
 async fn start(database: TestDatabase) -> Service {
-    Service::on(database, Config::default()).await
+    Service::start_on(database, Config::default()).await
 }
 
 /// Signs in with a new browser that sends this `User-Agent`.
 async fn sign_in(service: &Service, name: &str, user_agent: &str) -> Browser {
-    Browser::new(service.anonymous().with("user-agent", user_agent)).sign_in_as(name).await
+    Browser::new(service.anonymous_client().with_header("user-agent", user_agent))
+        .sign_in_as(name)
+        .await
 }
 
 /// Adds the accounts of Alice and Bob, and returns a browser in which Alice is signed in.

@@ -46,10 +46,10 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
     let max_app_tokens = i64::try_from(config.oauth.max_app_tokens).unwrap();
     let database = TestDatabase::sqlite();
     let path = path(&database);
-    let service = Service::on(database, config).await;
-    let app = service.client().await;
+    let service = Service::start_on(database, config).await;
+    let app = service.register_client().await;
     let state = "s".repeat(1000);
-    let authorize = app.authorize(&[("state", &state)]);
+    let authorize = app.authorize_path(&[("state", &state)]);
     let registration = format!("client_name=A&redirect_uris={CALLBACK}");
     let connection = Connection::open(&path).unwrap();
     let mut sizes = Vec::new();
@@ -57,19 +57,19 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
         for _ in 0..60 {
             join_all((0..addresses).map(async |number| {
                 let [_, _, high, low] = number.to_be_bytes();
-                let client = service.anonymous().at([198, 51, high, low]);
+                let client = service.anonymous_client().with_address([198, 51, high, low]);
                 client.get(&authorize).await;
-                let form = client.with("content-type", "application/x-www-form-urlencoded");
+                let form = client.with_header("content-type", "application/x-www-form-urlencoded");
                 let app_json = form.send("POST /api/v1/apps", registration.clone()).await.json();
                 let [id, secret] = ["client_id", "client_secret"]
                     .map(|field| app_json[field].as_str().unwrap().to_owned());
                 let new_app = OAuthClient { http: form, id, secret, ..app.clone() };
-                new_app.app_token("read").await;
+                new_app.obtain_app_token("read").await;
             }))
             .await;
             // Often enough to exceed the number of app tokens that one app can have.
             for _ in 0..4 {
-                app.app_token("read").await;
+                app.obtain_app_token("read").await;
             }
             service.clock.advance(60);
             service.state.flush_uses().await;
@@ -93,9 +93,9 @@ async fn abuse(hours: u32, addresses: u32) -> Vec<Size> {
         println!("hour {hour}: {} MiB on disk, {} MiB in memory", files / MIB, memory / MIB);
         sizes.push(Size { files, memory });
     }
-    let token = app.app_token("read").await;
-    let client = service.anonymous().with_token(&token);
-    client.get("/api/v1/apps/verify_credentials").await.expect(StatusCode::OK);
+    let token = app.obtain_app_token("read").await;
+    let client = service.anonymous_client().with_token(&token);
+    client.get("/api/v1/apps/verify_credentials").await.expect_json(StatusCode::OK);
     sizes
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::oauth::basic;
 use crate::rules::pushrules;
-use crate::support::browser::{form, with_query};
+use crate::support::browser::{encode_form, with_query};
 use crate::support::{Service, TestClient, TestResponse};
 
 /// Strings with NUL, which PostgreSQL cannot store, with rare characters, and with injections.
@@ -49,7 +49,7 @@ async fn unusual_text_never_causes_a_server_error_on_postgres() {
 async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
     let mut config: Config = toml::from_str(SERVICE).unwrap();
     config.limits.mode = LimitMode::Off;
-    let service = Service::on(database, config).await;
+    let service = Service::start_on(database, config).await;
     let long = "é".repeat(5000);
     for text in UNUSUAL.into_iter().chain([long.as_str()]) {
         for (field, response) in responses(&service, text).await {
@@ -61,7 +61,7 @@ async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
 }
 
 fn encode_form_value(text: &str) -> String {
-    form(&[("", text)]).split_off(1)
+    encode_form(&[("", text)]).split_off(1)
 }
 
 /// Sends the text to every endpoint that looks it up or stores it, and returns the responses.
@@ -74,7 +74,7 @@ async fn responses(service: &Service, text: &str) -> Vec<(&'static str, TestResp
 }
 
 async fn send_to_matrix(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let bridge = service.anonymous().with_token("token of all");
+    let bridge = service.anonymous_client().with_token("token of all");
     let user = format!("@{text}:ring.example");
     let body = json!({ "event": {}, "room": {}, "members": [{ "user_id": user }] });
     let evaluate = "POST /_matrix/app/v1/evaluate";
@@ -82,7 +82,7 @@ async fn send_to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Tes
         ("user_id", bridge.get(&with_query(&pushrules(""), &[("user_id", &user)])).await),
         ("evaluate", bridge.send(evaluate, body.to_string()).await),
     ];
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for login_name in [text, &user, &format!("{text}@example.org")] {
         let body = json!({ "type": "m.login.password", "user": login_name, "password": "p" });
         let login = "POST /_matrix/client/v3/login";
@@ -96,10 +96,12 @@ async fn send_to_matrix(service: &Service, text: &str) -> Vec<(&'static str, Tes
 }
 
 async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let with_json_type = |http: TestClient| http.with("content-type", "application/json");
+    let with_json_type = |http: TestClient| http.with_header("content-type", "application/json");
     let mut all = Vec::new();
-    let client = service.client().await;
-    let app = with_json_type(service.anonymous().with_token(&client.app_token("write").await));
+    let client = service.register_client().await;
+    let app = with_json_type(
+        service.anonymous_client().with_token(&client.obtain_app_token("write").await),
+    );
     for key in ["username", "email", "locale", "reason"] {
         let mut body = json!({
             "username": "carol", "email": "c@example.org", "password": "p", "agreement": true,
@@ -107,7 +109,7 @@ async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static st
         body[key] = text.into();
         all.push((key, app.send("POST /api/v1/accounts", body.to_string()).await));
     }
-    let anonymous = with_json_type(service.anonymous());
+    let anonymous = with_json_type(service.anonymous_client());
     for key in ["client_name", "redirect_uris", "scopes", "website"] {
         let mut body = json!({ "client_name": "a", "redirect_uris": "https://a.example/" });
         body[key] = text.into();
@@ -117,14 +119,14 @@ async fn send_to_mastodon_api(service: &Service, text: &str) -> Vec<(&'static st
 }
 
 async fn send_to_oauth(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let client = service.client().await;
+    let client = service.register_client().await;
     let basic = basic(&format!("{}:{}", encode_form_value(text), encode_form_value(text)));
-    let unknown_client = client.http.with("authorization", &basic);
+    let unknown_client = client.http.with_header("authorization", &basic);
     let mut all = Vec::new();
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         let fields = [("grant_type", "client_credentials"), ("scope", text), ("token", text)];
         all.push((path, client.post(path, &fields).await));
-        let fields = form(&[("grant_type", "client_credentials"), ("token", "t")]);
+        let fields = encode_form(&[("grant_type", "client_credentials"), ("token", "t")]);
         all.push((path, unknown_client.send(&format!("POST {path}"), fields).await));
     }
     all.push(("code", client.redeem(text, &[("code_verifier", text)]).await));
@@ -132,7 +134,7 @@ async fn send_to_oauth(service: &Service, text: &str) -> Vec<(&'static str, Test
 }
 
 async fn send_to_pages(service: &Service, text: &str) -> Vec<(&'static str, TestResponse)> {
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut all = Vec::new();
     for key in ["client_id", "redirect_uri", "scope", "state", "lang", "code_challenge"] {
         let mut pairs = vec![
@@ -148,7 +150,7 @@ async fn send_to_pages(service: &Service, text: &str) -> Vec<(&'static str, Test
     let handle = format!("/oauth/authorize/resume?request={}", encode_form_value(text));
     all.push(("handle", service.browser().get(&handle).await));
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let fields = [("username", text), ("password", text)];
     all.push(("sign_in", browser.submit(&page, "/oauth/sign_in", &fields).await));
     all

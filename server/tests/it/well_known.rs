@@ -8,9 +8,9 @@ use crate::support::Service;
 async fn security_txt_has_the_configured_contact() {
     let settings = "[security]\ncontact = ['mailto:security@ring.example', 'https://ring.example/report']\n\
         expires = 2027-11-01T00:00:00Z\npolicy = 'https://ring.example/policy'\n";
-    let service = Service::with(toml::from_str::<Config>(settings).unwrap()).await;
+    let service = Service::start_with(toml::from_str::<Config>(settings).unwrap()).await;
     for path in ["/.well-known/security.txt", "/.well-known/security.txt/"] {
-        let response = service.anonymous().get(path).await;
+        let response = service.anonymous_client().get(path).await;
         assert_eq!(response.status, 200, "{path}");
         assert_eq!(response.header("content-type"), "text/plain; charset=utf-8");
         assert_eq!(
@@ -25,16 +25,16 @@ async fn security_txt_has_the_configured_contact() {
 #[tokio::test]
 async fn without_a_contact_there_is_no_security_txt() {
     let service = Service::start().await;
-    assert_eq!(service.anonymous().get("/.well-known/security.txt").await.status, 404);
+    assert_eq!(service.anonymous_client().get("/.well-known/security.txt").await.status, 404);
 }
 
 /// A different response for existing names would reveal which names exist.
 #[tokio::test]
 async fn every_profile_link_leads_to_the_account_page() {
     let service = Service::start().await;
-    service.user("alice").await;
+    service.user_client("alice").await;
     let profile = async |name: &str| {
-        let response = service.anonymous().get(&format!("/@{name}")).await;
+        let response = service.anonymous_client().get(&format!("/@{name}")).await;
         (response.status, response.header("location").to_owned(), response.text)
     };
     let alice = profile("alice").await;
@@ -46,8 +46,8 @@ async fn every_profile_link_leads_to_the_account_page() {
 #[tokio::test]
 async fn change_password_leads_to_the_security_page() {
     let service = Service::start().await;
-    let response = service.anonymous().get("/.well-known/change-password").await;
+    let response = service.anonymous_client().get("/.well-known/change-password").await;
     assert_eq!((response.status, response.header("location")), (303, "/oauth/account/security"));
     let unknown = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
-    assert_eq!(service.anonymous().get(unknown).await.status, 404);
+    assert_eq!(service.anonymous_client().get(unknown).await.status, 404);
 }

@@ -118,7 +118,7 @@ impl Cases {
 
 /// Returns a client whose address has used up its rate limit.
 async fn limited_client(service: &Service) -> TestClient {
-    let client = service.anonymous().at(address(77));
+    let client = service.anonymous_client().with_address(address(77));
     assert_eq!(count_admitted(&client, "GET /x", 300).await, 300);
     client
 }

@@ -185,10 +185,10 @@ mod tests {
     fn a_temporary_file_that_others_remove_or_replace_is_not_written() {
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let (target, other) = (folder.path().join("backup"), folder.path().join("other"));
+        let dir = tempfile::tempdir().unwrap();
+        let (target, other) = (dir.path().join("backup"), dir.path().join("other"));
         let open_after = |change: &dyn Fn(&Path)| {
-            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&folder).unwrap();
+            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&dir).unwrap();
             change(temporary.path());
             NewFile::open(temporary, &target, &schema)
         };

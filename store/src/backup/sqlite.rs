@@ -131,8 +131,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_changes_while_it_is_read_without_locks_is_not_backed_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("belfry.db");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("belfry.db");
         let database = Database::Sqlite(path.clone());
         drop(Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await.unwrap());
         let connection = sqlite::open_ignoring_wal(&path).unwrap();

@@ -6,8 +6,8 @@ use crate::tokens::SELECT_TOKEN;
 
 #[tokio::test]
 async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let dir = tempfile::tempdir().unwrap();
+    let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let mut sqlite =
         Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     // The thread ends when its queue is closed. Nobody receives from the new queue.
@@ -25,8 +25,8 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
 
 #[test]
 fn a_statement_is_prepared_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, cache) = (folder.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
+    let dir = tempfile::tempdir().unwrap();
+    let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let _sqlite = Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
         for lookup in ["one", "two", "three"] {

@@ -18,22 +18,22 @@ use super::cases::account;
 /// binary again.
 const FOLDER: &str = "BELFRY_TEST_CRASH_FOLDER";
 
-async fn open(folder: &Path) -> Store {
-    let database = Database::Sqlite(folder.join("belfry.db"));
+async fn open(dir: &Path) -> Store {
+    let database = Database::Sqlite(dir.join("belfry.db"));
     Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_write_survives_a_kill() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut acknowledged = Vec::new();
     for round in 0..20 {
         // A different number of writes each time, to hit different phases of the commit.
-        acknowledged.extend(write_until_killed(folder.path(), 40 + 7 * round));
+        acknowledged.extend(write_until_killed(dir.path(), 40 + 7 * round));
     }
     assert!(acknowledged.len() > 20 * 64, "only {} writes", acknowledged.len());
 
-    let store = open(folder.path()).await;
+    let store = open(dir.path()).await;
     let mut stored = Vec::new();
     loop {
         let after = stored.last().map_or("", |account: &Account| &account.name).to_owned();
@@ -50,10 +50,10 @@ async fn every_acknowledged_write_survives_a_kill() {
 
 /// Runs the writer process until it has acknowledged this many writes, kills it, and returns the
 /// ids of all acknowledged accounts.
-fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
+fn write_until_killed(dir: &Path, count: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::writer_process", "--nocapture"])
-        .env(FOLDER, folder)
+        .env(FOLDER, dir)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -71,8 +71,8 @@ fn write_until_killed(folder: &Path, count: usize) -> Vec<i64> {
 /// nothing unless `write_until_killed` started it.
 #[tokio::test(flavor = "multi_thread")]
 async fn writer_process() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let store = Arc::new(open(Path::new(&folder)).await);
+    let Some(dir) = std::env::var_os(FOLDER) else { return };
+    let store = Arc::new(open(Path::new(&dir)).await);
     let mut tasks = JoinSet::new();
     for _ in 0..64 {
         let store = Arc::clone(&store);

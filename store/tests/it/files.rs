@@ -65,8 +65,8 @@ async fn assert_pre_release_is_rejected(database: &Database) {
 
 #[tokio::test]
 async fn a_pre_release_sqlite_database_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = Database::Sqlite(folder.path().join("belfry.db"));
+    let dir = tempfile::tempdir().unwrap();
+    let database = Database::Sqlite(dir.path().join("belfry.db"));
     connect(&database).execute_batch(PRE_RELEASE).unwrap();
     assert_pre_release_is_rejected(&database).await;
 }
@@ -110,8 +110,8 @@ async fn writes_of_a_different_process_are_noticed() {
 
 #[tokio::test]
 async fn the_error_names_a_file_that_is_not_a_database() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("belfry.db");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("belfry.db");
     std::fs::write(&path, "this is not a database, but it is long enough to look like one")
         .unwrap();
     let database = Database::Sqlite(path.clone());

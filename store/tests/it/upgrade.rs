@@ -44,14 +44,14 @@ struct RecordedCase {
     batches: Vec<RecordedBatch>,
 }
 
-/// Returns the folder of recorded statements.
-fn folder() -> PathBuf {
+/// Returns the directory of recorded statements.
+fn dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statements")
 }
 
 /// Returns the schema version of the previous release, or of this one before the first release.
 fn previous_version() -> i64 {
-    let files = fs::read_dir(folder()).into_iter().flatten();
+    let files = fs::read_dir(dir()).into_iter().flatten();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let versions: Vec<i64> = names.map(|name| name[..4].parse().unwrap()).collect();
     assert!(versions.len() <= 1, "more than one release: {versions:?}");
@@ -65,7 +65,7 @@ fn newest_version() -> i64 {
 
 /// Returns the recorded statements of the previous release; none before the first release.
 fn previous_cases() -> Vec<RecordedCase> {
-    let text = fs::read_to_string(folder().join(format!("{:04}.jsonl", previous_version())))
+    let text = fs::read_to_string(dir().join(format!("{:04}.jsonl", previous_version())))
         .unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
@@ -365,7 +365,7 @@ async fn commands_do_not_migrate_an_older_database_on_postgres() {
 }
 
 /// Writes the statements of this release to `statements/`, from recordings of the conformance list
-/// in the folder `BELFRY_RECORD`; does nothing without one. Of cases with the same statements the
+/// in the directory `BELFRY_RECORD`; does nothing without one. Of cases with the same statements the
 /// shortest is used.
 #[tokio::test]
 #[ignore = "part of a release, see CONTRIBUTING.md"]
@@ -397,7 +397,7 @@ async fn collect_recorded_statements() {
     }
     assert!(!all_statements.is_empty(), "nothing was recorded");
     let number = newest_version();
-    fs::create_dir_all(folder()).unwrap();
-    fs::write(folder().join(format!("{number:04}.jsonl")), lines).unwrap();
+    fs::create_dir_all(dir()).unwrap();
+    fs::write(dir().join(format!("{number:04}.jsonl")), lines).unwrap();
     println!("{} statements of schema version {number}", all_statements.len());
 }

@@ -198,12 +198,12 @@ mod tests {
     /// and `docs/up.md` exist as well.
     fn findings(text: &str) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("docs/a");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("../up.md"), "# Up\n").unwrap();
-        fs::write(folder.join("other.md"), "# Other\n").unwrap();
-        fs::write(folder.join("main.md"), text).unwrap();
-        check_document(root.path(), &folder.join("main.md")).unwrap()
+        let dir = root.path().join("docs/a");
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("../up.md"), "# Up\n").unwrap();
+        fs::write(dir.join("other.md"), "# Other\n").unwrap();
+        fs::write(dir.join("main.md"), text).unwrap();
+        check_document(root.path(), &dir.join("main.md")).unwrap()
     }
 
     #[test]

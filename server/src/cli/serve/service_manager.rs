@@ -42,8 +42,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_health_check_of_the_watchdog_returns_the_status_of_the_service() {
-        let folder = tempfile::tempdir().unwrap();
-        let other = test_service(folder.path()).await;
+        let dir = tempfile::tempdir().unwrap();
+        let other = test_service(dir.path()).await;
         assert_eq!(other.check_health().await, StatusCode::NOT_FOUND);
         let service = HttpService::new(Arc::clone(other.state()));
         assert_eq!(service.check_health().await, StatusCode::OK);

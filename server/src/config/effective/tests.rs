@@ -124,8 +124,8 @@ fn secrets_are_not_shown() {
 
 #[test]
 fn a_url_in_a_file_is_shown_as_that_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("database");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("database");
     std::fs::write(&path, "postgres://me:hunter2@db/belfry").unwrap();
     let mut config = Config { database_file: Some(path.clone()), ..Config::default() };
     config.origins.insert("database_file".to_owned(), "--database-file".to_owned());

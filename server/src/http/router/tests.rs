@@ -154,8 +154,8 @@ fn listed_paths(area: &AreaRouter) -> Vec<String> {
 
 #[tokio::test]
 async fn every_route_has_its_listed_area() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = test_state(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let state = test_state(dir.path()).await;
     let mut registered = BTreeMap::new();
     for area in areas(&state) {
         for path in listed_paths(&area) {
@@ -168,8 +168,8 @@ async fn every_route_has_its_listed_area() {
 
 #[tokio::test]
 async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = test_state(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let state = test_state(dir.path()).await;
     let routes = routes(&state);
     let rule = "/{segment}/client/{api}/pushrules/{scope}/{kind}/{rule_id}";
     for (path, pattern) in [
@@ -201,8 +201,8 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
 
 #[tokio::test]
 async fn every_route_follows_the_policies_of_its_area() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = HttpService::new(test_state(folder.path()).await);
+    let dir = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(dir.path()).await);
     for (route, area) in expected_areas() {
         let path: String = route.split('/').map(fill_segment).collect::<Vec<_>>().join("/");
         let response = send(&service, Method::PATCH, &path).await;
@@ -230,8 +230,8 @@ fn fill_segment(segment: &str) -> &str {
 
 #[tokio::test]
 async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = test_state(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let state = test_state(dir.path()).await;
     let areas = areas(&state).into_iter().filter(|area| area.area != MATRIX);
     for path in areas.flat_map(|area| listed_paths(&area)) {
         let first = path.split('/').nth(1).unwrap();
@@ -244,8 +244,8 @@ async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() 
 
 #[tokio::test]
 async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = HttpService::new(test_state(folder.path()).await);
+    let dir = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(dir.path()).await);
     for (path, errors, cors) in [
         ("/_service/client/api/v1/nothing", ErrorFormat::Matrix, Cors::AnyOrigin),
         ("/_matrix", ErrorFormat::Matrix, Cors::AnyOrigin),
@@ -280,8 +280,8 @@ async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
 
 #[tokio::test]
 async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = HttpService::new(test_state(folder.path()).await);
+    let dir = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(dir.path()).await);
     for (path, format) in [
         ("/nothing", ErrorFormat::Page),
         ("/login", ErrorFormat::Page),
@@ -303,8 +303,8 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
 /// Anyone can send a form, so a large one is rejected by its length, or as soon as it is too large.
 #[tokio::test]
 async fn at_most_64_kib_of_a_page_form_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut state = test_state(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = test_state(dir.path()).await;
     let settings = &mut Arc::get_mut(&mut state).unwrap().config.http;
     settings.max_body_bytes = 1024 * 1024;
     let service = HttpService::new(state);
@@ -345,8 +345,8 @@ async fn at_most_64_kib_of_a_page_form_are_read() {
 /// someone else or instead of a page.
 #[tokio::test]
 async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = HttpService::new(test_state(folder.path()).await);
+    let dir = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(dir.path()).await);
     let negotiated = Some("Accept, Accept-Language");
     let style = service.state().style.path().to_owned();
     for (method, path, status, cache, vary) in [
@@ -395,8 +395,8 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
 
 #[tokio::test]
 async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = HttpService::new(test_state(folder.path()).await);
+    let dir = tempfile::tempdir().unwrap();
+    let service = HttpService::new(test_state(dir.path()).await);
     for (path, status) in [
         ("/api/v1/instance/", 200),
         ("/.well-known/nodeinfo/", 200),

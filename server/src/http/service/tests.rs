@@ -17,10 +17,10 @@ use crate::http::error::CommonError;
 use crate::http::extract::body::FullBody;
 use crate::http::router::{AreaRouter, DEFAULT_AREA, EXEMPT, MATRIX, Routes};
 
-/// Returns the state of a service with default settings and an empty database in this folder.
-pub(crate) async fn test_state(folder: &std::path::Path) -> Arc<AppState> {
+/// Returns the state of a service with default settings and an empty database in this directory.
+pub(crate) async fn test_state(dir: &std::path::Path) -> Arc<AppState> {
     let config = Config::default();
-    let database = Database::Sqlite(folder.join("belfry.db"));
+    let database = Database::Sqlite(dir.join("belfry.db"));
     let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
     let base_url = config.base_url();
@@ -33,8 +33,8 @@ pub(crate) const LARGE: usize = 200_000;
 
 /// Returns a service with test routes: one panics, one has a guard, one is slow, one reads a body,
 /// one has a large response, one just succeeds, and one is exempt from limits.
-pub(crate) async fn test_service(folder: &std::path::Path) -> HttpService {
-    let state = test_state(folder).await;
+pub(crate) async fn test_service(dir: &std::path::Path) -> HttpService {
+    let state = test_state(dir).await;
     let slow_handler = async || {
         tokio::time::sleep(Duration::from_millis(300)).await;
         "done"
@@ -61,8 +61,8 @@ const PEER: Peer = Peer(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1));
 
 #[tokio::test]
 async fn a_panic_in_a_handler_fails_only_its_own_request() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = test_service(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let service = test_service(dir.path()).await;
     let get = |path: &str| Request::get(path).body(Body::empty()).unwrap();
 
     let response = service.respond(PEER, get("/_matrix/panic")).await;
@@ -80,8 +80,8 @@ async fn a_panic_in_a_handler_fails_only_its_own_request() {
 
 #[tokio::test]
 async fn the_headers_report_the_limits_of_a_guard_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = test_service(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let service = test_service(dir.path()).await;
     let register = async || {
         let request = Request::post("/_matrix/register").body(Body::empty()).unwrap();
         let response = service.respond(PEER, request).await;

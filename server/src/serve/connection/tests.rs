@@ -23,14 +23,14 @@ struct TestServer {
     stop: watch::Sender<bool>,
     service: HttpService,
     serving: JoinHandle<()>,
-    _folder: tempfile::TempDir,
+    _dir: tempfile::TempDir,
 }
 
-async fn build_connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
+async fn build_connection(dir: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
     let http = config::Http::default();
     Connection {
         builder: Arc::new(crate::serve::builder()),
-        service: test_service(folder.path()).await,
+        service: test_service(dir.path()).await,
         peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
         stop: stop.subscribe(),
         is_health_only: false,
@@ -40,13 +40,13 @@ async fn build_connection(folder: &tempfile::TempDir, stop: &watch::Sender<bool>
 
 impl TestServer {
     async fn start() -> Self {
-        let (folder, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
-        let connection = build_connection(&folder, &stop).await;
+        let (dir, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
+        let connection = build_connection(&dir, &stop).await;
         let service = connection.service.clone();
         tokio::time::pause();
         let (peer, stream) = duplex(64 * 1024);
         let serving = tokio::spawn(connection.serve(stream));
-        Self { peer, stop, service, serving, _folder: folder }
+        Self { peer, stop, service, serving, _dir: dir }
     }
 
     /// Sends a request and returns the response, which is small enough for one read.
@@ -140,11 +140,10 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 #[tokio::test]
 async fn an_unfinished_handshake_is_cut_off() {
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let stop = watch::Sender::new(false);
-        let connection = build_connection(&folder, &stop).await;
-        let [certificate, key] =
-            ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+        let connection = build_connection(&dir, &stop).await;
+        let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.path().join(name));
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         std::fs::write(&certificate, pair.cert.pem()).unwrap();
         std::fs::write(&key, pair.signing_key.serialize_pem()).unwrap();

@@ -7,7 +7,7 @@ use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
 use super::{root, set_role};
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestResponse, any_events, on_both_engines};
 
 on_both_engines! {
@@ -54,8 +54,8 @@ fn not_allowed() -> (u16, Value) {
 
 /// Returns a client with a new token of this account, or with an app token if there is no account.
 async fn client_with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
-    let token = service.issue(account, scopes).await;
-    service.anonymous().with_token(token.reveal())
+    let token = service.issue_token(account, scopes).await;
+    service.anonymous_client().with_token(token.reveal())
 }
 
 async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
@@ -95,7 +95,7 @@ async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
             let response = client.send(request, "").await;
             assert_eq!(error(&response), not_allowed(), "{request} {account:?}");
         }
-        let response = service.anonymous().send(request, "").await;
+        let response = service.anonymous_client().send(request, "").await;
         assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
     }
 }
@@ -131,11 +131,11 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
          [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
     let mut config: belfry::config::Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
-    let service = Service::with(config).await;
+    let service = Service::start_with(config).await;
     root(&service, "read").await;
-    let bridge = service.anonymous().with_token("as_token_of_irc");
+    let bridge = service.anonymous_client().with_token("as_token_of_irc");
     let whoami = "/_matrix/client/v3/account/whoami?user_id=@root:ring.example";
-    bridge.get(whoami).await.expect(StatusCode::OK);
+    bridge.get(whoami).await.expect_json(StatusCode::OK);
     for (request, _) in ENDPOINTS {
         let response = bridge.send(&format!("{request}?user_id=@root:ring.example"), "").await;
         assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
@@ -144,12 +144,12 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
 
 #[tokio::test]
 async fn unsupported_admin_resources_are_empty_or_rejected() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let admin = root(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {
         for slash in ["", "/"] {
             let response = admin.send(&format!("{request}{slash}"), "").await;
-            assert_eq!(response.expect(StatusCode::OK), json!([]), "{request}{slash}");
+            assert_eq!(response.expect_json(StatusCode::OK), json!([]), "{request}{slash}");
         }
     }
     for request in ["POST /api/v1/admin/domain_blocks", "GET /api/v1/admin/measures"] {

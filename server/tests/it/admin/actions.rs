@@ -5,7 +5,7 @@ use belfry_core::oauth::account::Role;
 use serde_json::{Value, json};
 
 use super::{account_id, root, set_role};
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::{Service, TestClient, on_both_engines, recorded_events};
 
 on_both_engines! {
@@ -30,7 +30,7 @@ async fn events(service: &Service, request_id: &str) -> Vec<Value> {
 
 /// Adds `bob`, and returns a client with his token, his account id and its path in the admin API.
 async fn bob(service: &Service) -> (TestClient, i64, String) {
-    let bob = service.user("bob").await;
+    let bob = service.user_client("bob").await;
     let id = account_id(service, "bob").await;
     (bob, id, format!("/api/v1/admin/accounts/{id}"))
 }
@@ -42,22 +42,22 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let whoami = "/api/v1/accounts/verify_credentials";
     assert_eq!(bob.get(whoami).await.status, 200);
 
-    let body = form(&[("type", "disable"), ("text", "spam\nand more")]);
+    let body = encode_form(&[("type", "disable"), ("text", "spam\nand more")]);
     let disable_response = admin.send(&format!("POST {path}/action"), body).await;
-    assert_eq!(disable_response.expect(StatusCode::OK), json!({}));
+    assert_eq!(disable_response.expect_json(StatusCode::OK), json!({}));
     let request_id = disable_response.header("x-request-id").to_owned();
     let event = ["account_disable", "by root: spam and more", "192.0.2.1"];
     let expected = json!([event[0], id, event[1], event[2], true]);
     assert_eq!(events(service, &request_id).await, [expected]);
     assert_eq!(bob.get(whoami).await.json()["error"], "Your login is currently disabled");
-    let bobs_account = admin.get(&path).await.expect(StatusCode::OK);
+    let bobs_account = admin.get(&path).await.expect_json(StatusCode::OK);
     assert_eq!(
         (&bobs_account["disabled"], &bobs_account["username"]),
         (&json!(true), &json!("bob"))
     );
 
     let enable_response = admin.send(&format!("POST {path}/enable"), "").await;
-    let account = enable_response.expect(StatusCode::OK);
+    let account = enable_response.expect_json(StatusCode::OK);
     assert_eq!(account["disabled"], false);
     assert_eq!(account, admin.get(&path).await.json());
     assert_eq!(bob.get(whoami).await.status, 200);
@@ -67,7 +67,7 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
 
     // An enabled account stays as it is.
     let second_response = admin.send(&format!("POST {path}/enable"), "").await;
-    assert_eq!(second_response.expect(StatusCode::OK), account);
+    assert_eq!(second_response.expect_json(StatusCode::OK), account);
     assert_eq!(events(service, "").await.len(), 2);
 }
 
@@ -75,9 +75,9 @@ async fn an_admin_deletes_an_account(service: Service) {
     let service = &service;
     let admin = root(service, "admin:write:accounts admin:read:accounts").await;
     let (bob, id, path) = bob(service).await;
-    let before = admin.get(&path).await.expect(StatusCode::OK);
+    let before = admin.get(&path).await.expect_json(StatusCode::OK);
     let delete_response = admin.send(&format!("DELETE {path}"), "").await;
-    assert_eq!(delete_response.expect(StatusCode::OK), before);
+    assert_eq!(delete_response.expect_json(StatusCode::OK), before);
     let request_id = delete_response.header("x-request-id").to_owned();
     let expected = json!(["account_delete", id, "name bob; by root", "192.0.2.1", true]);
     assert_eq!(events(service, &request_id).await, [expected]);
@@ -85,11 +85,14 @@ async fn an_admin_deletes_an_account(service: Service) {
     for request in ["GET ", "DELETE ", "POST /enable", "POST /action"] {
         let (method, suffix) = request.split_once(' ').unwrap();
         let gone = admin.send(&format!("{method} {path}{suffix}"), "type=disable").await;
-        assert_eq!(gone.expect(StatusCode::NOT_FOUND), json!({ "error": "Record not found" }));
+        assert_eq!(gone.expect_json(StatusCode::NOT_FOUND), json!({ "error": "Record not found" }));
     }
     for id in ["x", "0", "-1", "99999999999999999999", "%00", "%31"] {
         let unknown = admin.get(&format!("/api/v1/admin/accounts/{id}")).await;
-        assert_eq!(unknown.expect(StatusCode::NOT_FOUND), json!({ "error": "Record not found" }));
+        assert_eq!(
+            unknown.expect_json(StatusCode::NOT_FOUND),
+            json!({ "error": "Record not found" })
+        );
     }
     assert_eq!(events(service, "").await.len(), 1);
 }
@@ -99,11 +102,11 @@ async fn an_admin_records_a_note(service: Service) {
     let admin = root(service, "admin:write").await;
     let (bob, id, path) = bob(service).await;
     for (body, detail) in [
-        (form(&[("type", "none")]), "by root"),
-        (form(&[("type", "none"), ("text", "be nice")]), "by root: be nice"),
+        (encode_form(&[("type", "none")]), "by root"),
+        (encode_form(&[("type", "none"), ("text", "be nice")]), "by root: be nice"),
     ] {
         let response = admin.send(&format!("POST {path}/action"), body).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}));
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}));
         let request_id = response.header("x-request-id").to_owned();
         let expected = json!(["account_note", id, detail, "192.0.2.1", true]);
         assert!(events(service, &request_id).await.contains(&expected), "{detail}");
@@ -118,17 +121,17 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     let error =
         json!({ "error": "Validation failed: The last admin cannot be disabled or deleted" });
     let action = format!("POST {path}/action");
-    let disable_response = admin.send(&action, form(&[("type", "disable")])).await;
-    assert_eq!(disable_response.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    let disable_response = admin.send(&action, encode_form(&[("type", "disable")])).await;
+    assert_eq!(disable_response.expect_json(StatusCode::UNPROCESSABLE_ENTITY), error);
     let delete_response = admin.send(&format!("DELETE {path}"), "").await;
-    assert_eq!(delete_response.expect(StatusCode::UNPROCESSABLE_ENTITY), error);
+    assert_eq!(delete_response.expect_json(StatusCode::UNPROCESSABLE_ENTITY), error);
     assert_eq!(admin.get(&path).await.json()["disabled"], false);
     assert_eq!(events(service, "").await, [Value::Null; 0]);
 
     // With a second admin, the first one can be disabled.
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
-    admin.send(&action, form(&[("type", "disable")])).await.expect(StatusCode::OK);
+    admin.send(&action, encode_form(&[("type", "disable")])).await.expect_json(StatusCode::OK);
     assert_eq!(admin.get(&path).await.status, 403);
 }
 
@@ -136,20 +139,21 @@ async fn other_actions_are_rejected_or_change_nothing(service: Service) {
     let service = &service;
     let admin = root(service, "admin:write admin:read").await;
     let (_, _, path) = bob(service).await;
-    let before = admin.get(&path).await.expect(StatusCode::OK);
+    let before = admin.get(&path).await.expect_json(StatusCode::OK);
     for kind in ["suspend", "silence", "sensitive", "Disable", ""] {
-        let response = admin.send(&format!("POST {path}/action"), form(&[("type", kind)])).await;
+        let response =
+            admin.send(&format!("POST {path}/action"), encode_form(&[("type", kind)])).await;
         let error = json!({ "error": "Validation failed: Type is not included in the list" });
-        assert_eq!(response.expect(StatusCode::UNPROCESSABLE_ENTITY), error, "{kind}");
+        assert_eq!(response.expect_json(StatusCode::UNPROCESSABLE_ENTITY), error, "{kind}");
     }
     for action in ["unsilence", "unsensitive"] {
         let response = admin.send(&format!("POST {path}/{action}"), "").await;
-        assert_eq!(response.expect(StatusCode::OK), before, "{action}");
+        assert_eq!(response.expect_json(StatusCode::OK), before, "{action}");
     }
     for action in ["approve", "reject", "unsuspend"] {
         let response = admin.send(&format!("POST {path}/{action}"), "").await;
         let error = json!({ "error": "This action is not allowed" });
-        assert_eq!(response.expect(StatusCode::FORBIDDEN), error, "{action}");
+        assert_eq!(response.expect_json(StatusCode::FORBIDDEN), error, "{action}");
     }
     assert_eq!(admin.get(&path).await.json(), before);
     assert_eq!(events(service, "").await, [Value::Null; 0]);

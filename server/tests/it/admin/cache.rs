@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use super::{root, start};
 use crate::evaluation::many::add_accounts;
-use crate::support::service::metric;
+use crate::support::service::metric_value;
 use crate::support::{Service, TestDatabase};
 
 /// Returns the hits and misses of a cache.
@@ -13,7 +13,7 @@ async fn lookups(service: &Service, cache: &str) -> [f64; 2] {
     ["hit", "miss"].map(|outcome| {
         let series =
             format!("belfry_cache_requests_total{{cache=\"{cache}\",outcome=\"{outcome}\"}}");
-        metric(&metrics, &series)
+        metric_value(&metrics, &series)
     })
 }
 
@@ -26,7 +26,7 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
     add_accounts(&service, DISABLED).await;
     let mut readers = Vec::new();
     for number in 0..10 {
-        readers.push(service.user(&format!("reader_{number}")).await);
+        readers.push(service.user_client(&format!("reader_{number}")).await);
     }
     let read_rules = async |index: usize| {
         let rules = readers[index % readers.len()].get("/_service/client/api/v1/pushrules/").await;
@@ -40,7 +40,7 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
 
     for (index, id) in (1000..1000 + DISABLED).enumerate() {
         let action = format!("POST /api/v1/admin/accounts/{id}/action");
-        admin.send(&action, "type=disable").await.expect(StatusCode::OK);
+        admin.send(&action, "type=disable").await.expect_json(StatusCode::OK);
         read_rules(2 * index).await;
         read_rules(2 * index + 1).await;
     }
@@ -55,7 +55,7 @@ async fn disabling_many_accounts_leaves_the_others_in_the_cache() {
     let local_invalidations = |kind: &str| {
         let series =
             format!("belfry_cache_invalidations_total{{kind=\"{kind}\",origin=\"local\"}}");
-        metric(&metrics, &series)
+        metric_value(&metrics, &series)
     };
     // The additional one is the change of the admin's role.
     assert_eq!((local_invalidations("account"), local_invalidations("everything")), (501.0, 0.0));

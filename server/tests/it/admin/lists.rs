@@ -38,7 +38,7 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
 
 /// Returns the names of the accounts that a request lists, separated by spaces.
 async fn names(client: &TestClient, path: &str) -> String {
-    let accounts = client.get(path).await.expect(StatusCode::OK);
+    let accounts = client.get(path).await.expect_json(StatusCode::OK);
     let name = |account: &Value| account["username"].as_str().unwrap().to_owned();
     accounts.as_array().unwrap().iter().map(name).collect::<Vec<_>>().join(" ")
 }
@@ -75,7 +75,7 @@ async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
         assert_eq!(previous.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
     }
     let empty = admin.get("/api/v1/admin/accounts?remote=true").await;
-    assert_eq!((empty.expect(StatusCode::OK), empty.header("link")), (json!([]), ""));
+    assert_eq!((empty.expect_json(StatusCode::OK), empty.header("link")), (json!([]), ""));
 }
 
 async fn ids_in_the_query_bound_a_page(service: Service) {
@@ -97,7 +97,7 @@ async fn ids_in_the_query_bound_a_page(service: Service) {
     }
     let invalid = admin.get("/api/v1/admin/accounts?max_id=x").await;
     let expected = json!({ "error": "max_id must be the id of an account" });
-    assert_eq!(invalid.expect(StatusCode::BAD_REQUEST), expected);
+    assert_eq!(invalid.expect_json(StatusCode::BAD_REQUEST), expected);
 }
 
 /// Adds four accounts and the admin `root`, and returns the admin's client.
@@ -175,7 +175,7 @@ async fn version_2_parameters_filter_accounts(service: Service) {
     }
     for (query, error) in [("status=x", "Unknown status: x"), ("origin=x", "Unknown origin: x")] {
         let response = admin.get(&format!("/api/v2/admin/accounts?{query}")).await;
-        assert_eq!(response.expect(StatusCode::BAD_REQUEST), json!({ "error": error }));
+        assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), json!({ "error": error }));
     }
 }
 

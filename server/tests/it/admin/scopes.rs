@@ -5,8 +5,8 @@ use belfry_core::oauth::account::Role;
 use serde_json::json;
 
 use super::set_role;
-use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, oauth_error, parse_error, parse_token};
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::{CALLBACK, expect_error, expect_token, oauth_error};
 use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
@@ -28,7 +28,7 @@ async fn register_app(service: &Service) -> OAuthClient {
     }
     set_role(service, "root", Role::Admin).await;
     set_role(service, "spare", Role::Admin).await;
-    OAuthClient::register_with(service.anonymous(), CALLBACK, SCOPES).await
+    OAuthClient::register_with(service.anonymous_client(), CALLBACK, SCOPES).await
 }
 
 async fn only_an_admin_can_grant_admin_scopes(service: Service) {
@@ -36,7 +36,7 @@ async fn only_an_admin_can_grant_admin_scopes(service: Service) {
     let client = register_app(service).await;
     let mut browser = service.browser();
     for scopes in ["admin:read", "read admin:read", "admin:write:accounts"] {
-        let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
+        let page = browser.get(&client.authorize_path(&[("scope", scopes)])).await;
         let page = if page.text.contains("name=\"password\"") {
             browser.sign_in(&page, "alice").await
         } else {
@@ -45,19 +45,19 @@ async fn only_an_admin_can_grant_admin_scopes(service: Service) {
         // The user has not used this app before, so a page with a link is shown, not a redirect.
         page.assert_page(400, "error=invalid_scope");
     }
-    let code = client.code(&mut browser, "alice", &[("scope", "read")]).await;
-    parse_token(&client.redeem(&code, &[]).await);
-    let redirect = browser.get(&client.authorize(&[("scope", "read admin:read")])).await;
+    let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
+    expect_token(&client.redeem(&code, &[]).await);
+    let redirect = browser.get(&client.authorize_path(&[("scope", "read admin:read")])).await;
     assert_eq!(redirect.redirect_parameters(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
+    let page = browser.get(&client.authorize_path(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "As an administrator of this server:");
     let approved = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
-    let token = client.redeem(&approved["code"], &[]).await.expect(StatusCode::OK);
+    let token = client.redeem(&approved["code"], &[]).await.expect_json(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
-    let admin = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+    let admin = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
     assert_eq!(admin.get("/api/v1/admin/accounts").await.status, 200);
     let account = admin.get("/api/v1/accounts/verify_credentials").await.json();
     let role = json!({
@@ -70,14 +70,14 @@ async fn an_admin_must_consent_to_admin_scopes_each_time(service: Service) {
     let client = register_app(&service).await;
     let mut browser = service.browser();
     for scopes in [SCOPES, "admin:read", "read"] {
-        let code = client.code(&mut browser, "root", &[("scope", scopes)]).await;
-        parse_token(&client.redeem(&code, &[]).await);
+        let code = client.obtain_code(&mut browser, "root", &[("scope", scopes)]).await;
+        expect_token(&client.redeem(&code, &[]).await);
     }
     for scopes in [SCOPES, "admin:read"] {
-        let page = browser.get(&client.authorize(&[("scope", scopes)])).await;
+        let page = browser.get(&client.authorize_path(&[("scope", scopes)])).await;
         page.assert_page(200, "As an administrator of this server:");
     }
-    let implied = browser.get(&client.authorize(&[("scope", "read")])).await;
+    let implied = browser.get(&client.authorize_path(&[("scope", "read")])).await;
     assert!(implied.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
@@ -85,7 +85,7 @@ async fn the_role_is_checked_again_at_consent_and_at_redemption(service: Service
     let service = &service;
     let client = register_app(service).await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("scope", SCOPES)])).await;
+    let page = browser.get(&client.authorize_path(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "decision");
     set_role(service, "root", Role::User).await;
@@ -94,27 +94,28 @@ async fn the_role_is_checked_again_at_consent_and_at_redemption(service: Service
     assert_eq!(rejected.get("code"), None);
 
     set_role(service, "root", Role::Admin).await;
-    let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
+    let code = client.obtain_code(&mut browser, "root", &[("scope", SCOPES)]).await;
     set_role(service, "root", Role::User).await;
     let rejected = client.redeem(&code, &[]).await;
-    assert_eq!(parse_error(&rejected), oauth_error(400, "invalid_grant"));
+    assert_eq!(expect_error(&rejected), oauth_error(400, "invalid_grant"));
     // The rejected request did not redeem the code, and the role at redemption counts.
     set_role(service, "root", Role::Admin).await;
-    assert_eq!(client.redeem(&code, &[]).await.expect(StatusCode::OK)["scope"], SCOPES);
+    assert_eq!(client.redeem(&code, &[]).await.expect_json(StatusCode::OK)["scope"], SCOPES);
 }
 
 async fn a_demoted_admins_token_has_no_admin_scopes(service: Service) {
     let service = &service;
     let client = register_app(service).await;
     let mut browser = service.browser();
-    let code = client.code(&mut browser, "root", &[("scope", SCOPES)]).await;
-    let token = parse_token(&client.redeem(&code, &[]).await);
+    let code = client.obtain_code(&mut browser, "root", &[("scope", SCOPES)]).await;
+    let token = expect_token(&client.redeem(&code, &[]).await);
     let scopes = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await;
-        response.expect(StatusCode::OK)["scope"].as_str().unwrap().to_owned()
+        response.expect_json(StatusCode::OK)["scope"].as_str().unwrap().to_owned()
     };
-    let proxy = service.anonymous().with_token(&token).with("x-original-method", "GET");
-    let proxy = proxy.with("x-original-uri", "/internal");
+    let proxy =
+        service.anonymous_client().with_token(&token).with_header("x-original-method", "GET");
+    let proxy = proxy.with_header("x-original-uri", "/internal");
     let check = async |scope: &str| proxy.get(&format!("/gateway/check?scope={scope}")).await;
     for (role, expected, status) in
         [(Role::Admin, SCOPES, 200), (Role::User, "read write", 403), (Role::Admin, SCOPES, 200)]
@@ -136,30 +137,31 @@ async fn admin_scopes_are_not_granted_without_consent(service: Service) {
     for scope in ["admin:read", "read admin:write:accounts"] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"));
+        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"));
     }
-    let app_token = client.app_token("write").await;
-    let fields = form(&[
+    let app_token = client.obtain_app_token("write").await;
+    let fields = encode_form(&[
         ("username", "carol"),
         ("email", "carol@example.org"),
         ("password", "correct horse"),
         ("agreement", "true"),
     ]);
     let carol = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
-    assert_eq!(carol.expect(StatusCode::OK)["scope"], "read write");
+    assert_eq!(carol.expect_json(StatusCode::OK)["scope"], "read write");
     // A token from a Matrix login has no admin scopes, even for an admin.
     let login = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "root" },
         "password": "correct horse root",
     });
-    let login = service.anonymous().send("POST /_matrix/client/v3/login", login.to_string()).await;
-    let login = login.expect(StatusCode::OK);
-    let root = service.anonymous().with_token(login["access_token"].as_str().unwrap());
+    let login =
+        service.anonymous_client().send("POST /_matrix/client/v3/login", login.to_string()).await;
+    let login = login.expect_json(StatusCode::OK);
+    let root = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
     let response = root.get("/api/v1/admin/accounts").await;
     let error = json!({
         "error": "This action is outside the authorized scopes",
         "error_description": "This token lacks the scope admin:read:accounts",
     });
-    assert_eq!(response.expect(StatusCode::FORBIDDEN), error);
+    assert_eq!(response.expect_json(StatusCode::FORBIDDEN), error);
 }

@@ -19,15 +19,15 @@ fn flags(database: Option<&TestDatabase>) -> Vec<String> {
 }
 
 #[track_caller]
-fn succeed(folder: &Path, arguments: &[&str], flags: &[String]) -> String {
+fn succeed(dir: &Path, arguments: &[&str], flags: &[String]) -> String {
     let flags = flags.iter().map(String::as_str);
-    run_successfully(folder, &arguments.iter().copied().chain(flags).collect::<Vec<_>>())
+    run_successfully(dir, &arguments.iter().copied().chain(flags).collect::<Vec<_>>())
 }
 
 /// Runs a command that must fail, and returns its message.
 #[track_caller]
-fn fail(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
+fn fail(dir: &Path, arguments: &[&str]) -> String {
+    let output = run(dir, arguments);
     assert_eq!(output.status.code(), Some(1), "belfry {arguments:?}");
     String::from_utf8(output.stderr).unwrap()
 }
@@ -39,8 +39,8 @@ async fn status(server: &Process, token: &str) -> u16 {
 }
 
 /// Returns the events of a kind.
-fn events(folder: &Path, flags: &[String], kind: &str) -> Vec<Value> {
-    let lines = succeed(folder, &["audit", "--json"], flags);
+fn events(dir: &Path, flags: &[String], kind: &str) -> Vec<Value> {
+    let lines = succeed(dir, &["audit", "--json"], flags);
     let events = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     events.filter(|event| event["kind"] == kind).collect()
 }
@@ -51,15 +51,15 @@ fn a_postgres_standby_can_be_backed_up() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let (folder, primary) = (tempfile::tempdir().unwrap(), Postgres::start().unwrap());
-    let folder = folder.path();
-    run_successfully(folder, &["account", "add", "alice", "--database", &primary.url()]);
+    let (dir, primary) = (tempfile::tempdir().unwrap(), Postgres::start().unwrap());
+    let dir = dir.path();
+    run_successfully(dir, &["account", "add", "alice", "--database", &primary.url()]);
     let standby = primary.start_standby().unwrap();
-    let output = run(folder, &["backup", "copy.db", "--database", &standby.url()]);
+    let output = run(dir, &["backup", "copy.db", "--database", &standby.url()]);
     let warning = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{warning}");
     assert!(warning.contains("the backup is not in the audit trail"), "{warning}");
-    let summary = run_successfully(folder, &["restore", "copy.db"]);
+    let summary = run_successfully(dir, &["restore", "copy.db"]);
     assert!(summary.contains("1 account"), "{summary}");
 }
 
@@ -159,45 +159,45 @@ async fn restoring_with_revoke_tokens_invalidates_every_token() {
 
 #[test]
 fn nothing_is_restored_while_a_server_uses_the_database() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    run_successfully(folder.path(), &["backup", "copy.db"]);
-    let _server = Process::start(folder.path(), &["--data", "new"]);
-    let message = fail(folder.path(), &["restore", "copy.db", "--data", "new"]);
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    run_successfully(dir.path(), &["backup", "copy.db"]);
+    let _server = Process::start(dir.path(), &["--data", "new"]);
+    let message = fail(dir.path(), &["restore", "copy.db", "--data", "new"]);
     assert!(message.contains("another belfry is serving this data: new/belfry.lock"), "{message}");
 }
 
 #[test]
 fn a_rejected_restore_creates_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    run_successfully(folder.path(), &["backup", "copy.db"]);
-    let mut bytes = fs::read(folder.path().join("copy.db")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    run_successfully(dir.path(), &["backup", "copy.db"]);
+    let mut bytes = fs::read(dir.path().join("copy.db")).unwrap();
     bytes.truncate(bytes.len() - 1);
-    fs::write(folder.path().join("part.db"), bytes).unwrap();
+    fs::write(dir.path().join("part.db"), bytes).unwrap();
 
-    let message = fail(folder.path(), &["restore", "part.db", "--data", "new"]);
+    let message = fail(dir.path(), &["restore", "part.db", "--data", "new"]);
     assert!(message.starts_with("belfry: part.db is damaged or incomplete: "), "{message}");
-    let message = fail(folder.path(), &["restore", "data/belfry.db", "--data", "new"]);
+    let message = fail(dir.path(), &["restore", "data/belfry.db", "--data", "new"]);
     assert_eq!(message, "belfry: data/belfry.db was not written by belfry backup\n");
-    assert!(!folder.path().join("new").exists());
+    assert!(!dir.path().join("new").exists());
 
-    let message = fail(folder.path(), &["restore", "copy.db"]);
+    let message = fail(dir.path(), &["restore", "copy.db"]);
     assert!(
         message.contains("data/belfry.db is not empty, its table accounts has rows"),
         "{message}"
     );
-    let message = fail(folder.path(), &["backup", "copy.db"]);
+    let message = fail(dir.path(), &["backup", "copy.db"]);
     assert!(message.starts_with("belfry: copy.db exists; "), "{message}");
-    run_successfully(folder.path(), &["backup", "copy.db", "--force"]);
+    run_successfully(dir.path(), &["backup", "copy.db", "--force"]);
 }
 
 #[test]
 fn no_progress_is_shown_without_a_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
     for arguments in [&["backup", "copy.db"][..], &["restore", "copy.db", "--data", "new"]] {
-        let output = run(folder.path(), arguments);
+        let output = run(dir.path(), arguments);
         assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
         assert!(!output.stdout.contains(&b'\r'));
     }
@@ -205,8 +205,8 @@ fn no_progress_is_shown_without_a_terminal() {
 
 /// Runs a command that cannot write more than 40 KiB to a file, as if the disk were full. The
 /// command must fail; returns its message.
-fn run_on_full_disk(folder: &Path, arguments: &[&str]) -> String {
-    let command = belfry(folder, arguments);
+fn run_on_full_disk(dir: &Path, arguments: &[&str]) -> String {
+    let command = belfry(dir, arguments);
     // Without the trap the signal XFSZ would kill the process.
     let script = r#"trap "" XFSZ; ulimit -f 80; exec "$0" "$@""#;
     let mut shell = Command::new("sh");
@@ -214,45 +214,43 @@ fn run_on_full_disk(folder: &Path, arguments: &[&str]) -> String {
     for (name, _) in command.get_envs() {
         shell.env_remove(name);
     }
-    let output = shell.current_dir(folder).output().unwrap();
+    let output = shell.current_dir(dir).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "belfry {arguments:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
 #[test]
 fn a_full_disk_leaves_no_part_of_a_backup_or_restore() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    let message = run_on_full_disk(folder.path(), &["backup", "copy.db"]);
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    let message = run_on_full_disk(dir.path(), &["backup", "copy.db"]);
     assert!(message.starts_with("belfry: cannot write copy.db: "), "{message}");
     let names: Vec<_> =
-        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["data"]);
 
-    run_successfully(folder.path(), &["backup", "copy.db"]);
-    run_on_full_disk(folder.path(), &["restore", "copy.db", "--data", "new"]);
-    let message = fail(folder.path(), &["account", "list", "--data", "new"]);
+    run_successfully(dir.path(), &["backup", "copy.db"]);
+    run_on_full_disk(dir.path(), &["restore", "copy.db", "--data", "new"]);
+    let message = fail(dir.path(), &["account", "list", "--data", "new"]);
     assert!(message.contains("it does not exist or is empty"), "{message}");
-    run_successfully(folder.path(), &["restore", "copy.db", "--data", "new"]);
-    assert!(
-        run_successfully(folder.path(), &["account", "list", "--data", "new"]).contains("alice")
-    );
+    run_successfully(dir.path(), &["restore", "copy.db", "--data", "new"]);
+    assert!(run_successfully(dir.path(), &["account", "list", "--data", "new"]).contains("alice"));
 }
 
 /// The backup may come from someone else.
 #[test]
 fn the_version_in_a_backup_cannot_control_the_terminal() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    add_account(folder, "alice");
-    run_successfully(folder, &["backup", "copy.db"]);
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    add_account(dir, "alice");
+    run_successfully(dir, &["backup", "copy.db"]);
     let version = "1\u{1b}[31m\u{9b}\u{202e}\nbelfry: restored";
     for schema_version in [999, 1] {
-        let backup = rusqlite::Connection::open(folder.join("copy.db")).unwrap();
+        let backup = rusqlite::Connection::open(dir.join("copy.db")).unwrap();
         let update = "update backup set belfry_version = ?, schema_version = ?";
         backup.execute(update, (version, schema_version)).unwrap();
         drop(backup);
-        let message = fail(folder, &["restore", "copy.db", "--data", "new"]);
+        let message = fail(dir, &["restore", "copy.db", "--data", "new"]);
         assert!(message.contains(r"1\u{1b}[31m\u{9b}\u{202e}\u{a}belfry: restored"), "{message}");
         assert!(message.trim_end().is_ascii() && message.lines().count() == 1, "{message}");
     }
@@ -260,19 +258,19 @@ fn the_version_in_a_backup_cannot_control_the_terminal() {
 
 #[test]
 fn a_restore_reports_values_that_this_version_does_not_know() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    add_account(folder, "alice");
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    add_account(dir, "alice");
     // The command-line app has no grant types, which causes no warning.
-    run_successfully(folder, &["token", "issue", "alice", "--scopes", "read"]);
-    run_successfully(folder, &["backup", "known.db"]);
-    let output = run(folder, &["restore", "known.db", "--data", "known"]);
+    run_successfully(dir, &["token", "issue", "alice", "--scopes", "read"]);
+    run_successfully(dir, &["backup", "known.db"]);
+    let output = run(dir, &["restore", "known.db", "--data", "known"]);
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-    let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
+    let database = rusqlite::Connection::open(dir.join("data/belfry.db")).unwrap();
     database.execute_batch("update accounts set id = 7, role = 'superadmin'").unwrap();
     drop(database);
-    run_successfully(folder, &["backup", "copy.db"]);
-    let output = run(folder, &["restore", "copy.db", "--data", "new"]);
+    run_successfully(dir, &["backup", "copy.db"]);
+    let output = run(dir, &["restore", "copy.db", "--data", "new"]);
     assert!(output.status.success());
     let value = "role \"superadmin\" in the row of table accounts with id 7";
     assert_eq!(

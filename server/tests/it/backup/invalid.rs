@@ -18,10 +18,10 @@ use crate::support::{TestDatabase, any_events};
 async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     back_up(&source, &file).await;
-    (source, folder, file)
+    (source, dir, file)
 }
 
 /// Restores into a new SQLite database. Asserts that a failed restore does not even create the
@@ -38,8 +38,8 @@ async fn restore_into_new(file: &Path) -> Result<TestDatabase, BackupError> {
 async fn a_truncated_backup_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let [file, part] = ["backup", "part"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    let [file, part] = ["backup", "part"].map(|name| dir.path().join(name));
     back_up(&source, &file).await;
     let bytes = fs::read(&file).unwrap();
     let step = bytes.len() / 97;
@@ -59,8 +59,8 @@ async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
     let expected = rows(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let [file, changed] = ["backup", "changed"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    let [file, changed] = ["backup", "changed"].map(|name| dir.path().join(name));
     back_up(&source, &file).await;
     let bytes = fs::read(&file).unwrap();
     let mut rejected = 0;
@@ -80,7 +80,7 @@ async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
 async fn changed_rows_tables_and_manifests_are_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for (index, change) in [
         "update accounts set role = 'admin' where rowid = 3",
         "update accounts set email = null where email = ''",
@@ -102,7 +102,7 @@ async fn changed_rows_tables_and_manifests_are_rejected() {
     .into_iter()
     .enumerate()
     {
-        let file = folder.path().join(index.to_string());
+        let file = dir.path().join(index.to_string());
         back_up(&source, &file).await;
         let connection = rusqlite::Connection::open(&file).unwrap();
         connection.execute_batch(change).unwrap();
@@ -127,7 +127,7 @@ async fn forge_backup(file: &Path, change: &str) {
 /// The store could not read these rows, so lists and the requests of their users would fail.
 #[tokio::test]
 async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let secret = "0".repeat(63);
     for (index, (table, column, value)) in [
         ("accounts", "created_at", "-9223372036854775808"),
@@ -149,7 +149,7 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
     .into_iter()
     .enumerate()
     {
-        let file = folder.path().join(index.to_string());
+        let file = dir.path().join(index.to_string());
         let change = format!("update {table} set {column} = {value} where rowid = 3");
         forge_backup(&file, &change).await;
         let error =
@@ -163,7 +163,7 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
 /// A view could return endless rows, and a computed column huge values.
 #[tokio::test]
 async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let endless = "(with recursive n (id) as (select 1 union all select id + 1 from n) select id, \
                    null as email from n)";
     for (index, change) in [
@@ -177,7 +177,7 @@ async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
     .into_iter()
     .enumerate()
     {
-        let file = folder.path().join(index.to_string());
+        let file = dir.path().join(index.to_string());
         let source = TestDatabase::sqlite();
         fill(&source).await;
         back_up(&source, &file).await;
@@ -193,7 +193,7 @@ async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
 /// endlessly.
 #[tokio::test]
 async fn a_backup_whose_row_counts_differ_from_its_manifest_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for (name, change, reason) in [
         ("more", "update backup_tables set rows = 1", "more rows than its manifest says"),
         (
@@ -202,7 +202,7 @@ async fn a_backup_whose_row_counts_differ_from_its_manifest_is_rejected() {
             "too small for the rows of its manifest",
         ),
     ] {
-        let file = folder.path().join(name);
+        let file = dir.path().join(name);
         let source = TestDatabase::sqlite();
         fill(&source).await;
         back_up(&source, &file).await;
@@ -222,20 +222,20 @@ async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     fill(&source).await;
     let change = "update accounts set created_at = -9223372036854775808 where id = 1";
     super::rows::connect(&source.database).execute_batch(change).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (file, overwrite) = (folder.path().join("backup"), Overwrite::Reject);
+    let dir = tempfile::tempdir().unwrap();
+    let (file, overwrite) = (dir.path().join("backup"), Overwrite::Reject);
     let outcome = create_backup(&source.database, &options(), &file, overwrite, now(), None).await;
     let error = outcome.unwrap_err().to_string();
     let value =
         "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
     assert!(error.contains(value), "{error}");
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]
 async fn values_that_only_a_different_version_knows_are_reported_and_restored() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     let source = TestDatabase::sqlite();
     drop(source.open().await);
     let insert = "insert into accounts (id, name, password, role, created_at) \
@@ -255,8 +255,8 @@ async fn a_file_that_is_not_a_backup_is_rejected() {
     let database = TestDatabase::sqlite();
     fill(&database).await;
     let Database::Sqlite(live) = &database.database else { panic!("not SQLite") };
-    let folder = tempfile::tempdir().unwrap();
-    let [text, empty, other] = ["text", "empty", "other"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    let [text, empty, other] = ["text", "empty", "other"].map(|name| dir.path().join(name));
     fs::write(&text, "not a database, but long enough to look like one ".repeat(100)).unwrap();
     fs::write(&empty, "").unwrap();
     rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
@@ -266,18 +266,18 @@ async fn a_file_that_is_not_a_backup_is_rejected() {
         let expected = format!("{} was not written by belfry backup", file.display());
         assert_eq!(error.to_string(), expected);
     }
-    let missing = folder.path().join("missing");
+    let missing = dir.path().join("missing");
     let error = restore_into_new(&missing).await.err().unwrap().to_string();
     assert_eq!(
         error,
         format!("cannot read {}: No such file or directory (os error 2)", missing.display())
     );
-    let error = Backup::open(folder.path(), &options()).err().unwrap().to_string();
-    assert!(error.starts_with(&format!("cannot read {}", folder.path().display())), "{error}");
+    let error = Backup::open(dir.path(), &options()).err().unwrap().to_string();
+    assert!(error.starts_with(&format!("cannot read {}", dir.path().display())), "{error}");
 }
 
 async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
-    let (_source, _folder, file) = new_backup().await;
+    let (_source, _dir, file) = new_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
     store.add_account(&any_events(), &account(5)).await.unwrap();
@@ -309,7 +309,7 @@ async fn nothing_is_restored_into_a_postgres_database_with_rows() {
 }
 
 async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
-    let (source, _folder, file) = new_backup().await;
+    let (source, _dir, file) = new_backup().await;
     let store = target.open().await;
     // As a server does when it starts.
     store.sweep(&belfry_store::RetentionSettings::default(), now()).await.unwrap();
@@ -337,7 +337,7 @@ async fn a_backup_is_restored_into_an_empty_postgres_database() {
 #[tokio::test]
 async fn a_restored_postgres_database_has_statistics() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _folder, file) = new_backup().await;
+    let (_source, _dir, file) = new_backup().await;
     restore(&file, &target).await;
     let client = super::rows::client(target.url().unwrap()).await;
     let select = "select count(*) from pg_class \
@@ -350,7 +350,7 @@ async fn a_restored_postgres_database_has_statistics() {
 #[tokio::test]
 async fn a_postgres_database_of_a_different_application_is_not_changed() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _folder, file) = new_backup().await;
+    let (_source, _dir, file) = new_backup().await;
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute("create table tokens (secret text)").await.unwrap();
 
@@ -367,11 +367,11 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     use std::os::unix::fs::PermissionsExt;
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     fs::write(&file, "precious").unwrap();
     // A killed backup leaves this file.
-    fs::write(folder.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
+    fs::write(dir.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
     let create = async |overwrite| {
         create_backup(&source.database, &options(), &file, overwrite, now(), None).await
     };
@@ -388,10 +388,9 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     let source_rows = rows(&source).await;
     assert!(source_rows.iter().all(|(table, rows)| backup_rows[table] == *rows));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let names: Vec<_> =
-        fs::read_dir(folder.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
+    let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
     assert_eq!(names, ["backup"], "nothing else is left");
-    let link_target = folder.path().join("kept");
+    let link_target = dir.path().join("kept");
     fs::rename(&file, &link_target).unwrap();
     std::os::unix::fs::symlink(&link_target, &file).unwrap();
     let error = create(Overwrite::Replace).await.unwrap_err().to_string();
@@ -405,8 +404,8 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
 async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
     fs::write(path("target"), "precious").unwrap();
     std::os::unix::fs::symlink(path("target"), path(".belfry-backup-a1b2c3")).unwrap();
     back_up(&source, &path("backup")).await;
@@ -454,7 +453,7 @@ const CHANGE_ROWS: &str = "\
 #[tokio::test]
 async fn rows_that_are_not_read_back_as_they_were_written_are_not_committed() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _folder, file) = new_backup().await;
+    let (_source, _dir, file) = new_backup().await;
     let client = super::rows::client(target.url().unwrap()).await;
     client.batch_execute(CHANGE_ROWS).await.unwrap();
 

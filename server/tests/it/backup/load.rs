@@ -60,8 +60,8 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     let before = written.load(Ordering::SeqCst);
     // Waits in the middle of the backup until others have written.
     let mut report = |_: Progress| {
@@ -115,8 +115,8 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
         .map(|setting| format!("alter database {name} set {setting} = '100ms';"));
     client.batch_execute(&limits.concat()).await.unwrap();
 
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     // Longer than the timeouts: the server waits for this client within a statement.
     let mut wait = |_: Progress| std::thread::sleep(Duration::from_millis(300));
     let target = &database.database;

@@ -9,12 +9,12 @@ use crate::support::process::{belfry, run_successfully};
 
 /// Runs a command while the directory `data` is mounted read-only. Returns `None` if
 /// mounting is not permitted.
-fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
+fn run_read_only(dir: &Path, arguments: &[&str]) -> Option<Output> {
     let script = "mount --bind data data && mount -o remount,bind,ro data || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
-    let belfry = belfry(folder, arguments);
+    let belfry = belfry(dir, arguments);
     command.args(["--mount", "sh", "-c", script, "sh"]).arg(belfry.get_program());
-    let output = command.args(belfry.get_args()).current_dir(folder).output().unwrap();
+    let output = command.args(belfry.get_args()).current_dir(dir).output().unwrap();
     let is_mounted = output.status.code() != Some(77)
         && !String::from_utf8_lossy(&output.stderr).starts_with("unshare:");
     if !is_mounted {
@@ -24,10 +24,10 @@ fn run_read_only(folder: &Path, arguments: &[&str]) -> Option<Output> {
 }
 
 /// Restores a backup and returns the names of its accounts.
-fn restored_names(folder: &Path, file: &str) -> Vec<String> {
+fn restored_names(dir: &Path, file: &str) -> Vec<String> {
     let data = format!("restored-{file}");
-    run_successfully(folder, &["restore", file, "--data", &data]);
-    let output = run_successfully(folder, &["account", "list", "--data", &data]);
+    run_successfully(dir, &["restore", file, "--data", &data]);
+    let output = run_successfully(dir, &["account", "list", "--data", &data]);
     output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
@@ -35,8 +35,8 @@ fn restored_names(folder: &Path, file: &str) -> Vec<String> {
 /// lack. A stopped server leaves neither.
 #[test]
 fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path();
     run_successfully(path, &["account", "add", "alice"]);
     let exists = |ending: &str| path.join(format!("data/belfry.db-{ending}")).exists();
     let back_up = |file: &str| {
@@ -66,17 +66,17 @@ fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
 
 #[test]
 fn errors_name_the_read_only_disk_and_not_the_file_owner() {
-    let folder = tempfile::tempdir().unwrap();
-    run_successfully(folder.path(), &["account", "add", "alice"]);
+    let dir = tempfile::tempdir().unwrap();
+    run_successfully(dir.path(), &["account", "add", "alice"]);
     let serve = ["serve", "--listen", "127.0.0.1:0"];
     for arguments in [&["account", "add", "bob"][..], &["account", "disable", "alice"], &serve] {
-        let Some(output) = run_read_only(folder.path(), arguments) else { return };
+        let Some(output) = run_read_only(dir.path(), arguments) else { return };
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let message = String::from_utf8(output.stderr).unwrap();
         assert!(message.contains("is on a read-only file system"), "{message}");
         assert!(!message.contains("belongs to") && !message.contains("chown"), "{message}");
     }
-    let output = run_read_only(folder.path(), &["doctor", "--listen", "127.0.0.1:1"]).unwrap();
+    let output = run_read_only(dir.path(), &["doctor", "--listen", "127.0.0.1:1"]).unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
     let write = report.lines().find(|line| line.contains(" write ")).unwrap();
     assert!(write.starts_with("failed") && write.contains("read-only file system"), "{report}");
@@ -86,10 +86,10 @@ fn errors_name_the_read_only_disk_and_not_the_file_owner() {
 
 #[test]
 fn doctor_reports_that_no_database_can_be_created_on_a_read_only_disk() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir(folder.path().join("data")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("data")).unwrap();
     let doctor = ["doctor", "--listen", "127.0.0.1:1"];
-    let Some(output) = run_read_only(folder.path(), &doctor) else { return };
+    let Some(output) = run_read_only(dir.path(), &doctor) else { return };
     let report = String::from_utf8(output.stdout).unwrap();
     let database = report.lines().find(|line| line.contains(" database ")).unwrap();
     assert!(database.starts_with("failed") && database.contains("read-only file"), "{report}");

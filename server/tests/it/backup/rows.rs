@@ -209,11 +209,11 @@ async fn a_restored_sqlite_database_has_every_row() {
     fill(&source).await;
     let expected = rows(&source).await;
     assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == STRINGS.len()));
-    let folder = tempfile::tempdir().unwrap();
-    let manifest = back_up(&source, &folder.path().join("backup")).await;
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = back_up(&source, &dir.path().join("backup")).await;
     assert_eq!(manifest.rows(), (expected.len() * STRINGS.len()) as u64);
 
-    restore(&folder.path().join("backup"), &target).await;
+    restore(&dir.path().join("backup"), &target).await;
 
     assert_eq!(rows(&target).await, expected);
     let integrity: String = connect(&target.database)
@@ -235,9 +235,9 @@ async fn a_restore_postpones_the_deletion_of_accounts() {
                       values (?1, 'user_' || ?1, '-', 1, ?2)";
         connect(&source.database).execute(insert, [id, delete_at]).unwrap();
     }
-    let folder = tempfile::tempdir().unwrap();
-    back_up(&source, &folder.path().join("backup")).await;
-    restore(&folder.path().join("backup"), &target).await;
+    let dir = tempfile::tempdir().unwrap();
+    back_up(&source, &dir.path().join("backup")).await;
+    restore(&dir.path().join("backup"), &target).await;
     let store = target.open().await;
     for (id, delete_at) in [(1, restored_at + day), (2, restored_at + 2 * day)] {
         let account = store.account(id).await.unwrap().unwrap();
@@ -258,8 +258,8 @@ async fn rows_that_move_to_postgres_and_back_are_the_same() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&source).await;
     let expected = rows(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let [there, back] = ["there", "back"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    let [there, back] = ["there", "back"].map(|name| dir.path().join(name));
 
     let sqlite_manifest = back_up(&source, &there).await;
     restore(&there, &postgres).await;
@@ -309,8 +309,8 @@ async fn both_engines_have_the_same_tables_and_columns() {
 async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     back_up(&source, &file).await;
 
     try_restore(&file, &target.database, RestoredTokens::Revoke).await.unwrap();

@@ -98,8 +98,8 @@ fn change(file: &Path, sql: &str) {
 async fn a_backup_in_the_defined_format_is_restored() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     let manifest = back_up(&source, &file).await;
     change(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
     assert_ne!(*Backup::open(&file, &options()).unwrap().manifest(), manifest);
@@ -111,12 +111,12 @@ async fn a_backup_in_the_defined_format_is_restored() {
 async fn a_backup_from_a_newer_version_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for (field, sql) in [
         ("format", "update backup set format = 999, belfry_version = '9.8.7'"),
         ("schema version", "update backup set schema_version = 999, belfry_version = '9.8.7'"),
     ] {
-        let file = folder.path().join(field);
+        let file = dir.path().join(field);
         back_up(&source, &file).await;
         change(&file, sql);
         let error = Backup::open(&file, &options()).err().unwrap();
@@ -131,9 +131,9 @@ async fn a_backup_from_a_newer_version_is_rejected() {
 async fn a_backup_from_a_pre_release_is_rejected() {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for version in [1, 4, 11] {
-        let file = folder.path().join(version.to_string());
+        let file = dir.path().join(version.to_string());
         back_up(&source, &file).await;
         change(&file, &format!("update backup set schema_version = {version}"));
         let error = Backup::open(&file, &options()).err().unwrap();
@@ -149,8 +149,8 @@ async fn a_backup_from_a_pre_release_is_rejected() {
 async fn a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill(&source).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("backup");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backup");
     back_up(&source, &file).await;
     // An empty database with the newest schema does not prevent the restore.
     drop(open_next(&target).await);

@@ -176,12 +176,12 @@ pub(super) fn axe() -> Result<String, String> {
 }
 
 fn install() -> Result<String, String> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE);
-    let script = folder.join("node_modules/axe-core/axe.min.js");
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE);
+    let script = dir.join("node_modules/axe-core/axe.min.js");
     if !script.exists() {
         let mut npm = Command::new("npm");
         npm.args(["install", "--silent", "--no-save", "--ignore-scripts", AXE, "--prefix"]);
-        let output = npm.arg(&folder).output().map_err(|error| format!("npm: {error}"))?;
+        let output = npm.arg(&dir).output().map_err(|error| format!("npm: {error}"))?;
         if !output.status.success() {
             return Err(format!("{npm:?}: {}", String::from_utf8_lossy(&output.stderr)));
         }

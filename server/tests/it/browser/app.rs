@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 
 use super::tab::DEADLINE;
-use crate::support::browser::{form, with_query};
+use crate::support::browser::{encode_form, with_query};
 
 /// Code verifier from RFC 7636, appendix B.
 pub(super) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -159,7 +159,7 @@ async fn post(url: &str, fields: &[(&str, &str)]) -> Value {
     let response = reqwest::Client::new()
         .post(url)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-        .body(form(fields))
+        .body(encode_form(fields))
         .send()
         .await;
     response.unwrap().json().await.unwrap()

@@ -18,7 +18,7 @@ pub(super) struct Fixture {
     pub(super) server: Process,
     passwords: BTreeMap<&'static str, String>,
     token: OnceLock<String>,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 /// Runs a test in a browser. Reports the test as skipped if there is no browser.
@@ -34,16 +34,16 @@ pub(super) fn with_browser(test: impl AsyncFnOnce(&Fixture)) {
 
 impl Fixture {
     async fn new(tab: Tab) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let settings = "server_name = 'ring.example'\n\
             instance.rules_url = 'https://ring.example/rules'";
-        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
         let passwords =
-            ["alice", "bob"].into_iter().map(|name| (name, add_account(folder.path(), name)));
+            ["alice", "bob"].into_iter().map(|name| (name, add_account(dir.path(), name)));
         let passwords = passwords.collect();
-        let server = Process::start(folder.path(), &["--limits", "off"]);
+        let server = Process::start(dir.path(), &["--limits", "off"]);
         let app = App::register(&server.url).await;
-        Self { tab, app, server, passwords, token: OnceLock::new(), folder }
+        Self { tab, app, server, passwords, token: OnceLock::new(), dir }
     }
 
     /// Returns a token for Alice.
@@ -61,9 +61,7 @@ impl Fixture {
     /// Issues a token for Alice. The first argument is its scopes.
     pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
         let issue = ["token", "issue", "alice", "--scopes"];
-        run_successfully(self.folder.path(), &[&issue[..], arguments].concat())
-            .trim_end()
-            .to_owned()
+        run_successfully(self.dir.path(), &[&issue[..], arguments].concat()).trim_end().to_owned()
     }
 
     /// Puts a push rule, as an app does.

@@ -202,8 +202,8 @@ fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
         Ok(axe) => axe,
         Err(reason) => return report_skipped("axe-core", &reason),
     };
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
-    std::fs::create_dir_all(&folder).unwrap();
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
+    std::fs::create_dir_all(&dir).unwrap();
     with_browser(async |fixture| {
         let page = open(fixture).await;
         fixture.add_apps_and_rules().await;
@@ -228,7 +228,7 @@ fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
                     assert_eq!(tab.run_axe(&axe, RUN).await, json!([true, []]), "{name}");
                     assert_eq!(tab.evaluate(HORIZONTAL_OVERFLOW).await, json!([]), "{name}");
                     let image = tab.screenshot(width).await;
-                    std::fs::write(folder.join(format!("{name}.png")), image).unwrap();
+                    std::fs::write(dir.join(format!("{name}.png")), image).unwrap();
                 }
             }
             tab.click("button[value=resume]").await;

@@ -38,13 +38,13 @@ const DOCUMENTED_PAGES: [&str; 17] = [
 #[test]
 #[ignore = "long: saves about 150 images"]
 fn every_page_is_saved_as_screenshots_in_light_and_dark() {
-    let chosen_folder = std::env::var_os("BELFRY_SCREENSHOTS");
-    let folder = match &chosen_folder {
-        Some(folder) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder),
+    let chosen_dir = std::env::var_os("BELFRY_SCREENSHOTS");
+    let dir = match &chosen_dir {
+        Some(dir) => Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(dir),
         None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"),
     };
-    std::fs::create_dir_all(&folder).unwrap();
-    let is_saved = |page: &str| chosen_folder.is_none() || DOCUMENTED_PAGES.contains(&page);
+    std::fs::create_dir_all(&dir).unwrap();
+    let is_saved = |page: &str| chosen_dir.is_none() || DOCUMENTED_PAGES.contains(&page);
     with_browser(async |fixture| {
         visit_all(fixture, "en", async |page| {
             if !is_saved(page) {
@@ -53,10 +53,10 @@ fn every_page_is_saved_as_screenshots_in_light_and_dark() {
             let has_nav = fixture.tab.has(".sections").await;
             let width = if has_nav { 1280 } else { 720 };
             for scheme in ["light", "dark"] {
-                save(fixture, &folder, &format!("{page}-{scheme}"), width, scheme).await;
+                save(fixture, &dir, &format!("{page}-{scheme}"), width, scheme).await;
             }
             if has_nav {
-                save(fixture, &folder, &format!("{page}-phone"), 320, "light").await;
+                save(fixture, &dir, &format!("{page}-phone"), 320, "light").await;
             }
         })
         .await;
@@ -64,15 +64,15 @@ fn every_page_is_saved_as_screenshots_in_light_and_dark() {
     with_browser(async |fixture| {
         visit_all(fixture, "ar", async |page| {
             if is_saved(page) && fixture.tab.has(".sections").await {
-                save(fixture, &folder, &format!("{page}-arabic"), 320, "dark").await;
+                save(fixture, &dir, &format!("{page}-arabic"), 320, "dark").await;
             }
         })
         .await;
     });
 }
 
-async fn save(fixture: &Fixture, folder: &Path, name: &str, width: u32, scheme: &str) {
+async fn save(fixture: &Fixture, dir: &Path, name: &str, width: u32, scheme: &str) {
     fixture.tab.prefer_color_scheme(scheme).await;
     let image = fixture.tab.screenshot(width).await;
-    std::fs::write(folder.join(format!("{name}.png")), image).unwrap();
+    std::fs::write(dir.join(format!("{name}.png")), image).unwrap();
 }

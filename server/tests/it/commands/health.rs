@@ -10,25 +10,25 @@ use crate::support::files::write_certificate;
 use crate::support::process::{belfry, run};
 
 /// Returns whether a check succeeds, and its output.
-fn health(folder: &Path, arguments: &[&str]) -> (bool, String) {
-    let output = run(folder, &[&["health"], arguments].concat());
+fn health(dir: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = run(dir, &[&["health"], arguments].concat());
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())
 }
 
 #[test]
 fn the_exit_status_is_0_if_the_server_responds_and_1_if_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &[]);
     let url = server.url.clone();
     let ok = format!("{url}/healthz: 200 OK {{\"status\":\"ok\"}}\n");
-    assert_eq!(health(folder.path(), &["--url", &url]), (true, ok));
+    assert_eq!(health(dir.path(), &["--url", &url]), (true, ok));
     let ready = format!("{url}/readyz: 200 OK {{\"database\":\"ok\",\"status\":\"ready\"}}\n");
-    assert_eq!(health(folder.path(), &["--url", &url, "--ready"]), (true, ready));
+    assert_eq!(health(dir.path(), &["--url", &url, "--ready"]), (true, ready));
 
     server.signal("TERM");
     server.wait();
-    let output = run(folder.path(), &["health", "--url", &url]);
+    let output = run(dir.path(), &["health", "--url", &url]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
     let port = url.rsplit(':').next().unwrap();
@@ -38,20 +38,20 @@ fn the_exit_status_is_0_if_the_server_responds_and_1_if_not() {
 
 #[test]
 fn the_url_comes_from_the_settings_of_the_server() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &[]);
     let port = server.url.rsplit(':').next().unwrap().to_owned();
-    fs::write(folder.path().join("belfry.toml"), format!("listen = \"0.0.0.0:{port}\"")).unwrap();
-    let (succeeded, text) = health(folder.path(), &[]);
+    fs::write(dir.path().join("belfry.toml"), format!("listen = \"0.0.0.0:{port}\"")).unwrap();
+    let (succeeded, text) = health(dir.path(), &[]);
     assert!(
         succeeded && text.starts_with(&format!("http://127.0.0.1:{port}/healthz: 200")),
         "{text}"
     );
 
-    fs::remove_file(folder.path().join("belfry.toml")).unwrap();
-    let (succeeded, text) = health(folder.path(), &["--listen", &format!("0.0.0.0:{port}")]);
+    fs::remove_file(dir.path().join("belfry.toml")).unwrap();
+    let (succeeded, text) = health(dir.path(), &["--listen", &format!("0.0.0.0:{port}")]);
     assert!(succeeded, "{text}");
-    let mut command = belfry(folder.path(), &["health"]);
+    let mut command = belfry(dir.path(), &["health"]);
     let output = command.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 
@@ -66,31 +66,31 @@ fn the_url_comes_from_the_settings_of_the_server() {
 /// The certificate is for the public name, and may have expired.
 #[test]
 fn a_local_https_server_is_checked_whatever_its_certificate() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "ring.example");
-    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "ring.example");
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.path().join(name));
     let port = test_engines::free_port().unwrap();
     let settings = format!(
         "listen = '127.0.0.1:{port}'\n[tls]\ncertificate = {certificate:?}\nkey = {key:?}\n"
     );
-    fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let server = Process::launch(belfry(folder.path(), &["serve"]), folder.path());
-    let (succeeded, text) = health(folder.path(), &[]);
+    fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let server = Process::launch(belfry(dir.path(), &["serve"]), dir.path());
+    let (succeeded, text) = health(dir.path(), &[]);
     assert!(succeeded && text.starts_with(&format!("{}/healthz: 200", server.url)), "{text}");
 
-    let (succeeded, text) = health(folder.path(), &["--url", &server.url]);
+    let (succeeded, text) = health(dir.path(), &["--url", &server.url]);
     assert!(!succeeded && text.contains("does not trust"), "{text}");
 }
 
 #[test]
 fn a_url_that_is_not_http_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("belfry.toml"), "nonsense").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("belfry.toml"), "nonsense").unwrap();
     for (url, reason) in [
         ("ftp://127.0.0.1:1", "the URL must begin with http:// or https://"),
         ("127.0.0.1:8080", "invalid value"),
     ] {
-        let (succeeded, text) = health(folder.path(), &["--url", url]);
+        let (succeeded, text) = health(dir.path(), &["--url", url]);
         assert!(!succeeded && text.contains(reason), "{url}: {text}");
     }
 }
@@ -107,8 +107,8 @@ fn an_error_status_is_shown_with_its_body() {
         stream.write_all(response.as_bytes()).unwrap();
         String::from_utf8_lossy(&request[..length]).to_lowercase()
     });
-    let folder = tempfile::tempdir().unwrap();
-    let (succeeded, text) = health(folder.path(), &["--url", &url, "--ready"]);
+    let dir = tempfile::tempdir().unwrap();
+    let (succeeded, text) = health(dir.path(), &["--url", &url, "--ready"]);
     assert!(!succeeded);
     assert_eq!(text, format!("belfry: {url}/readyz: 503 Service Unavailable busy\n"));
     let request = server.join().unwrap();
@@ -119,7 +119,7 @@ fn an_error_status_is_shown_with_its_body() {
 /// Someone else may run the server at the URL.
 #[test]
 fn a_body_cannot_control_the_terminal() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for (status, prefix) in [("200 OK", ""), ("503 Service Unavailable", "belfry: ")] {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -130,7 +130,7 @@ fn a_body_cannot_control_the_terminal() {
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}", body.len());
             stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
         });
-        let (succeeded, text) = health(folder.path(), &["--url", &url]);
+        let (succeeded, text) = health(dir.path(), &["--url", &url]);
         server.join().unwrap();
         assert_eq!(succeeded, prefix.is_empty());
         let body = r"\u{1b}[31mred\u{9b}\u{202e}\u{a}belfry: all is well";

@@ -24,9 +24,9 @@ async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
 
 #[test]
 fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("ca.pem"), Authority::new("Belfry").pem()).unwrap();
-    fs::write(folder.path().join("empty.pem"), "").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("ca.pem"), Authority::new("Belfry").pem()).unwrap();
+    fs::write(dir.path().join("empty.pem"), "").unwrap();
     for (parameters, problem) in [
         ("sslmode=verify-full&sslrootcert=ca.pem", None),
         ("sslmode=verify-full&sslrootcert=none.pem", Some("sslrootcert: cannot use none.pem: ")),
@@ -34,7 +34,7 @@ fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
         ("sslmode=verify", Some("sslmode must be disable, require, verify-ca or verify-full")),
         ("sslrootcert=ca.pem", Some("have no effect without encryption")),
     ] {
-        let mut command = belfry(folder.path(), &["config", "check"]);
+        let mut command = belfry(dir.path(), &["config", "check"]);
         command.env("BELFRY_DATABASE", format!("postgres://localhost/belfry?{parameters}"));
         let output = command.output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();

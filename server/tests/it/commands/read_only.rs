@@ -27,8 +27,8 @@ fn add_alice(workspace: &Workspace) {
 }
 
 /// Returns the files of the data directory with their size and modification time.
-fn files(folder: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
-    let mut files: Vec<_> = read_dir(folder.join("data"))
+fn files(dir: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
+    let mut files: Vec<_> = read_dir(dir.join("data"))
         .unwrap()
         .map(|entry| {
             let entry = entry.unwrap();

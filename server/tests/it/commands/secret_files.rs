@@ -38,8 +38,8 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
     for name in ["flag", "variable", "key", "belfry.database"] {
         write(workspace.path().join(name), url(name)).unwrap();
     }
-    let folder = workspace.path().to_str().unwrap();
-    let credentials = ("CREDENTIALS_DIRECTORY", folder);
+    let dir = workspace.path().to_str().unwrap();
+    let credentials = ("CREDENTIALS_DIRECTORY", dir);
     let variable = ("BELFRY_DATABASE_FILE", "variable");
     let plain = ("BELFRY_DATABASE", "postgres://plain/belfry");
     let database = |variables: &[(&str, &str)], flags: &[&str]| {
@@ -50,7 +50,7 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
         let url = format!("postgres://me:***@{host}/belfry");
         format!("database_file = {path:?} # {origin}, contains {url}")
     };
-    let path = format!("{folder}/belfry.database");
+    let path = format!("{dir}/belfry.database");
     let credential = expected_line(&path, "systemd credential", "belfry.database");
     assert_eq!(database(&[credentials], &[]), credential);
 
@@ -76,14 +76,14 @@ fn a_redis_url_can_come_from_a_file() {
     let path = workspace.path().join("belfry.redis");
     write(&path, "rediss://:hunter2@cache\n").unwrap();
     let path = path.to_str().unwrap();
-    let folder = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
+    let dir = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
     let redis = |variables: &[(&str, &str)], flags: &[&str]| {
         line(&check(&workspace, variables, flags).unwrap(), "redis")
     };
     let expected_line = |path: &str, origin: &str| {
         format!("redis_file = {path:?} # {origin}, contains rediss://:***@cache")
     };
-    assert_eq!(redis(&[folder], &[]), expected_line(path, "systemd credential"));
+    assert_eq!(redis(&[dir], &[]), expected_line(path, "systemd credential"));
     let variable = ("BELFRY_REDIS_FILE", path);
     assert_eq!(redis(&[variable], &[]), expected_line(path, "BELFRY_REDIS_FILE"));
     write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
@@ -125,13 +125,13 @@ fn an_error_names_the_secret_file_and_never_shows_its_content() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_and_the_server_use_the_database_url_in_the_file() {
     let Some(workspace) = Workspace::postgres().await else { return };
-    let folder = Workspace::sqlite();
+    let dir = Workspace::sqlite();
     let url = workspace.database.as_ref().unwrap().url().unwrap();
-    write(folder.path().join("database"), format!("{url}\n")).unwrap();
+    write(dir.path().join("database"), format!("{url}\n")).unwrap();
     let flags = ["--database-file", "database"];
-    let output = folder.run(&[&["account", "add", "alice"], &flags[..]].concat());
+    let output = dir.run(&[&["account", "add", "alice"], &flags[..]].concat());
     assert!(output.starts_with("account alice added"), "{output}");
-    let _server = Process::start(folder.path(), &flags);
+    let _server = Process::start(dir.path(), &flags);
     assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
-    assert!(!folder.path().join("data").exists());
+    assert!(!dir.path().join("data").exists());
 }

@@ -38,14 +38,14 @@ fn a_token_can_be_revoked_without_naming_it_in_the_arguments() {
 
 #[tokio::test]
 async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
     for (settings, lifetime) in
         [("", None), ("[oauth]\ntoken_lifetime = \"1h\"\n", Some(SignedDuration::from_hours(1)))]
     {
-        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-        let token = run_successfully(folder.path(), &["token", "issue", "alice"]);
-        let database = Database::Sqlite(folder.path().join("data").join("belfry.db"));
+        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+        let token = run_successfully(dir.path(), &["token", "issue", "alice"]);
+        let database = Database::Sqlite(dir.path().join("data").join("belfry.db"));
         let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
         let token =
             store.token(SplitToken::parse(token.trim()).unwrap().hashed()).await.unwrap().unwrap();

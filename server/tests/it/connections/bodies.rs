@@ -4,7 +4,7 @@ use belfry::config::Config;
 use serde_json::Value;
 
 use super::{SHORT, Server};
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 /// Returns a PUT request for a rule with these headers and this body.
 fn put_rule(token: &str, headers: &str, body: &str) -> String {
@@ -23,8 +23,8 @@ fn parse(response: &str) -> (&str, Value) {
 
 #[tokio::test]
 async fn a_body_timeout_has_the_error_format_of_its_area() {
-    let server = Server::with(config(|config| config.http.body_timeout = SHORT)).await;
-    let token = server.service.user("alice").await.token().to_owned();
+    let server = Server::with(config_with(|config| config.http.body_timeout = SHORT)).await;
+    let token = server.service.user_client("alice").await.token().to_owned();
     for (headers, part) in
         [("Content-Length: 20", "{\"actions\""), ("Transfer-Encoding: chunked", "2\r\n{\"\r\n")]
     {
@@ -44,7 +44,7 @@ async fn a_body_timeout_has_the_error_format_of_its_area() {
 #[tokio::test]
 async fn a_too_large_content_length_is_rejected_before_the_body() {
     let server = Server::with(Config::default()).await;
-    let token = server.service.user("alice").await.token().to_owned();
+    let token = server.service.user_client("alice").await.token().to_owned();
     let headers = "Content-Length: 1000000000";
     let response = server.send(put_rule(&token, headers, "").as_bytes()).await;
     let (status, body) = parse(&response);
@@ -55,7 +55,7 @@ async fn a_too_large_content_length_is_rejected_before_the_body() {
 #[tokio::test]
 async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
     let server = Server::with(Config::default()).await;
-    let token = server.service.user("alice").await.token().to_owned();
+    let token = server.service.user_client("alice").await.token().to_owned();
     let chunks = format!("{:x}\r\n{}\r\n", 32 * 1024, "a".repeat(32 * 1024)).repeat(3);
     let request = put_rule(&token, "Transfer-Encoding: chunked", &chunks);
     let response = server.send(request.as_bytes()).await;
@@ -70,7 +70,7 @@ async fn a_chunked_body_is_rejected_when_it_becomes_too_large() {
 #[tokio::test]
 async fn the_body_length_is_unambiguous() {
     let server = Server::with(Config::default()).await;
-    let token = server.service.user("alice").await.token().to_owned();
+    let token = server.service.user_client("alice").await.token().to_owned();
     let chunked = "e\r\n{\"actions\":[]}\r\n0\r\n\r\n";
     for headers in [
         "Content-Length: 14\r\nContent-Length: 2",

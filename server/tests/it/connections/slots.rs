@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::{DEADLINE, SHORT, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::process::belfry;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 /// Sends a request on an open connection and returns the response, which fits into one packet.
 async fn exchange(stream: &mut TcpStream, path: &str) -> String {
@@ -38,7 +38,7 @@ async fn wait_for_status(server: &Server, path: &str, status: u16) {
 
 #[tokio::test]
 async fn connections_beyond_the_maximum_serve_health_requests_only() {
-    let server = Server::with(config(|config| config.http.max_connections = 2)).await;
+    let server = Server::with(config_with(|config| config.http.max_connections = 2)).await;
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
     assert!(exchange(&mut second, "/x").await.starts_with("HTTP/1.1 404 "));
@@ -60,7 +60,7 @@ async fn connections_beyond_the_maximum_serve_health_requests_only() {
 
 #[tokio::test]
 async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
-    let server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
     let mut first = server.connect().await;
     assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
     // The idle timeout is a minute.
@@ -79,7 +79,8 @@ async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
 
 #[tokio::test]
 async fn an_address_has_a_maximum_number_of_connections() {
-    let server = Server::with(config(|config| config.http.max_connections_per_address = 2)).await;
+    let server =
+        Server::with(config_with(|config| config.http.max_connections_per_address = 2)).await;
     let (mut first, mut second) = (server.connect().await, server.connect().await);
     assert!(exchange(&mut first, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert!(exchange(&mut second, "/healthz").await.starts_with("HTTP/1.1 200 "));
@@ -97,7 +98,7 @@ async fn an_address_has_a_maximum_number_of_connections() {
 
 #[tokio::test]
 async fn connections_of_trusted_proxies_are_not_capped() {
-    let server = Server::with(config(|config| {
+    let server = Server::with(config_with(|config| {
         config.http.max_connections_per_address = 2;
         config.trusted_proxies.0 = vec![IpAddr::from([127, 0, 0, 1]).to_string().parse().unwrap()];
     }))
@@ -113,7 +114,7 @@ async fn connections_of_trusted_proxies_are_not_capped() {
 }
 
 async fn server_with_one_request_per_address() -> Server {
-    Server::with(config(|config| {
+    Server::with(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     }))
     .await
@@ -164,7 +165,7 @@ async fn an_admitted_request_keeps_the_connection_open() {
 /// The requests of one client must not close the connection that carries those of others.
 #[tokio::test]
 async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_rejected() {
-    let server = Server::with(config(|config| {
+    let server = Server::with(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
         config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
     }))
@@ -184,22 +185,22 @@ async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_r
 }
 
 /// Starts a server with this limit on open files.
-fn start_with_file_limit(folder: &Path, files: u32) -> Process {
-    let server = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
+fn start_with_file_limit(dir: &Path, files: u32) -> Process {
+    let server = belfry(dir, &["serve", "--listen", "127.0.0.1:0"]);
     let mut shell = Command::new("sh");
-    shell.current_dir(folder).stdin(Stdio::null());
+    shell.current_dir(dir).stdin(Stdio::null());
     for (name, _) in server.get_envs() {
         shell.env_remove(name);
     }
     shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]);
     shell.arg(server.get_program()).args(server.get_args());
-    Process::launch(shell, folder)
+    Process::launch(shell, dir)
 }
 
 #[tokio::test]
 async fn the_server_survives_and_reports_a_lack_of_open_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = start_with_file_limit(folder.path(), 64);
+    let dir = tempfile::tempdir().unwrap();
+    let server = start_with_file_limit(dir.path(), 64);
     let warning = "too few open files are allowed for http.max_connections";
     assert!(server.log().contains(warning), "{}", server.log());
 

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{DEADLINE, Server, read_until_closed};
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
@@ -20,11 +20,14 @@ const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 async fn readyz_reports_the_shutdown_and_healthz_does_not() {
     let service = Service::start().await;
     service.state.begin_shutdown();
-    for client in [service.anonymous(), service.operator()] {
+    for client in [service.anonymous_client(), service.operator_client()] {
         let ready = client.get("/readyz").await;
-        assert_eq!(ready.expect(StatusCode::SERVICE_UNAVAILABLE), json!({ "status": "stopping" }));
+        assert_eq!(
+            ready.expect_json(StatusCode::SERVICE_UNAVAILABLE),
+            json!({ "status": "stopping" })
+        );
         let health = client.get("/healthz").await;
-        assert_eq!(health.expect(StatusCode::OK), json!({ "status": "ok" }));
+        assert_eq!(health.expect_json(StatusCode::OK), json!({ "status": "ok" }));
     }
 }
 
@@ -92,7 +95,7 @@ const HEALTH_CONNECTIONS: usize = 32;
 
 #[tokio::test]
 async fn a_connection_that_waits_for_a_slot_is_served_when_the_server_stops() {
-    let mut server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let mut server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
     let mut incomplete = Vec::new();
     for _ in 0..=HEALTH_CONNECTIONS {
         let mut stream = server.connect().await;

@@ -16,13 +16,13 @@ use super::{DEADLINE, Server, read_until_closed};
 use crate::support::Process;
 use crate::support::files::write_certificate;
 use crate::support::process::run;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
-fn tls_config(folder: &TempDir) -> Config {
-    config(|config| {
+fn tls_config(dir: &TempDir) -> Config {
+    config_with(|config| {
         config.tls = Some(TlsSettings {
-            certificate: folder.path().join("certificate.pem"),
-            key: folder.path().join("key.pem"),
+            certificate: dir.path().join("certificate.pem"),
+            key: dir.path().join("key.pem"),
         });
     })
 }
@@ -52,9 +52,9 @@ async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
 
 #[tokio::test]
 async fn https_is_served_from_a_certificate_and_a_key() {
-    let folder = tempfile::tempdir().unwrap();
-    let certificate = write_certificate(folder.path(), "localhost");
-    let server = Server::with(tls_config(&folder)).await;
+    let dir = tempfile::tempdir().unwrap();
+    let certificate = write_certificate(dir.path(), "localhost");
+    let server = Server::with(tls_config(&dir)).await;
 
     let mut stream = connect(&server, &[&certificate], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut stream).await);
@@ -64,9 +64,9 @@ async fn https_is_served_from_a_certificate_and_a_key() {
 
 #[tokio::test]
 async fn a_plain_http_connection_to_an_https_port_is_closed() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    let server = Server::with(tls_config(&folder)).await;
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
+    let server = Server::with(tls_config(&dir)).await;
     let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!response.starts_with("HTTP/"), "{response}");
 }
@@ -84,9 +84,9 @@ fn client_hello(version: [u8; 2]) -> Vec<u8> {
 
 #[tokio::test]
 async fn tls_before_1_2_is_rejected() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    let server = Server::with(tls_config(&folder)).await;
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
+    let server = Server::with(tls_config(&dir)).await;
     let response_head = async |version: [u8; 2]| {
         let mut stream = server.connect().await;
         stream.write_all(&client_hello(version)).await.unwrap();
@@ -107,9 +107,9 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
 #[tokio::test]
 async fn a_handshake_does_not_delay_the_shutdown() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    let mut config = tls_config(&folder);
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
+    let mut config = tls_config(&dir);
     config.http.shutdown_timeout = DEADLINE * 30;
     config.http.idle_timeout = DEADLINE * 30;
     let server = Server::with(config).await;
@@ -123,15 +123,15 @@ async fn a_handshake_does_not_delay_the_shutdown() {
 
 #[tokio::test]
 async fn a_new_certificate_is_used_without_dropping_connections() {
-    let folder = tempfile::tempdir().unwrap();
-    let old = write_certificate(folder.path(), "localhost");
-    let server = Server::with(tls_config(&folder)).await;
+    let dir = tempfile::tempdir().unwrap();
+    let old = write_certificate(dir.path(), "localhost");
+    let server = Server::with(tls_config(&dir)).await;
     let mut open = connect(&server, &[&old], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut open).await);
 
     // An unusable key does not replace the certificate.
-    std::fs::write(folder.path().join("key.pem"), "not yet").unwrap();
-    let new = write_certificate(folder.path(), "localhost");
+    std::fs::write(dir.path().join("key.pem"), "not yet").unwrap();
+    let new = write_certificate(dir.path(), "localhost");
 
     let start = Instant::now();
     let mut fresh = loop {
@@ -147,18 +147,18 @@ async fn a_new_certificate_is_used_without_dropping_connections() {
 
 #[tokio::test]
 async fn the_binary_serves_https_and_prints_its_url() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
     let flags = ["--tls-certificate", "certificate.pem", "--tls-key", "key.pem"];
-    let server = Process::start(folder.path(), &flags);
+    let server = Process::start(dir.path(), &flags);
     assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
 }
 
 #[test]
 fn an_unusable_certificate_is_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    std::fs::write(folder.path().join("other.pem"), "nothing").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
+    std::fs::write(dir.path().join("other.pem"), "nothing").unwrap();
     for (certificate, key, expected) in [
         ("nowhere.pem", "key.pem", "tls.certificate: cannot use nowhere.pem: No such file"),
         ("other.pem", "key.pem", "tls.certificate: cannot use other.pem"),
@@ -174,7 +174,7 @@ fn an_unusable_certificate_is_reported() {
         if !key.is_empty() {
             flags.extend(["--tls-key", key]);
         }
-        let output = run(folder.path(), &flags);
+        let output = run(dir.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
         let expected = if key.is_empty() { "tls.key is missing" } else { expected };
         assert!(message.contains(expected), "{message}");

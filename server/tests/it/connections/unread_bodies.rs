@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{DEADLINE, Server, read_until_closed};
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 const RULE: &str = "/_matrix/client/v3/pushrules/global/room/a";
 const NEXT: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
@@ -31,8 +31,8 @@ async fn read_response(stream: &mut TcpStream) -> String {
 /// Returns the heads of requests that are rejected before their body is read, and the statuses of
 /// the responses.
 async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
-    let token = server.service.user_with_scopes("alice", "read").await.token().to_owned();
-    let writer = server.service.user("alice").await.token().to_owned();
+    let token = server.service.user_client_with_scopes("alice", "read").await.token().to_owned();
+    let writer = server.service.user_client("alice").await.token().to_owned();
     let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
     [
         (401, format!("PUT {RULE} HTTP/1.1\r\n")),
@@ -46,7 +46,7 @@ async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
 
 /// Returns a server that accepts rules and other bodies up to 1,000 bytes.
 async fn server() -> Server {
-    Server::with(config(|config| {
+    Server::with(config_with(|config| {
         config.rules.max_body_bytes = 1000;
         config.http.max_body_bytes = 1000;
     }))
@@ -89,7 +89,7 @@ async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
 
 #[tokio::test]
 async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
-    let server = Server::with(config(|config| {
+    let server = Server::with(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     }))
     .await;
@@ -154,7 +154,7 @@ async fn a_rejected_request_gets_no_100_continue() {
 
 #[tokio::test]
 async fn a_connection_whose_unneeded_body_does_not_arrive_keeps_its_slot() {
-    let server = Server::with(config(|config| config.http.max_connections = 1)).await;
+    let server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
     let mut slow = server.connect().await;
     slow.write_all(b"PUT /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
     let response = read_response(&mut slow).await;

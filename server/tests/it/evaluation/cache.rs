@@ -35,7 +35,7 @@ fn request(names: &[String]) -> Value {
 /// Repeats the request until the response is the expected one. The limit is far above the usual
 /// number of attempts.
 async fn wait_for(service: &Service, body: &Value, expected: &[(Option<String>, Vec<String>)]) {
-    let product = service.anonymous().with_token("token of product");
+    let product = service.anonymous_client().with_token("token of product");
     for _ in 0..4000 {
         if product.groups(body).await == expected {
             return;
@@ -69,7 +69,7 @@ async fn indexed_users_are_evaluated_without_the_database() {
     let lock = client.transaction().await.unwrap();
     let lock_tables = "lock table accounts, rulesets in access exclusive mode";
     lock.batch_execute(lock_tables).await.unwrap();
-    let product = service.anonymous().with_token("token of product");
+    let product = service.anonymous_client().with_token("token of product");
     assert_eq!(product.groups(&body).await, after, "although the tables are locked");
     lock.rollback().await.unwrap();
 }

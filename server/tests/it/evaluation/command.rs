@@ -11,21 +11,21 @@ use crate::support::process::{belfry, run, run_successfully};
 /// The event in `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
 
-fn folder_with_account() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    run_successfully(folder.path(), &["account", "add", "alice"]);
-    folder
+fn dir_with_account() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    run_successfully(dir.path(), &["account", "add", "alice"]);
+    dir
 }
 
 #[track_caller]
-fn explain(folder: &Path, more: &[&str]) -> String {
-    run_successfully(folder, &[&["explain", "--account", "alice", EVENT], more].concat())
+fn explain(dir: &Path, more: &[&str]) -> String {
+    run_successfully(dir, &[&["explain", "--account", "alice", EVENT], more].concat())
 }
 
 #[test]
 fn an_explanation_is_printed_with_a_line_for_each_rule() {
-    let folder = folder_with_account();
-    let output = explain(folder.path(), &["--member-count", "5"]);
+    let dir = dir_with_account();
+    let output = explain(dir.path(), &["--member-count", "5"]);
     let lines: Vec<&str> = output.lines().collect();
     assert!(lines[0].starts_with("– global/override/.m.rule.master "), "{output}");
     let one_to_one = lines.iter().find(|line| line.contains(".m.rule.room_one_to_one")).unwrap();
@@ -41,10 +41,10 @@ fn an_explanation_is_printed_with_a_line_for_each_rule() {
 
 #[test]
 fn the_room_state_can_be_set_by_flags() {
-    let folder = folder_with_account();
-    let output = explain(folder.path(), &["--member-count", "2", "--profile-tag", "phone"]);
+    let dir = dir_with_account();
+    let output = explain(dir.path(), &["--member-count", "2", "--profile-tag", "phone"]);
     assert!(output.contains("notify, by global/underride/.m.rule.room_one_to_one\n"), "{output}");
-    let output = explain(folder.path(), &["--display-name", "cake"]);
+    let output = explain(dir.path(), &["--display-name", "cake"]);
     let winner = "notify, by global/override/.m.rule.contains_display_name\n";
     assert!(output.contains(winner), "{output}");
     assert!(output.ends_with("tweaks   {\"highlight\":true,\"sound\":\"default\"}\n"), "{output}");
@@ -52,8 +52,8 @@ fn the_room_state_can_be_set_by_flags() {
 
 #[test]
 fn the_room_state_can_come_from_a_file() {
-    let folder = folder_with_account();
-    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let dir = dir_with_account();
+    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
     write(
         "event.json",
         r#"{"type":"m.room.message","sender":"@bob:x","content":{"body":"@room"}}"#,
@@ -63,7 +63,7 @@ fn the_room_state_can_come_from_a_file() {
     write("wrong.json", r#"{"creators":"@bob:x"}"#);
     let explain_in = |room: &str, more: &[&str]| {
         let arguments = ["explain", "--account", "alice", "event.json", "--room", room];
-        run(folder.path(), &[&arguments, more].concat())
+        run(dir.path(), &[&arguments, more].concat())
     };
     for (room, more, rule) in [
         ("room.json", &[][..], "override/.m.rule.roomnotif"),
@@ -81,29 +81,29 @@ fn the_room_state_can_come_from_a_file() {
 
 #[test]
 fn the_json_flag_prints_the_response_of_the_endpoint() {
-    let folder = folder_with_account();
-    let output: Value = serde_json::from_str(&explain(folder.path(), &["--json"])).unwrap();
+    let dir = dir_with_account();
+    let output: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();
     assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
     assert_eq!(output["walk"][0]["outcome"], "disabled");
 }
 
 #[test]
 fn a_disabled_account_is_not_notified() {
-    let folder = folder_with_account();
-    run_successfully(folder.path(), &["account", "disable", "alice"]);
-    let output = explain(folder.path(), &[]);
+    let dir = dir_with_account();
+    run_successfully(dir.path(), &["account", "disable", "alice"]);
+    let output = explain(dir.path(), &[]);
     let result = "do not notify: the account is disabled. If it were enabled: notify, by \
                   global/underride/.m.rule.message\n";
     assert!(output.contains(result), "{output}");
-    let output: Value = serde_json::from_str(&explain(folder.path(), &["--json"])).unwrap();
+    let output: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();
     assert_eq!((&output["notify"], &output["account_disabled"]), (&false.into(), &true.into()));
     assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
 }
 
 #[test]
 fn a_timed_rule_is_evaluated_until_it_expires() {
-    let folder = folder_with_account();
-    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let dir = dir_with_account();
+    let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     let rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
     let rules = [rule("expired", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
     let changes = json!({".m.rule.master": {"enabled": true, "until": 1_700_000_000_000_i64}});
@@ -111,7 +111,7 @@ fn a_timed_rule_is_evaluated_until_it_expires() {
     let insert = "insert into rulesets (account_id, scope, version, document) \
                   select id, 'global', 1, ?1 from accounts";
     assert_eq!(database.execute(insert, [document.to_string()]).unwrap(), 1);
-    let output = explain(folder.path(), &[]);
+    let output = explain(dir.path(), &[]);
     assert!(output.contains("do not notify, by global/override/muted\n"), "{output}");
     assert!(!output.contains("expired"), "{output}");
     assert!(output.starts_with("– global/override/.m.rule.master "), "{output}");
@@ -119,9 +119,9 @@ fn a_timed_rule_is_evaluated_until_it_expires() {
 
 #[test]
 fn an_event_is_read_from_standard_input() {
-    let folder = folder_with_account();
+    let dir = dir_with_account();
     let explain = |event: &str| {
-        let mut command = belfry(folder.path(), &["explain", "--account", "alice", "-"]);
+        let mut command = belfry(dir.path(), &["explain", "--account", "alice", "-"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
@@ -150,23 +150,23 @@ fn an_event_is_read_from_standard_input() {
 
 #[test]
 fn errors_name_the_cause() {
-    let folder = folder_with_account();
-    std::fs::write(folder.path().join("list.json"), "[]").unwrap();
-    std::fs::write(folder.path().join("cake.json"), "cake").unwrap();
+    let dir = dir_with_account();
+    std::fs::write(dir.path().join("list.json"), "[]").unwrap();
+    std::fs::write(dir.path().join("cake.json"), "cake").unwrap();
     for (account, event, error) in [
         ("nobody", EVENT, "there is no account \"nobody\"; see belfry account list"),
         ("alice", "none.json", "cannot read none.json: No such file or directory"),
         ("alice", "list.json", "list.json: an event must be a JSON object"),
         ("alice", "cake.json", "cake.json is not JSON: expected value"),
     ] {
-        let output = run(folder.path(), &["explain", "--account", account, event]);
+        let output = run(dir.path(), &["explain", "--account", account, event]);
         assert_eq!(output.status.code(), Some(1));
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(stderr.starts_with(&format!("belfry: {error}")), "{stderr}");
     }
     let arguments = ["explain", "--account", "alice", EVENT, "--room", "cake.json"];
-    let stderr = String::from_utf8(run(folder.path(), &arguments).stderr).unwrap();
+    let stderr = String::from_utf8(run(dir.path(), &arguments).stderr).unwrap();
     assert!(stderr.starts_with("belfry: cake.json is not JSON: expected value"), "{stderr}");
     let arguments = ["explain", "--account", "alice", EVENT, "--profile-tag", "a/b"];
-    assert_eq!(run(folder.path(), &arguments).status.code(), Some(2));
+    assert_eq!(run(dir.path(), &arguments).status.code(), Some(2));
 }

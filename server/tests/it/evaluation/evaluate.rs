@@ -12,11 +12,11 @@ use crate::support::any_events;
 async fn notified_users_are_grouped_by_rule() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben", "cat"] {
-        service.user(name).await;
+        service.user_client(name).await;
     }
-    let dora = service.user("dora").await;
+    let dora = service.user_client("dora").await;
     dora.put_ok("global/content/cake", &silent_rule("cake")).await;
-    let emma = service.user("emma").await;
+    let emma = service.user_client("emma").await;
     emma.put_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
 
     let mut body = json!({
@@ -24,7 +24,7 @@ async fn notified_users_are_grouped_by_rule() {
         "members": members(&["ann", "ben", "cat", "dora", "emma"]),
     });
     body["members"][2]["display_name"] = json!("for");
-    let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
 
     let highlight = json!([
         "notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }
@@ -60,7 +60,7 @@ async fn notified_users_are_grouped_by_rule() {
 #[tokio::test]
 async fn creators_may_notify_the_room() {
     let (service, product) = with_product().await;
-    service.user("ann").await;
+    service.user_client("ann").await;
     let body = |room: serde_json::Value| json!({ "event": message("hello @room"), "room": room, "members": members(&["ann"]) });
     let bob = "@bob:elsewhere.example";
     for (room, rule) in [
@@ -78,10 +78,10 @@ async fn long_actions_are_omitted_from_the_response() {
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
         let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
-        service.user(name).await.put_ok("global/room/!r:x", &rule).await;
+        service.user_client(name).await.put_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message("hello"), "members": members(&names) });
-    let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
+    let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
         "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
@@ -94,7 +94,7 @@ async fn long_actions_are_omitted_from_the_response() {
 async fn all_lists_every_member_and_the_sender() {
     let (service, product) = with_product().await;
     for name in ["ann", "ben"] {
-        service.user(name).await;
+        service.user_client(name).await;
     }
     let mut event = message("hello");
     event["sender"] = json!(user_id("ann"));
@@ -141,7 +141,7 @@ async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
 #[tokio::test]
 async fn a_member_with_several_devices_is_evaluated_for_each() {
     let (service, product) = with_product().await;
-    let ann = service.user("ann").await;
+    let ann = service.user_client("ann").await;
     ann.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
     let body = json!({
@@ -155,22 +155,24 @@ async fn a_member_with_several_devices_is_evaluated_for_each() {
 #[tokio::test]
 async fn an_application_service_token_is_required() {
     let (service, product) = with_product().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let body = json!({ "event": message("cake"), "members": [] });
     let response = alice.send_json(EVALUATE, &body).await;
-    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
-    let app = service.issue(None, "read").await;
-    let response = service.anonymous().with_token(app.reveal()).send_json(EVALUATE, &body).await;
-    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
-    let response = service.anonymous().send_json(EVALUATE, &body).await;
-    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let response = service.anonymous().with_token("made up").send_json(EVALUATE, &body).await;
-    assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
+    let app = service.issue_token(None, "read").await;
+    let response =
+        service.anonymous_client().with_token(app.reveal()).send_json(EVALUATE, &body).await;
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
+    let response = service.anonymous_client().send_json(EVALUATE, &body).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response =
+        service.anonymous_client().with_token("made up").send_json(EVALUATE, &body).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
     let response = product.send_json("POST /_matrix/app/v1/evaluate", &body).await;
-    assert_eq!(response.expect(StatusCode::OK), json!({ "groups": [] }));
+    assert_eq!(response.expect_json(StatusCode::OK), json!({ "groups": [] }));
     let response = product.get("/_matrix/app/v1/evaluate").await;
-    assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()));
+    assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()));
 }
 
 #[tokio::test]
@@ -194,7 +196,7 @@ async fn an_invalid_body_is_rejected() {
         (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
     ] {
         let response = product.send(EVALUATE, body).await;
-        assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
 
@@ -206,5 +208,5 @@ async fn the_body_has_its_own_size_limit() {
     let padded = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
     assert_eq!(product.send(EVALUATE, padded(16 << 20)).await.status, 200);
     let response = product.send(EVALUATE, padded((16 << 20) + 1)).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -15,7 +15,7 @@ fn walk_step(explanation: &Value, rule: &str) -> Value {
 #[tokio::test]
 async fn the_walk_lists_the_outcome_of_each_rule() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
     alice.put_ok("global/content/cake", &loud).await;
     alice.put_ok("global/content/pie", &silent_rule("pie")).await;
@@ -46,7 +46,7 @@ async fn the_walk_lists_the_outcome_of_each_rule() {
 #[tokio::test]
 async fn the_room_state_is_taken_into_account() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (room, rule) in [
         (json!({}), ".m.rule.message"),
         (json!({ "member_count": 2 }), ".m.rule.room_one_to_one"),
@@ -66,7 +66,7 @@ async fn the_room_state_is_taken_into_account() {
 #[tokio::test]
 async fn device_rules_apply_to_their_profile_tag() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let explanation = async |tag: &str| {
         alice.explain(&json!({ "event": message("cake"), "profile_tag": tag })).await
@@ -80,7 +80,7 @@ async fn device_rules_apply_to_their_profile_tag() {
 #[tokio::test]
 async fn users_are_not_notified_of_their_own_events() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let mut event = message("alice");
     event["sender"] = json!("@alice:ring.example");
     let explanation = alice.explain(&json!({ "event": event })).await;
@@ -91,7 +91,7 @@ async fn users_are_not_notified_of_their_own_events() {
 #[tokio::test]
 async fn explain_is_a_post_under_every_push_rules_prefix() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let body = json!({ "event": message("cake") });
     for prefix in ["/_service/client/api/v1", "/_service/client/r0", "/_matrix/client/v3"] {
         let path = format!("{prefix}/pushrules/explain");
@@ -100,7 +100,7 @@ async fn explain_is_a_post_under_every_push_rules_prefix() {
         assert_eq!(response.header("access-control-allow-origin"), "*");
         assert_eq!(response.header("cache-control"), "private, no-store");
         let response = alice.get(&path).await;
-        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
     }
 }
 
@@ -109,27 +109,30 @@ async fn a_token_with_a_read_scope_is_required() {
     let (service, product) = with_product().await;
     let body = json!({ "event": message("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
-        let client = service.user_with_scopes("alice", scopes).await;
+        let client = service.user_client_with_scopes("alice", scopes).await;
         assert_eq!(client.send_json(EXPLAIN, &body).await.status, status, "{scopes}");
     }
-    let response = service.anonymous().send_json(EXPLAIN, &body).await;
-    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
-    let response = service.anonymous().with_token("made up").send_json(EXPLAIN, &body).await;
-    assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    let response = service.anonymous_client().send_json(EXPLAIN, &body).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response = service.anonymous_client().with_token("made up").send_json(EXPLAIN, &body).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
-    let explanation = product.send_json(&as_alice, &body).await.expect(StatusCode::OK);
+    let explanation = product.send_json(&as_alice, &body).await.expect_json(StatusCode::OK);
     assert_eq!(explanation["rule"]["rule_id"], "cake");
     let as_nobody = format!("{EXPLAIN}?user_id=@nobody:ring.example");
-    assert_eq!(product.send_json(&as_nobody, &body).await.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(
+        product.send_json(&as_nobody, &body).await.status_and_errcode(),
+        (403, "M_FORBIDDEN".into())
+    );
 }
 
 #[tokio::test]
 async fn an_invalid_body_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
         ("cake", "M_NOT_JSON"),
@@ -143,14 +146,14 @@ async fn an_invalid_body_is_rejected() {
         (r#"{"event":{},"profile_tag":"a/b"}"#, "M_INVALID_PARAM"),
     ] {
         let response = alice.send(EXPLAIN, body).await;
-        assert_eq!(response.errcode(), (400, errcode.to_owned()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
 
 #[tokio::test]
 async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for pattern in ["pie", "tea", "milk"] {
         alice.put_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
     }
@@ -163,5 +166,5 @@ async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
 
     let response =
         alice.send_json(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -59,10 +59,10 @@ fn rules(quiet: bool) -> String {
 
 /// Creates the accounts; every other one has rules. Writes to the database directly, because the
 /// API would take a minute.
-fn create_accounts(folder: &Path) {
+fn create_accounts(dir: &Path) {
     // Creates the database.
-    run_successfully(folder, &["account", "add", "alice"]);
-    let database = rusqlite::Connection::open(folder.join("data/belfry.db")).unwrap();
+    run_successfully(dir, &["account", "add", "alice"]);
+    let database = rusqlite::Connection::open(dir.join("data/belfry.db")).unwrap();
     let people = "with recursive people (n) as \
         (select 0 union all select n + 1 from people where n + 1 < ?1) ";
     let accounts = "insert into accounts (id, name, email, password, created_at, disabled_at) \
@@ -101,11 +101,11 @@ const MAX_FOR_LARGE_RULES: u64 = 250;
 #[tokio::test]
 async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
     const ACCOUNTS: u32 = 24;
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let settings = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n";
-    fs::write(folder.path().join("belfry.toml"), format!("{settings}{PRODUCT}")).unwrap();
-    run_successfully(folder.path(), &["account", "add", "alice"]);
-    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    fs::write(dir.path().join("belfry.toml"), format!("{settings}{PRODUCT}")).unwrap();
+    run_successfully(dir.path(), &["account", "add", "alice"]);
+    let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     let mut document = Document::new(RuleScope::Global);
     for number in 0..16 {
         let rule = silent_rule(&format!("{}{number}", "?a".repeat(32_000)));
@@ -128,7 +128,7 @@ async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
         let parameters = rusqlite::params![1000 + number, document.to_text()];
         database.execute(ruleset, parameters).unwrap();
     }
-    let server = Process::start(folder.path(), &[]);
+    let server = Process::start(dir.path(), &[]);
     let members: Value =
         (0..ACCOUNTS).map(|number| json!({ "user_id": user_id(&name(number)) })).collect();
     let body = json!({ "event": message("hi"), "members": members }).to_string();
@@ -140,10 +140,10 @@ async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
 #[tokio::test]
 #[ignore = "long: a hundred thousand members"]
 async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("belfry.toml"), format!("{SETTINGS}{PRODUCT}")).unwrap();
-    create_accounts(folder.path());
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{PRODUCT}")).unwrap();
+    create_accounts(dir.path());
+    let server = Process::start(dir.path(), &[]);
 
     let members: Value =
         (0..MEMBERS).map(|number| json!({ "user_id": user_id(&name(number)) })).collect();

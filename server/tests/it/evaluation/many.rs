@@ -97,7 +97,7 @@ async fn without_a_cache_the_results_are_the_same() {
 #[tokio::test]
 async fn a_rule_change_takes_effect_for_the_next_event() {
     let (service, product) = with_product().await;
-    let [ann, ben] = [service.user("ann").await, service.user("ben").await];
+    let [ann, ben] = [service.user_client("ann").await, service.user_client("ben").await];
     let body =
         json!({ "event": message("cake"), "members": members(&["ann", "ben"]), "all": true });
     let both = [group(".m.rule.message", &["ann", "ben"])];
@@ -115,7 +115,7 @@ async fn a_rule_change_takes_effect_for_the_next_event() {
     assert_eq!(product.groups(&body).await, [loud, quiet]);
 
     for user in [&ann, &ben] {
-        user.delete("global/content/cake").await.expect(StatusCode::OK);
+        user.delete("global/content/cake").await.expect_json(StatusCode::OK);
     }
     assert_eq!(product.groups(&body).await, both);
 
@@ -127,7 +127,7 @@ async fn a_rule_change_takes_effect_for_the_next_event() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     let (service, product) = with_product().await;
-    let ann = service.user("ann").await;
+    let ann = service.user_client("ann").await;
     add_accounts(&service, 200).await;
     let body = Arc::new(json!({
         "event": message("cake"), "members": members(&["ann", "person_1", "person_2"]),
@@ -137,7 +137,7 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
         let (product, body) = (product.clone(), Arc::clone(&body));
         others.spawn(async move {
             loop {
-                product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
+                product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
             }
         });
     }
@@ -175,7 +175,7 @@ async fn evaluate_and_explain_have_the_same_results() {
             }),
         ),
     ] {
-        let user = service.user(name).await;
+        let user = service.user_client(name).await;
         user.put_ok(&format!("global/{kind}"), &rule).await;
         people.push((name, user));
     }
@@ -195,7 +195,7 @@ async fn evaluate_and_explain_have_the_same_results() {
         }
         body["members"] = members(&names);
         body["all"] = json!(true);
-        let response = product.send_json(EVALUATE, &body).await.expect(StatusCode::OK);
+        let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
         let mut together = Vec::new();
         for group in response["groups"].as_array().unwrap() {
             let mut result = group.clone();

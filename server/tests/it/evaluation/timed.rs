@@ -31,7 +31,7 @@ async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
 #[tokio::test]
 async fn a_timed_rule_is_evaluated_until_it_expires() {
     let (service, product) = with_product().await;
-    let (alice, _bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, _bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let mute = json!({ "actions": [], "until": after(HOUR) });
     alice.put_ok("global/room/!r:x", &mute).await;
     let both = evaluation_request(&["alice", "bob"]);
@@ -58,7 +58,7 @@ async fn a_timed_rule_is_evaluated_until_it_expires() {
 #[tokio::test]
 async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
     let (service, product) = with_product().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let pause = json!({ "enabled": true, "until": after(HOUR) });
     alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
     for (advance, rule) in
@@ -97,8 +97,8 @@ async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let (service, local_product) = start_on(database, PRODUCT).await;
     wait_for_cache(&service).await;
     wait_for_cache(&other).await;
-    let alice = service.user("alice").await;
-    let remote_alice = other.anonymous().with_token(alice.token());
+    let alice = service.user_client("alice").await;
+    let remote_alice = other.anonymous_client().with_token(alice.token());
     let body = evaluation_request(&["alice"]);
 
     alice.put_ok("global/room/!r:x", &json!({ "actions": [], "until": after(HOUR) })).await;

@@ -11,7 +11,7 @@ fn nested_event(depth: usize) -> Value {
 #[tokio::test]
 async fn every_event_is_evaluated_or_rejected() {
     let (service, product) = with_product().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
     alice.put_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
     alice.put_ok("global/content/empty", &silent_rule("")).await;

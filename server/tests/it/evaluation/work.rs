@@ -40,8 +40,8 @@ async fn exceeded_count(service: &Service) -> String {
 #[tokio::test]
 async fn rules_that_take_too_much_work_do_not_match() {
     let (service, product) = with_product().await;
-    let mallory = service.user("mallory").await;
-    let alice = service.user("alice").await;
+    let mallory = service.user_client("mallory").await;
+    let alice = service.user_client("alice").await;
     put_rules(&mallory).await;
     alice.put_ok("global/content/cake", &super::silent_rule("cake")).await;
 
@@ -98,7 +98,7 @@ async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
 #[tokio::test]
 async fn other_requests_are_served_while_evaluations_wait() {
     let (service, product) = with_product().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let releases = occupy_threads(&service).await;
     let body = json!({ "event": message("hi"), "members": members(&["alice"]) }).to_string();
     let waiting = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
@@ -106,7 +106,7 @@ async fn other_requests_are_served_while_evaluations_wait() {
     let body = json!({ "event": message("hi") }).to_string();
     let explaining = tokio::spawn(async move { other.send(EXPLAIN, body).await.status });
     for _ in 0..100 {
-        assert_eq!(service.anonymous().get("/healthz").await.status, 200);
+        assert_eq!(service.anonymous_client().get("/healthz").await.status, 200);
         assert_eq!(alice.get(&crate::rules::pushrules("")).await.status, 200);
         tokio::task::yield_now().await;
     }
@@ -118,7 +118,7 @@ async fn other_requests_are_served_while_evaluations_wait() {
 #[tokio::test]
 async fn a_full_queue_is_reported_as_unavailable() {
     let (service, product) = with_product().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let pool = &service.state.evaluation_pool;
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
     let many = json!({ "event": message("hi"), "members": members(&["alice"]) });
@@ -126,7 +126,7 @@ async fn a_full_queue_is_reported_as_unavailable() {
     for response in [product.send_json(EVALUATE, &many).await, alice.send_json(EXPLAIN, &one).await]
     {
         assert_eq!(response.header("retry-after"), "5");
-        assert_eq!(response.errcode(), (503, "M_UNKNOWN".into()));
+        assert_eq!(response.status_and_errcode(), (503, "M_UNKNOWN".into()));
     }
     drop(slots);
     assert_eq!(product.send_json(EVALUATE, &many).await.status, 200);
@@ -136,8 +136,8 @@ async fn a_full_queue_is_reported_as_unavailable() {
 #[tokio::test]
 async fn an_account_explains_one_event_at_a_time() {
     let service = service().await;
-    let alice = service.user("alice").await;
-    let bob = service.user("bob").await;
+    let alice = service.user_client("alice").await;
+    let bob = service.user_client("bob").await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let slot = service.state.evaluation_pool.enter_for_account(account).unwrap();
     let body = json!({ "event": message("hi") });
@@ -145,7 +145,7 @@ async fn an_account_explains_one_event_at_a_time() {
     assert_eq!(response.header("retry-after"), "1");
     let busy = "Another request of this account is being evaluated; try again soon";
     let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": busy, "retry_after_ms": 1000 });
-    assert_eq!(response.expect(StatusCode::TOO_MANY_REQUESTS), error);
+    assert_eq!(response.expect_json(StatusCode::TOO_MANY_REQUESTS), error);
     bob.explain(&body).await;
     drop(slot);
     alice.explain(&body).await;

@@ -31,7 +31,7 @@ struct Gateway {
     /// A token that may only read.
     reader: String,
     _proxy: Proxy,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Gateway {
@@ -39,14 +39,14 @@ impl Gateway {
     /// query of checks for paths that require no scope. Returns `None` if the proxy is not
     /// installed.
     async fn start(configuration: Configuration, options: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
-        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-        let belfry = Process::start(folder.path(), &[]);
-        run_successfully(folder.path(), &["account", "add", "alice"]);
+        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+        let belfry = Process::start(dir.path(), &[]);
+        run_successfully(dir.path(), &["account", "add", "alice"]);
         let [token, reader] = ["read write", "read"].map(|scopes| {
             let issue = ["token", "issue", "alice", "--scopes", scopes];
-            run_successfully(folder.path(), &issue).trim().to_owned()
+            run_successfully(dir.path(), &issue).trim().to_owned()
         });
         let upstream = Upstream::start().await;
         let port = free_port().unwrap();
@@ -55,7 +55,7 @@ impl Gateway {
             belfry: belfry.url.strip_prefix("http://").unwrap(),
             upstream: &upstream.address,
         };
-        let proxy = match configuration.start(&addresses, options, folder.path()) {
+        let proxy = match configuration.start(&addresses, options, dir.path()) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
                 report_skipped("a proxy", &error.to_string());
@@ -64,7 +64,7 @@ impl Gateway {
             Err(error) => panic!("{error}"),
         };
         let gateway =
-            Self { configuration, belfry, upstream, port, token, reader, _proxy: proxy, folder };
+            Self { configuration, belfry, upstream, port, token, reader, _proxy: proxy, dir };
         gateway.wait_for_routes().await;
         gateway.upstream.reset();
         Some(gateway)

@@ -14,7 +14,7 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 #[track_caller]
 pub(crate) fn run(script: &str, arguments: &[&str]) {
     static PROGRAMS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let python = match PROGRAMS.get_or_init(|| pypi::programs("python", REQUIREMENTS)) {
+    let python = match PROGRAMS.get_or_init(|| pypi::install_programs("python", REQUIREMENTS)) {
         Ok(programs) => programs.join("python"),
         Err(reason) => return report_skipped("clients from PyPI", reason),
     };

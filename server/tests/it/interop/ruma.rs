@@ -205,12 +205,12 @@ async fn ruma_parses_error_responses() {
 
 #[tokio::test]
 async fn ruma_registers_a_user_of_an_application_service() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let settings = "registration = 'closed'\n[[application_services]]\nid = 'irc'\n\
                     as_token = 'token'\nsender_localpart = 'bot'\n\
                     namespaces.users = [{ regex = '@irc_.*', exclusive = true }]\n";
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let server = Process::start(folder.path(), &[]);
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let server = Process::start(dir.path(), &[]);
     let client = Client::connect(&server.url).await;
     let register = async |name: &str| {
         let mut request = register::v3::Request::new();

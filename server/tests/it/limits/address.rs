@@ -10,31 +10,34 @@ use super::{count_admitted, is_admitted};
 use crate::support::Service;
 use crate::support::client::address;
 use crate::support::process::{Process, run};
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 async fn start_behind(ranges: &[&str]) -> Service {
     let proxies = TrustedProxies(ranges.iter().map(|range| range.parse().unwrap()).collect());
-    Service::with(config(|config| config.trusted_proxies = proxies)).await
+    Service::start_with(config_with(|config| config.trusted_proxies = proxies)).await
 }
 
 #[tokio::test]
 async fn headers_from_an_untrusted_peer_are_ignored() {
     let service = start_behind(&["10.0.0.0/8"]).await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for number in 0..300 {
         let forged = format!("198.51.100.{}", number % 250);
-        let client =
-            anonymous.with("x-forwarded-for", &forged).with("forwarded", &format!("for={forged}"));
+        let client = anonymous
+            .with_header("x-forwarded-for", &forged)
+            .with_header("forwarded", &format!("for={forged}"));
         assert!(is_admitted(&client, "GET /x").await);
     }
-    assert!(!is_admitted(&anonymous.with("x-forwarded-for", "198.51.100.251"), "GET /x").await);
+    assert!(
+        !is_admitted(&anonymous.with_header("x-forwarded-for", "198.51.100.251"), "GET /x").await
+    );
 }
 
 #[tokio::test]
 async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
     let service = start_behind(&["10.0.0.0/8", "fd00::/8"]).await;
-    let proxy = service.anonymous().at([10, 0, 0, 1]);
-    let client = proxy.with("x-forwarded-for", "198.51.100.1");
+    let proxy = service.anonymous_client().with_address([10, 0, 0, 1]);
+    let client = proxy.with_header("x-forwarded-for", "198.51.100.1");
     assert_eq!(count_admitted(&client, "GET /x", 301).await, 300);
     let hundred_hops = vec!["6.6.6.6"; 100].join(", ");
     for (name, line) in [
@@ -46,12 +49,13 @@ async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
         ("forwarded", "for=6.6.6.6, for=198.51.100.1;proto=https"),
         ("forwarded", "For=\"198.51.100.1:80\""),
     ] {
-        assert!(!is_admitted(&proxy.with(name, line), "GET /x").await, "{name}: {line}");
+        assert!(!is_admitted(&proxy.with_header(name, line), "GET /x").await, "{name}: {line}");
     }
-    let two_lines =
-        proxy.with("x-forwarded-for", "6.6.6.6").with("x-forwarded-for", "198.51.100.1");
+    let two_lines = proxy
+        .with_header("x-forwarded-for", "6.6.6.6")
+        .with_header("x-forwarded-for", "198.51.100.1");
     assert!(!is_admitted(&two_lines, "GET /x").await);
-    let other = proxy.with("x-forwarded-for", "198.51.100.1, 198.51.100.2");
+    let other = proxy.with_header("x-forwarded-for", "198.51.100.1, 198.51.100.2");
     assert!(is_admitted(&other, "GET /x").await, "another client of the same proxy");
 }
 
@@ -59,7 +63,7 @@ async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
 #[tokio::test]
 async fn invalid_forwarding_headers_count_for_the_proxy() {
     let service = start_behind(&["10.0.0.1"]).await;
-    let proxy = service.anonymous().at([10, 0, 0, 1]);
+    let proxy = service.anonymous_client().with_address([10, 0, 0, 1]);
     assert_eq!(count_admitted(&proxy, "GET /x", 300).await, 300);
     for (name, line) in [
         ("x-forwarded-for", "unknown"),
@@ -70,17 +74,19 @@ async fn invalid_forwarding_headers_count_for_the_proxy() {
         ("forwarded", "for=_hidden"),
         ("forwarded", "proto=https"),
     ] {
-        assert!(!is_admitted(&proxy.with(name, line), "GET /x").await, "{name}: {line}");
+        assert!(!is_admitted(&proxy.with_header(name, line), "GET /x").await, "{name}: {line}");
     }
-    let conflicting =
-        proxy.with("x-forwarded-for", "198.51.100.1").with("forwarded", "for=198.51.100.2");
+    let conflicting = proxy
+        .with_header("x-forwarded-for", "198.51.100.1")
+        .with_header("forwarded", "for=198.51.100.2");
     assert!(!is_admitted(&conflicting, "GET /x").await);
 }
 
 #[tokio::test]
 async fn an_ipv6_64_counts_as_one_address_and_a_mapped_address_as_ipv4() {
     let service = Service::start().await;
-    let client_at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
+    let client_at =
+        |text: &str| service.anonymous_client().with_address(text.parse::<IpAddr>().unwrap());
     for number in 0..300 {
         assert!(is_admitted(&client_at(&format!("2001:db8:1:2::{number:x}")), "GET /x").await);
     }
@@ -88,16 +94,17 @@ async fn an_ipv6_64_counts_as_one_address_and_a_mapped_address_as_ipv4() {
     assert!(is_admitted(&client_at("2001:db8:1:3::1"), "GET /x").await);
 
     assert_eq!(count_admitted(&client_at("::ffff:192.0.2.7"), "GET /x", 300).await, 300);
-    assert!(!is_admitted(&service.anonymous().at(address(7)), "GET /x").await);
+    assert!(!is_admitted(&service.anonymous_client().with_address(address(7)), "GET /x").await);
 }
 
 #[tokio::test]
 async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 3 }").unwrap();
     }))
     .await;
-    let client_at = |text: &str| service.anonymous().at(text.parse::<IpAddr>().unwrap());
+    let client_at =
+        |text: &str| service.anonymous_client().with_address(text.parse::<IpAddr>().unwrap());
     for network in 0..8 {
         let client = client_at(&format!("2001:db8:1:{network:x}::1"));
         assert_eq!(count_admitted(&client, "GET /x", 4).await, 3, "{network}");
@@ -113,7 +120,7 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
 
 #[tokio::test]
 async fn abuse_limits_apply_to_an_ipv6_48_as_well() {
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.limits.abuse = toml::from_str("app_registration = { requests = 2 }").unwrap();
     }))
     .await;
@@ -136,15 +143,15 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
         ("forwarded", ("forwarded", "for=198.51.100.1"), ("x-forwarded-for", "6.6.6.6")),
         ("cf-connecting-ip", ("cf-connecting-ip", "198.51.100.1"), ("x-forwarded-for", "6.6.6.6")),
     ] {
-        let service = Service::with(config(|config| {
+        let service = Service::start_with(config_with(|config| {
             config.trusted_proxies.0 = vec!["10.0.0.1".parse().unwrap()];
             config.trusted_proxy_header = Some(header.parse().unwrap());
         }))
         .await;
-        let proxy = service.anonymous().at([10, 0, 0, 1]);
-        let client = proxy.with(trusted.0, trusted.1);
+        let proxy = service.anonymous_client().with_address([10, 0, 0, 1]);
+        let client = proxy.with_header(trusted.0, trusted.1);
         assert_eq!(count_admitted(&client, "GET /x", 301).await, 300, "{header}");
-        let forging_client = client.with(forged.0, forged.1);
+        let forging_client = client.with_header(forged.0, forged.1);
         assert!(
             !is_admitted(&forging_client, "GET /x").await,
             "{header}: the client stays limited"
@@ -155,10 +162,10 @@ async fn only_the_configured_header_of_a_proxy_is_trusted() {
 
 #[tokio::test]
 async fn an_unconfigured_proxy_causes_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let secure = ["--base-url", "https://ring.example"];
     let startup_warning = "without its address in trusted_proxies they all share one rate limit";
-    let server = Process::start(folder.path(), &secure);
+    let server = Process::start(dir.path(), &secure);
     assert!(server.log().contains(startup_warning), "{}", server.log());
 
     let send = async |server: &Process| {
@@ -174,16 +181,16 @@ async fn an_unconfigured_proxy_causes_a_warning() {
     assert_eq!(server.log().matches(warning).count(), 1, "{}", server.log());
     drop(server);
 
-    let file = folder.path().join("belfry.toml");
+    let file = dir.path().join("belfry.toml");
     let trusted = "base_url = 'https://ring.example'\ntrusted_proxies = ['127.0.0.1', '::1']\n\
                    registration = 'closed'\n";
     std::fs::write(&file, trusted).unwrap();
-    std::fs::remove_file(folder.path().join("belfry.log")).unwrap();
-    let server = Process::start(folder.path(), &[]);
+    std::fs::remove_file(dir.path().join("belfry.log")).unwrap();
+    let server = Process::start(dir.path(), &[]);
     send(&server).await;
     assert!(!server.log().contains("WARN"), "{}", server.log());
     let warnings = || {
-        let output = run(folder.path(), &["config", "check"]);
+        let output = run(dir.path(), &["config", "check"]);
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };

@@ -18,16 +18,16 @@ use crate::support::{Process, TestDatabase};
 async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     let Some(cluster) = shared_cluster() else { return };
     let Some(database) = TestDatabase::postgres().await else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s' }";
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
     let (url, redis) = (database.url().unwrap(), cluster.url());
-    let start = |()| Process::start(folder.path(), &["--database", url, "--redis", &redis]);
+    let start = |()| Process::start(dir.path(), &["--database", url, "--redis", &redis]);
     let nodes = [(); 3].map(start);
-    run_successfully(folder.path(), &["account", "add", "alice", "--database", url]);
+    run_successfully(dir.path(), &["account", "add", "alice", "--database", url]);
     let issue = ["token", "issue", "alice", "--database", url];
-    let token: Arc<str> = run_successfully(folder.path(), &issue).trim().into();
+    let token: Arc<str> = run_successfully(dir.path(), &issue).trim().into();
 
     let client = reqwest::Client::new();
     let next_request = Arc::new(AtomicUsize::new(0));

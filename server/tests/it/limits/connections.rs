@@ -8,8 +8,8 @@ use crate::support::Process;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_streams_of_one_connection_are_counted_once_each() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let mut requests = JoinSet::new();
     for _ in 0..1000 {
@@ -23,8 +23,8 @@ async fn a_thousand_streams_of_one_connection_are_counted_once_each() {
 
 #[tokio::test]
 async fn pipelined_and_http_1_0_requests_are_counted_once_each() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &[]);
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
     let mut requests = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(303);
     requests += "GET /x HTTP/1.0\r\n\r\n";

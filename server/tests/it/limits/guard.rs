@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::Service;
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 fn guard(service: &Service, last_octet: u8) -> AbuseGuard {
     AbuseGuard::new(Arc::clone(&service.state), address(last_octet))
@@ -90,15 +90,15 @@ async fn only_failed_sign_ins_use_up_the_limit() {
 /// An attempt beyond the limit is admitted in shadow mode, but there is nothing to refund.
 #[tokio::test]
 async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
-    let shadow = config(|config| {
+    let shadow = config_with(|config| {
         config.limits.mode = LimitMode::Shadow;
         config.limits.abuse = toml::from_str("sign_in_name = { requests = 2 }").unwrap();
     });
-    let service = Service::with(shadow).await;
+    let service = Service::start_with(shadow).await;
     let here = guard(&service, 1);
     let shadow_rejections = async || {
         sign_in(&here, "alice").await.unwrap();
-        let metrics = service.operator().get("/metrics").await.text;
+        let metrics = service.operator_client().get("/metrics").await.text;
         let name =
             "belfry_rate_limit_decisions_total{limit=\"sign_in_name\",outcome=\"rejected\"} ";
         let line = metrics.lines().find_map(|line| line.strip_prefix(name));
@@ -115,11 +115,11 @@ async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
 #[tokio::test]
 async fn only_wrong_passwords_use_up_the_limit() {
     let service = Service::start().await;
-    service.user("alice").await;
+    service.user_client("alice").await;
     let login = async |password: &str| {
         let user = json!({ "type": "m.id.user", "user": "alice" });
         let body = json!({ "type": "m.login.password", "identifier": user, "password": password });
-        let client = service.anonymous();
+        let client = service.anonymous_client();
         client.send("POST /_matrix/client/v3/login", body.to_string()).await.status
     };
     for _ in 0..30 {
@@ -166,14 +166,14 @@ async fn an_address_can_register_30_apps_in_10_minutes() {
 #[tokio::test]
 async fn mode_and_settings_apply_to_abuse_limits() {
     for mode in [LimitMode::Shadow, LimitMode::Off] {
-        let service = Service::with(config(|config| config.limits.mode = mode)).await;
+        let service = Service::start_with(config_with(|config| config.limits.mode = mode)).await;
         for _ in 0..100 {
             assert!(sign_in(&guard(&service, 1), "alice").await.is_ok(), "{mode:?}");
         }
     }
     let settings = "sign_in_name = { requests = 2 }\napp_registration = false";
     let abuse = toml::from_str(settings).unwrap();
-    let service = Service::with(config(|config| config.limits.abuse = abuse)).await;
+    let service = Service::start_with(config_with(|config| config.limits.abuse = abuse)).await;
     let here = guard(&service, 1);
     assert!(sign_in(&here, "alice").await.is_ok() && sign_in(&here, "alice").await.is_ok());
     assert!(sign_in(&here, "alice").await.is_err());

@@ -17,7 +17,7 @@ const HEADERS: [&str; 5] = [
 #[tokio::test]
 async fn a_response_reports_the_closest_limit_and_all_limits() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     service.clock.advance_millis(250);
     let response = alice.send("POST /api/v1/media", "").await;
     let reported = HEADERS.map(|name| response.header(name));
@@ -35,7 +35,7 @@ async fn a_response_reports_the_closest_limit_and_all_limits() {
 #[tokio::test]
 async fn error_responses_have_the_headers_too() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for (request, status) in [
         ("GET /api/v1/nothing", 404),
         ("GET /_matrix/client/v3/nothing", 404),
@@ -54,10 +54,10 @@ async fn error_responses_have_the_headers_too() {
 #[tokio::test]
 async fn the_later_reset_is_reported_for_equally_close_limits() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
-    alice.at(address(2)).get("/x").await;
+    let alice = service.user_client("alice").await;
+    alice.with_address(address(2)).get("/x").await;
     service.clock.advance(100);
-    service.anonymous().get("/x").await;
+    service.anonymous_client().get("/x").await;
     let response = alice.get("/x").await;
     assert_eq!(response.header("ratelimit"), r#""account";r=298;t=200, "ip";r=298;t=300"#);
     assert_eq!(response.header("x-ratelimit-reset"), "2027-01-15T08:06:40.000Z");
@@ -66,7 +66,7 @@ async fn the_later_reset_is_reported_for_equally_close_limits() {
 #[tokio::test]
 async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 300).await, 300);
     service.clock.advance_millis(100_700);
     let plain = json!({ "error": "Too many requests" });
@@ -95,7 +95,7 @@ async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
 #[tokio::test]
 async fn metrics_report_each_limit_by_name() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 33).await, 30);
     let metrics = service.metrics().await;
     for line in [

@@ -11,9 +11,9 @@ use crate::support::Process;
 
 /// Starts a node with this Redis and these settings.
 pub(super) fn node(redis: &str, settings: &str) -> (Process, TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    (Process::start(folder.path(), &["--redis", redis]), folder)
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    (Process::start(dir.path(), &["--redis", redis]), dir)
 }
 
 /// Starts a private Redis. Returns `None` if Redis tests are skipped.

@@ -75,7 +75,7 @@ pub(super) async fn count_admitted(server: &Process, client: &str, requests: usi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_without_requests_is_noticed() {
     let Some(mut redis) = own_redis() else { return };
-    let (server, _folder) = node(&redis.url(), "[limits]\nredis_timeout = '1s'\n");
+    let (server, _dir) = node(&redis.url(), "[limits]\nredis_timeout = '1s'\n");
     let outages: [(Action, Action); 2] = [
         (|redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
         (|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
@@ -105,7 +105,7 @@ trusted_proxies = ['127.0.0.1']
 redis_timeout = '1s'
 rows.ip = { requests = 20 }
 ";
-    let (server, _folder) = node(&redis.url(), settings);
+    let (server, _dir) = node(&redis.url(), settings);
     let load = Load::default();
     let mut clients = JoinSet::new();
     for client in 0..8 {

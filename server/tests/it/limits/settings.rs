@@ -5,7 +5,7 @@ use belfry::config::Config;
 use super::{count_admitted, is_admitted};
 use crate::support::Service;
 use crate::support::process::{Process, run, run_successfully};
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 const SETTINGS: &str = "\
 [limits]
@@ -32,8 +32,8 @@ fn parse(text: &str) -> Config {
 
 #[tokio::test]
 async fn rows_are_changed_removed_and_added() {
-    let service = Service::with(parse(SETTINGS)).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_with(parse(SETTINGS)).await;
+    let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 70).await, 60);
     assert_eq!(count_admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
     assert!(is_admitted(&alice, "GET /api/v2/search?q=x").await);
@@ -46,9 +46,9 @@ async fn rows_are_changed_removed_and_added() {
 
 #[test]
 fn config_check_shows_the_active_limits() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("belfry.toml"), SETTINGS).unwrap();
-    let output = run_successfully(folder.path(), &["config", "check"]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), SETTINGS).unwrap();
+    let output = run_successfully(dir.path(), &["config", "check"]);
     let expected = r#"[limits.rows]
 account = { match = ["*"], per = "account", requests = 300, window = "5m" }
 delete = { match = ["DELETE /api/v1/statuses/:id", "POST /api/v1/statuses/:id/unreblog"], per = "account", requests = 30, window = "30m" }
@@ -72,7 +72,7 @@ sign_in_name = { requests = 10, window = "1h" }
 
 #[test]
 fn config_check_reports_errors_with_their_line() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     for (text, expected) in [
         ("[limits.rows]\nmdia = false", "mdia: unknown limit"),
         ("[limits.rows.media]\nrequests = -1", "line 2"),
@@ -91,8 +91,8 @@ fn config_check_reports_errors_with_their_line() {
         ("[limits.own]\nsign_in_name = false", "unknown key `own`"),
         ("[limits]\nredis_timeout = '0s'", "limits.redis_timeout must be a duration such as"),
     ] {
-        std::fs::write(folder.path().join("belfry.toml"), text).unwrap();
-        let outcome = run(folder.path(), &["config", "check"]);
+        std::fs::write(dir.path().join("belfry.toml"), text).unwrap();
+        let outcome = run(dir.path(), &["config", "check"]);
         let message = String::from_utf8(outcome.stderr).unwrap();
         assert_eq!(outcome.status.code(), Some(1), "{text}");
         assert!(message.contains(expected), "{text}\n{message}");
@@ -102,7 +102,7 @@ fn config_check_reports_errors_with_their_line() {
 #[tokio::test]
 async fn replacing_the_table_preserves_the_counts() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let replace = |rows: &str| {
         let new_config = parse(&format!("[limits.rows]\n{rows}"));
         service.state.limits.replace(&new_config, &service.state.metrics.limits)
@@ -134,18 +134,18 @@ async fn replacing_the_table_preserves_the_counts() {
 #[tokio::test]
 async fn a_limit_of_0_admits_nothing() {
     let rows = toml::from_str("ip = { requests = 0 }").unwrap();
-    let service = Service::with(config(|config| config.limits.rows = rows)).await;
-    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 3).await, 0);
-    assert_eq!(service.anonymous().get("/healthz").await.status, 200);
+    let service = Service::start_with(config_with(|config| config.limits.rows = rows)).await;
+    assert_eq!(count_admitted(&service.anonymous_client(), "GET /x", 3).await, 0);
+    assert_eq!(service.anonymous_client().get("/healthz").await.status, 200);
 }
 
 /// A valid file becomes active; an invalid one leaves the active limits unchanged.
 #[tokio::test]
 async fn sighup_reloads_the_limits_without_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("belfry.toml");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("belfry.toml");
     std::fs::write(&file, "[limits.rows]\nip = { requests = 5 }\n").unwrap();
-    let server = Process::start(folder.path(), &[]);
+    let server = Process::start(dir.path(), &[]);
     let count_admitted = async |requests: usize| {
         let mut admitted = 0;
         for _ in 0..requests {

@@ -6,7 +6,7 @@ use belfry_runtime::clock::Clock;
 
 use super::{count_admitted, is_admitted};
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Service, TestDatabase, any_events};
 
 #[tokio::test]
@@ -14,17 +14,19 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
     let service = Service::start().await;
     let mut tokens = Vec::new();
     for _ in 0..4 {
-        tokens.push(service.user("alice").await);
+        tokens.push(service.user_client("alice").await);
     }
     for number in 0..300_u16 {
-        let client =
-            tokens[usize::from(number % 4)].at(address((number % 200).try_into().unwrap()));
+        let client = tokens[usize::from(number % 4)]
+            .with_address(address((number % 200).try_into().unwrap()));
         assert!(is_admitted(&client, "GET /api/v1/timelines/home").await, "request {number}");
     }
     for token in &tokens {
-        assert!(!is_admitted(&token.at(address(210)), "GET /api/v1/timelines/home").await);
+        assert!(
+            !is_admitted(&token.with_address(address(210)), "GET /api/v1/timelines/home").await
+        );
     }
-    let bob = service.user("bob").await.at(address(1));
+    let bob = service.user_client("bob").await.with_address(address(1));
     assert!(is_admitted(&bob, "GET /api/v1/timelines/home").await, "another account");
     service.clock.advance(300);
     assert!(is_admitted(&tokens[0], "GET /api/v1/timelines/home").await, "the next window");
@@ -33,26 +35,35 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
 #[tokio::test]
 async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
     let service = Service::start().await;
-    let mut clients = vec![service.anonymous()];
+    let mut clients = vec![service.anonymous_client()];
     for name in ["alice", "bob", "carol", "dave"] {
-        clients.push(service.user(name).await);
+        clients.push(service.user_client(name).await);
     }
     for number in 0..300 {
         assert!(is_admitted(&clients[number % 5], "GET /api/v1/x").await, "request {number}");
     }
     for client in &clients {
         assert!(!is_admitted(client, "GET /api/v1/x").await);
-        assert!(is_admitted(&client.at(address(2)), "GET /api/v1/x").await, "another address");
+        assert!(
+            is_admitted(&client.with_address(address(2)), "GET /api/v1/x").await,
+            "another address"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_account_can_upload_30_media_files_in_30_minutes() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
     assert!(is_admitted(&alice, "GET /api/v1/media").await, "other requests are admitted");
-    assert!(!is_admitted(&service.user("alice").await.at(address(2)), "POST /api/v1/media").await);
+    assert!(
+        !is_admitted(
+            &service.user_client("alice").await.with_address(address(2)),
+            "POST /api/v1/media"
+        )
+        .await
+    );
     service.clock.advance(1799);
     assert!(!is_admitted(&alice, "POST /api/v1/media").await);
     service.clock.advance(1);
@@ -62,7 +73,7 @@ async fn an_account_can_upload_30_media_files_in_30_minutes() {
 #[tokio::test]
 async fn deletes_and_unreblogs_share_a_limit_of_30() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for id in 0..15 {
         assert!(is_admitted(&alice, &format!("DELETE /api/v1/statuses/{id}")).await);
         assert!(is_admitted(&alice, &format!("POST /api/v1/statuses/{id}/unreblog")).await);
@@ -82,18 +93,18 @@ async fn deletes_and_unreblogs_share_a_limit_of_30() {
 #[tokio::test]
 async fn an_address_can_sign_up_5_accounts_in_30_minutes() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "even with a token");
-    assert!(is_admitted(&anonymous.at(address(2)), "POST /api/v1/accounts").await);
+    assert!(is_admitted(&anonymous.with_address(address(2)), "POST /api/v1/accounts").await);
     assert!(is_admitted(&anonymous, "GET /api/v1/accounts").await);
 }
 
 #[tokio::test]
 async fn no_spelling_of_a_path_evades_its_limit() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 30).await, 30);
     for path in [
         "/api/v1/media/",
@@ -114,13 +125,13 @@ async fn no_spelling_of_a_path_evades_its_limit() {
 #[tokio::test]
 async fn every_method_is_counted_once_and_overrides_are_ignored() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (number, method) in ["GET", "HEAD", "OPTIONS", "PATCH", "BREW"].iter().enumerate() {
         let response = alice.send(&format!("{method} /x"), "").await;
         let remaining = (299 - number).to_string();
         assert_eq!(response.header("x-ratelimit-remaining"), remaining, "{method}");
     }
-    let overriding = alice.with("x-http-method-override", "GET");
+    let overriding = alice.with_header("x-http-method-override", "GET");
     assert_eq!(count_admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
@@ -128,7 +139,7 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
 #[tokio::test]
 async fn options_requests_are_counted_except_for_preflights() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for path in ["/api/v1/x", "/oauth/token", "/_matrix/client/v3/pushrules/"] {
         let request = format!("OPTIONS {path}");
         assert_eq!(count_admitted(&anonymous, &request, 310).await, 310, "{path}");
@@ -143,11 +154,11 @@ async fn options_requests_are_counted_except_for_preflights() {
 #[tokio::test]
 async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
-    let revoked = service.user("alice").await.at(address(2));
+    let alice = service.user_client("alice").await;
+    let revoked = service.user_client("alice").await.with_address(address(2));
     let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let made_up = service.anonymous().at(address(3)).with_token("made-up");
+    let made_up = service.anonymous_client().with_address(address(3)).with_token("made-up");
     for client in [revoked, made_up] {
         assert_eq!(count_admitted(&client, "GET /api/v1/x", 310).await, 300);
     }
@@ -158,7 +169,7 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
 #[tokio::test]
 async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let counts_for_account = async |client: &crate::support::TestClient, path: &str| {
         let response = client.get(path).await;
         response.header("ratelimit-policy").contains("account")
@@ -166,10 +177,10 @@ async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account(
     let in_query = format!("/api/v1/x?a=b&access_token={}", alice.token());
     let escaped = in_query.replace("access_token", "%61ccess_token");
     assert!(counts_for_account(&alice, "/api/v1/x").await);
-    assert!(counts_for_account(&service.anonymous(), &in_query).await);
-    assert!(counts_for_account(&service.anonymous(), &escaped).await);
+    assert!(counts_for_account(&service.anonymous_client(), &in_query).await);
+    assert!(counts_for_account(&service.anonymous_client(), &escaped).await);
     assert!(!counts_for_account(&alice, &in_query).await, "in two places");
-    assert!(!counts_for_account(&service.anonymous(), "/api/v1/x?access_token=").await);
+    assert!(!counts_for_account(&service.anonymous_client(), "/api/v1/x?access_token=").await);
     // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
         let response = alice.get(&format!("/api/v1/accounts/verify_credentials?{query}")).await;
@@ -180,8 +191,8 @@ async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account(
 #[tokio::test]
 async fn an_app_token_counts_for_its_app_and_its_address() {
     let service = Service::start().await;
-    let token = service.issue(None, "read").await;
-    let response = service.anonymous().with_token(token.reveal()).get("/api/v1/x").await;
+    let token = service.issue_token(None, "read").await;
+    let response = service.anonymous_client().with_token(token.reveal()).get("/api/v1/x").await;
     assert_eq!(response.header("ratelimit"), r#""account";r=299;t=300, "ip";r=299;t=300"#);
 }
 
@@ -189,15 +200,16 @@ async fn an_app_token_counts_for_its_app_and_its_address() {
 async fn a_limit_per_app_counts_all_its_users() {
     let settings = "[limits.rows]\n\
         app = { per = 'app', match = ['*'], requests = 5, window = '1m' }";
-    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let service = Service::start_with(toml::from_str(settings).unwrap()).await;
     // All tokens of the fixture belong to one app.
-    let [alice, bob] = [service.user("alice").await, service.user("bob").await];
+    let [alice, bob] = [service.user_client("alice").await, service.user_client("bob").await];
     assert_eq!(count_admitted(&alice, "GET /api/v1/x", 3).await, 3);
     assert_eq!(count_admitted(&bob, "GET /api/v1/x", 3).await, 2);
-    let app = service.anonymous().with_token(service.issue(None, "read").await.reveal());
+    let app =
+        service.anonymous_client().with_token(service.issue_token(None, "read").await.reveal());
     assert_eq!(count_admitted(&app, "GET /api/v1/x", 3).await, 0);
     assert_eq!(
-        count_admitted(&service.anonymous(), "GET /api/v1/x", 3).await,
+        count_admitted(&service.anonymous_client(), "GET /api/v1/x", 3).await,
         3,
         "without a token"
     );
@@ -208,8 +220,8 @@ async fn a_limit_per_app_counts_all_its_users() {
 async fn the_documented_application_service_is_not_limited() {
     let guide = include_str!("../../../../docs/evaluation.md");
     let settings = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    let service = Service::with(toml::from_str(settings).unwrap()).await;
-    let product = service.anonymous().with_token("a long secret");
+    let service = Service::start_with(toml::from_str(settings).unwrap()).await;
+    let product = service.anonymous_client().with_token("a long secret");
     assert_eq!(count_admitted(&product, "POST /_matrix/app/v1/evaluate", 310).await, 310);
 }
 
@@ -222,12 +234,12 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
             "[[application_services]]\nid = 'bot'\nas_token = 'token of bot'\n\
              sender_localpart = 'bot'\nnamespaces.users = []\n{rate_limited}\n"
         );
-        let service = Service::with(toml::from_str(&settings).unwrap()).await;
-        let bot = service.anonymous().with_token("token of bot");
+        let service = Service::start_with(toml::from_str(&settings).unwrap()).await;
+        let bot = service.anonymous_client().with_token("token of bot");
         assert_eq!(count_admitted(&bot, "GET /_matrix/x", 310).await, admitted, "{rate_limited}");
         let remaining = if admitted == 300 { 0 } else { 300 };
         assert_eq!(
-            count_admitted(&service.anonymous(), "GET /_matrix/x", 310).await,
+            count_admitted(&service.anonymous_client(), "GET /_matrix/x", 310).await,
             remaining,
             "its address"
         );
@@ -237,7 +249,7 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
 #[tokio::test]
 async fn everything_but_health_metrics_and_static_files_is_counted() {
     let service = Service::start().await;
-    let (anonymous, operator) = (service.anonymous(), service.operator());
+    let (anonymous, operator) = (service.anonymous_client(), service.operator_client());
     for path in ["/healthz", "/readyz", "/metrics", "/static/belfry.css"] {
         assert_eq!(count_admitted(&operator, &format!("GET {path}"), 310).await, 310, "{path}");
         assert_eq!(operator.get(path).await.header("x-ratelimit-limit"), "", "{path}");
@@ -255,15 +267,15 @@ async fn everything_but_health_metrics_and_static_files_is_counted() {
 async fn a_burst_at_a_round_time_is_not_admitted_twice() {
     let service = Service::start().await;
     service.clock.advance(299);
-    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&service.anonymous_client(), "GET /x", 300).await, 300);
     service.clock.advance(2);
-    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 0);
+    assert_eq!(count_admitted(&service.anonymous_client(), "GET /x", 300).await, 0);
 }
 
 #[tokio::test]
 async fn a_clock_change_locks_nobody_out_and_grants_no_extra_window() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-3600);
     assert!(!is_admitted(&anonymous, "GET /x").await, "no free reset");
@@ -280,8 +292,8 @@ async fn a_clock_change_locks_nobody_out_and_grants_no_extra_window() {
 async fn a_rejected_request_does_not_use_the_database() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
-    let service = Service::on(database, Config::default()).await;
-    let anonymous = service.anonymous();
+    let service = Service::start_on(database, Config::default()).await;
+    let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
 
     let (mut client, connection) =
@@ -302,15 +314,16 @@ async fn a_rejected_request_does_not_use_the_database() {
         assert_eq!(made_up.send(request, "").await.status, 429, "{request}");
     }
     // A request within its limits needs the database.
-    let elsewhere = made_up.at(address(9));
+    let elsewhere = made_up.with_address(address(9));
     assert_eq!(elsewhere.get("/_matrix/client/v3/pushrules/").await.status, 503);
     lock.rollback().await.unwrap();
 }
 
 #[tokio::test]
 async fn shadow_mode_counts_and_reports_and_never_rejects() {
-    let service = Service::with(config(|config| config.limits.mode = LimitMode::Shadow)).await;
-    let anonymous = service.anonymous();
+    let service =
+        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Shadow)).await;
+    let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 310);
     let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
@@ -325,8 +338,9 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
 
 #[tokio::test]
 async fn off_mode_counts_and_reports_nothing() {
-    let service = Service::with(config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.user("alice").await;
+    let service =
+        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+    let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");
     assert_eq!(service.state.limits.engine.state().keys, 0);

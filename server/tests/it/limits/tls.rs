@@ -12,10 +12,10 @@ use crate::support::process::belfry;
 
 /// Starts a Redis with a certificate for localhost, and returns it with its URL `rediss://…`.
 /// Returns `None` if Redis tests are skipped.
-fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
+fn start_tls_redis(dir: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
-    write_certificate(folder, "localhost");
-    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.join(name));
+    write_certificate(dir, "localhost");
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.join(name));
     let port = free_port().unwrap();
     let options = [
         ("--tls-port", port.to_string()),
@@ -29,15 +29,15 @@ fn start_tls_redis(folder: &Path) -> Option<(Redis, String)> {
 }
 
 /// Starts a node that trusts the certificates in this file.
-fn node(name: &str, folder: &Path, redis: &str, trusted: &Path) -> Process {
-    let folder = folder.join(name);
-    std::fs::create_dir(&folder).unwrap();
+fn node(name: &str, dir: &Path, redis: &str, trusted: &Path) -> Process {
+    let dir = dir.join(name);
+    std::fs::create_dir(&dir).unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     [limits]\nredis_timeout = '30s'\nrows.ip = { requests = 20 }";
-    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
-    let mut command = belfry(&folder, &["serve", "--listen", "127.0.0.1:0", "--redis", redis]);
+    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
+    let mut command = belfry(&dir, &["serve", "--listen", "127.0.0.1:0", "--redis", redis]);
     command.env("SSL_CERT_FILE", trusted).env_remove("SSL_CERT_DIR");
-    Process::launch(command, &folder)
+    Process::launch(command, &dir)
 }
 
 async fn readiness(node: &Process) -> String {
@@ -46,11 +46,11 @@ async fn readiness(node: &Process) -> String {
 
 #[tokio::test]
 async fn nodes_share_counters_over_tls() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
-    let trusted = folder.path().join("certificate.pem");
-    let one = node("one", folder.path(), &url, &trusted);
-    let two = node("two", folder.path(), &url, &trusted);
+    let dir = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = start_tls_redis(dir.path()) else { return };
+    let trusted = dir.path().join("certificate.pem");
+    let one = node("one", dir.path(), &url, &trusted);
+    let two = node("two", dir.path(), &url, &trusted);
     for node in [&one, &two] {
         assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
@@ -61,22 +61,22 @@ async fn nodes_share_counters_over_tls() {
 /// The certificate authority and the URL, which usually has a password, are in files.
 #[tokio::test]
 async fn the_certificate_authority_of_redis_can_be_configured() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
-    std::fs::write(folder.path().join("url"), format!("{url}\n")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = start_tls_redis(dir.path()) else { return };
+    std::fs::write(dir.path().join("url"), format!("{url}\n")).unwrap();
     let settings = "redis_file = 'url'\n[limits]\nredis_timeout = '30s'\n\
                     redis_root_certificate = 'certificate.pem'";
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let node = Process::start(folder.path(), &[]);
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let node = Process::start(dir.path(), &[]);
     assert!(readiness(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
 
-    let check = || belfry(folder.path(), &["config", "check"]).output().unwrap();
+    let check = || belfry(dir.path(), &["config", "check"]).output().unwrap();
     assert!(check().status.success());
     for (file, content, problem) in [
         ("certificate.pem", "nothing", "certificate.pem: it contains no certificate"),
         ("url", "redis://localhost", "redis_root_certificate has no effect without TLS"),
     ] {
-        std::fs::write(folder.path().join(file), content).unwrap();
+        std::fs::write(dir.path().join(file), content).unwrap();
         let rejected = check();
         let message = String::from_utf8(rejected.stderr).unwrap();
         assert!(!rejected.status.success() && message.contains(problem), "{message}");
@@ -89,12 +89,12 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
     if engine_url("Redis", "BELFRY_TEST_REDIS").is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    write_certificate(folder.path(), "localhost");
-    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    let dir = tempfile::tempdir().unwrap();
+    write_certificate(dir.path(), "localhost");
+    let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.path().join(name));
     let cluster = RedisCluster::start_tls(&certificate, &key).unwrap();
-    let one = node("one", folder.path(), &cluster.url(), &certificate);
-    let two = node("two", folder.path(), &cluster.url(), &certificate);
+    let one = node("one", dir.path(), &cluster.url(), &certificate);
+    let two = node("two", dir.path(), &cluster.url(), &certificate);
     for node in [&one, &two] {
         assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
         assert!(!node.log().contains("one,two"));
@@ -107,20 +107,20 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
 
 #[tokio::test]
 async fn a_redis_with_an_untrusted_certificate_is_not_used() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some((_redis, url)) = start_tls_redis(folder.path()) else { return };
-    let other_certificate = folder.path().join("another.pem");
+    let dir = tempfile::tempdir().unwrap();
+    let Some((_redis, url)) = start_tls_redis(dir.path()) else { return };
+    let other_certificate = dir.path().join("another.pem");
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&other_certificate, generated.cert.pem()).unwrap();
-    let node = node("one", folder.path(), &url, &other_certificate);
+    let node = node("one", dir.path(), &url, &other_certificate);
     assert!(readiness(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 
     let settings = format!(
         "listen = '127.0.0.1:1'\nredis = '{url}'\nlimits.redis_root_certificate = 'another.pem'"
     );
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let output = belfry(folder.path(), &["doctor"]).output().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let output = belfry(dir.path(), &["doctor"]).output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(
         report.contains(": its certificate was issued by an authority that this machine"),
@@ -132,9 +132,9 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
 
 #[test]
 fn certificate_checks_cannot_be_disabled_in_the_url() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let check = |url: &str| {
-        let mut command = belfry(folder.path(), &["config", "check"]);
+        let mut command = belfry(dir.path(), &["config", "check"]);
         command.env("BELFRY_REDIS", url).output().unwrap()
     };
     assert!(check("rediss://cache.internal").status.success());

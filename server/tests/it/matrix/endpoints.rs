@@ -12,7 +12,7 @@ async fn versions_are_public() {
     for path in
         ["/_matrix/client/versions", "/_service/client/versions", "/_matrix/client/r0/versions"]
     {
-        let body = service.anonymous().get(path).await.expect(StatusCode::OK);
+        let body = service.anonymous_client().get(path).await.expect_json(StatusCode::OK);
         let versions = body["versions"].as_array().unwrap();
         for version in ["r0.6.1", "v1.1", "v1.11"] {
             assert!(versions.contains(&json!(version)), "{path}: {version}");
@@ -24,7 +24,7 @@ async fn versions_are_public() {
 #[tokio::test]
 async fn every_prefix_serves_all_endpoints() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
             let prefix = format!("/{segment}/client/{api}");
@@ -40,7 +40,7 @@ async fn every_prefix_serves_all_endpoints() {
                 let response = alice.send(&format!("POST {prefix}/{path}"), "{}").await;
                 assert_eq!(response.status, status, "{prefix}/{path}");
             }
-            let signed_out = service.user("alice").await;
+            let signed_out = service.user_client("alice").await;
             let response = signed_out.send(&format!("POST {prefix}/logout"), "").await;
             assert_eq!(response.status, 200, "{prefix}");
         }
@@ -54,7 +54,8 @@ async fn a_wrong_method_is_rejected() {
         ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]
     {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = service.anonymous().send(&format!("{method} {CLIENT}/{path}"), "").await;
-        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
+        let response =
+            service.anonymous_client().send(&format!("{method} {CLIENT}/{path}"), "").await;
+        assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
     }
 }

@@ -10,9 +10,9 @@ use crate::support::{Service, any_events};
 #[tokio::test]
 async fn the_only_login_flow_is_a_password() {
     let service = service().await;
-    let response = service.anonymous().get(&format!("{CLIENT}/login")).await;
+    let response = service.anonymous_client().get(&format!("{CLIENT}/login")).await;
     assert_eq!(
-        response.expect(StatusCode::OK),
+        response.expect_json(StatusCode::OK),
         json!({ "flows": [{ "type": "m.login.password" }] })
     );
 }
@@ -28,11 +28,13 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
         password_login("@alice:ring.example", "correct horse alice"),
         legacy,
     ] {
-        let response = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
+        let response =
+            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
         assert_eq!(response["user_id"], "@alice:ring.example");
         assert_eq!(response["home_server"], "ring.example");
         assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
-        let alice = service.anonymous().with_token(response["access_token"].as_str().unwrap());
+        let alice =
+            service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
         alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
@@ -44,7 +46,7 @@ async fn a_client_can_choose_its_device_id() {
     service.add_account("alice").await;
     let mut body = password_login("alice", "correct horse alice");
     body["device_id"] = json!("PHONE");
-    let response = post(&service.anonymous(), "login", &body).await;
+    let response = post(&service.anonymous_client(), "login", &body).await;
     assert_eq!(response.json()["device_id"], "PHONE");
 }
 
@@ -57,15 +59,18 @@ async fn whoami_returns_the_device_of_the_token() {
         if let Some(device) = device {
             body["device_id"] = json!(device);
         }
-        let login = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
-        let alice = service.anonymous().with_token(login["access_token"].as_str().unwrap());
-        let whoami = alice.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
+        let login =
+            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
+        let alice = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
+        let whoami =
+            alice.get(&format!("{CLIENT}/account/whoami")).await.expect_json(StatusCode::OK);
         assert_eq!(whoami["device_id"], login["device_id"]);
         assert!(device.is_none_or(|device| whoami["device_id"] == device), "{whoami}");
     }
-    let created = post(&service.anonymous(), "register", &registration("bob")).await;
-    let bob = service.anonymous().with_token(created.json()["access_token"].as_str().unwrap());
-    let whoami = bob.get(&format!("{CLIENT}/account/whoami")).await.expect(StatusCode::OK);
+    let created = post(&service.anonymous_client(), "register", &registration("bob")).await;
+    let bob =
+        service.anonymous_client().with_token(created.json()["access_token"].as_str().unwrap());
+    let whoami = bob.get(&format!("{CLIENT}/account/whoami")).await.expect_json(StatusCode::OK);
     assert_eq!(whoami["device_id"], created.json()["device_id"]);
 }
 
@@ -77,8 +82,9 @@ async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
     let login = async |name: &str, device: &str| {
         let mut body = password_login(name, &format!("correct horse {name}"));
         body["device_id"] = json!(device);
-        let login = post(&service.anonymous(), "login", &body).await.expect(StatusCode::OK);
-        service.anonymous().with_token(login["access_token"].as_str().unwrap())
+        let login =
+            post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
+        service.anonymous_client().with_token(login["access_token"].as_str().unwrap())
     };
     let [first, other, bob] = [
         login("alice", "PHONE").await,
@@ -87,7 +93,7 @@ async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
     ];
     let second = login("alice", "PHONE").await;
     let whoami = format!("{CLIENT}/account/whoami");
-    assert_eq!(first.get(&whoami).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(first.get(&whoami).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
     for client in [other, bob, second] {
         assert_eq!(client.get(&whoami).await.status, 200);
     }
@@ -108,8 +114,9 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
         ("Alice", "correct horse alice"),
         ("alice\0", "correct horse alice"),
     ] {
-        let response = post(&service.anonymous(), "login", &password_login(user, secret)).await;
-        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
+        let response =
+            post(&service.anonymous_client(), "login", &password_login(user, secret)).await;
+        assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
         bodies.push(response.text);
     }
     bodies.dedup();
@@ -121,16 +128,17 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 async fn login_attempts_are_limited_per_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (anonymous, right) = (service.anonymous(), password_login("alice", "correct horse alice"));
+    let (anonymous, right) =
+        (service.anonymous_client(), password_login("alice", "correct horse alice"));
     for attempt in 0..25 {
         // Unknown names count like known ones.
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
         let response = post(&anonymous, "login", &password_login(name, "wrong")).await;
-        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+        assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
         assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
     }
     let limited = post(&anonymous, "login", &right).await;
-    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert_eq!(limited.json()["retry_after_ms"], 300_000);
     assert_eq!(limited.header("retry-after"), "300");
     assert_eq!(limited.header("x-ratelimit-limit"), "25");
@@ -138,7 +146,7 @@ async fn login_attempts_are_limited_per_address() {
     let expected = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
     assert_eq!(limited.header("ratelimit"), expected);
 
-    let elsewhere = anonymous.at(crate::support::client::address(9));
+    let elsewhere = anonymous.with_address(crate::support::client::address(9));
     assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
     service.clock.advance(300);
     assert_eq!(post(&anonymous, "login", &right).await.status, 200);
@@ -147,7 +155,7 @@ async fn login_attempts_are_limited_per_address() {
 #[tokio::test]
 async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
     let service = service().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
@@ -161,7 +169,7 @@ async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
         ("register", json!({})),
     ] {
         let response = post(&anonymous, path, &body).await;
-        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
+        assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{path} {body}");
         assert!(response.text.contains("operator has disabled"), "{response:?}");
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
@@ -194,8 +202,8 @@ async fn a_malformed_login_is_rejected() {
             "M_UNKNOWN",
         ),
     ] {
-        let response = service.anonymous().send(&format!("POST {CLIENT}/login"), body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+        let response = service.anonymous_client().send(&format!("POST {CLIENT}/login"), body).await;
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
     }
 }
 
@@ -205,20 +213,21 @@ async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password(
     let id = service.add_account("alice").await;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     let right =
-        post(&service.anonymous(), "login", &password_login("alice", "correct horse alice")).await;
-    assert_eq!(right.errcode(), (403, "M_USER_DEACTIVATED".into()));
-    let wrong = post(&service.anonymous(), "login", &password_login("alice", "wrong")).await;
-    assert_eq!(wrong.errcode(), (403, "M_FORBIDDEN".into()));
+        post(&service.anonymous_client(), "login", &password_login("alice", "correct horse alice"))
+            .await;
+    assert_eq!(right.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
+    let wrong = post(&service.anonymous_client(), "login", &password_login("alice", "wrong")).await;
+    assert_eq!(wrong.status_and_errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
 async fn logout_revokes_only_its_token() {
     let service = service().await;
-    let (one, other) = (service.user("alice").await, service.user("alice").await);
+    let (one, other) = (service.user_client("alice").await, service.user_client("alice").await);
     assert_eq!(one.get(&pushrules("")).await.status, 200);
     let response = post(&one, "logout", &json!({})).await;
-    assert_eq!(response.expect(StatusCode::OK), json!({}));
-    assert_eq!(one.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(response.expect_json(StatusCode::OK), json!({}));
+    assert_eq!(one.get(&pushrules("")).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
     assert_eq!(post(&one, "logout", &json!({})).await.status, 401);
     assert_eq!(other.get(&pushrules("")).await.status, 200);
 }

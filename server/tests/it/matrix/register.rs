@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 use super::{password_login, post, registration};
 use crate::rules::{pushrules, service};
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 #[tokio::test]
 async fn registration_requires_the_dummy_stage_and_creates_the_account() {
     let service = service().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     let mut body = json!({ "username": "alice", "password": "correct horse" });
-    let challenge = post(&anonymous, "register", &body).await.expect(StatusCode::UNAUTHORIZED);
+    let challenge = post(&anonymous, "register", &body).await.expect_json(StatusCode::UNAUTHORIZED);
     assert_eq!(challenge["flows"], json!([{ "stages": ["m.login.dummy"] }]));
     assert_eq!(challenge["params"], json!({}));
     assert_eq!(challenge.get("errcode"), None);
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 
     body["auth"] = json!({ "type": "m.login.dummy", "session": challenge["session"] });
-    let created = post(&anonymous, "register", &body).await.expect(StatusCode::OK);
+    let created = post(&anonymous, "register", &body).await.expect_json(StatusCode::OK);
     assert_eq!(created["user_id"], "@alice:ring.example");
     assert!(created["device_id"].is_string());
     let alice = anonymous.with_token(created["access_token"].as_str().unwrap());
@@ -38,11 +38,13 @@ async fn login_and_username_are_optional() {
     let service = service().await;
     let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
-    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
+    let created =
+        post(&service.anonymous_client(), "register", &body).await.expect_json(StatusCode::OK);
     assert_eq!(created, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
     let mut body = registration("");
     body.as_object_mut().unwrap().remove("username");
-    let created = post(&service.anonymous(), "register", &body).await.expect(StatusCode::OK);
+    let created =
+        post(&service.anonymous_client(), "register", &body).await.expect_json(StatusCode::OK);
     assert!(created["user_id"].as_str().unwrap().starts_with("@u"), "{created}");
 }
 
@@ -76,22 +78,22 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (json!([]), "M_BAD_JSON"),
         (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
     ] {
-        let response = post(&service.anonymous(), "register", &body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+        let response = post(&service.anonymous_client(), "register", &body).await;
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
     }
     let other = with_field("auth", json!({ "type": "m.login.recaptcha" }));
-    let response = post(&service.anonymous(), "register", &other).await;
-    assert_eq!(response.errcode(), (401, "M_UNRECOGNIZED".into()));
+    let response = post(&service.anonymous_client(), "register", &other).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_UNRECOGNIZED".into()));
     assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
-    let guest = post(&service.anonymous(), "register?kind=guest", &json!({})).await;
-    assert_eq!(guest.errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
+    let guest = post(&service.anonymous_client(), "register?kind=guest", &json!({})).await;
+    assert_eq!(guest.status_and_errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages_do_not_count() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for number in 0..5 {
         let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
         assert_eq!(post(&anonymous, "register", &stage).await.status, 401);
@@ -101,7 +103,7 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages
         );
     }
     let limited = post(&anonymous, "register", &registration("n5")).await;
-    assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert!(limited.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
     assert!(service.store().account_by_name("n5").await.unwrap().is_none());
     let api = anonymous.send("POST /api/v1/accounts", "").await;
@@ -115,15 +117,15 @@ async fn lookups_of_existing_names_count_as_registrations() {
     for number in 0..7 {
         service.add_account(&format!("n{number}")).await;
     }
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for number in 0..5 {
         let probe = json!({ "username": format!("n{number}") });
         let response = post(&anonymous, "register", &probe).await;
-        assert_eq!(response.errcode(), (400, "M_USER_IN_USE".into()), "{number}");
+        assert_eq!(response.status_and_errcode(), (400, "M_USER_IN_USE".into()), "{number}");
     }
     for name in ["n5", "n6", "free"] {
         let limited = post(&anonymous, "register", &json!({ "username": name })).await;
-        assert_eq!(limited.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
+        assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
     }
     service.clock.advance(1800);
     let probe = post(&anonymous, "register", &json!({ "username": "free" })).await;
@@ -135,10 +137,11 @@ async fn lookups_of_existing_names_count_as_registrations() {
 async fn concurrent_name_lookups_do_not_exceed_the_limit() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     let probe = json!({ "username": "alice" });
     let lookups = join_all((0..20).map(|_| post(&anonymous, "register", &probe))).await;
-    let revealed = lookups.iter().filter(|response| response.errcode().1 == "M_USER_IN_USE");
+    let revealed =
+        lookups.iter().filter(|response| response.status_and_errcode().1 == "M_USER_IN_USE");
     assert_eq!(revealed.count(), 5);
     let limited = lookups.iter().filter(|response| response.status == 429);
     assert_eq!(limited.count(), 15);
@@ -146,24 +149,28 @@ async fn concurrent_name_lookups_do_not_exceed_the_limit() {
 
 #[tokio::test]
 async fn a_matrix_client_token_expires_after_the_configured_lifetime() {
-    let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
-    let service = Service::with(short).await;
-    let created =
-        post(&service.anonymous(), "register", &registration("alice")).await.expect(StatusCode::OK);
-    let alice = service.anonymous().with_token(created["access_token"].as_str().unwrap());
+    let short = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::start_with(short).await;
+    let created = post(&service.anonymous_client(), "register", &registration("alice"))
+        .await
+        .expect_json(StatusCode::OK);
+    let alice = service.anonymous_client().with_token(created["access_token"].as_str().unwrap());
     service.clock.advance(1799);
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
     service.clock.advance(1);
-    assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(
+        alice.get(&pushrules("")).await.status_and_errcode(),
+        (401, "M_UNKNOWN_TOKEN".into())
+    );
 }
 
 #[tokio::test]
 async fn closed_registration_creates_no_accounts() {
-    let closed = config(|config| config.registration = RegistrationPolicy::Closed);
-    let service = Service::with(closed).await;
+    let closed = config_with(|config| config.registration = RegistrationPolicy::Closed);
+    let service = Service::start_with(closed).await;
     for body in [json!({}), registration("alice")] {
-        let response = post(&service.anonymous(), "register", &body).await;
-        assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+        let response = post(&service.anonymous_client(), "register", &body).await;
+        assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     }
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 }

@@ -30,11 +30,11 @@ async fn start(change: impl FnOnce(&mut Config)) -> Service {
     let mut config: Config = toml::from_str(SERVICES).unwrap();
     config.limits.mode = LimitMode::Off;
     change(&mut config);
-    Service::with(config).await
+    Service::start_with(config).await
 }
 
 fn irc(service: &Service) -> TestClient {
-    service.anonymous().with_token("token of irc")
+    service.anonymous_client().with_token("token of irc")
 }
 
 fn service_registration(name: &str) -> Value {
@@ -53,7 +53,7 @@ async fn a_service_creates_its_users_even_if_registration_is_closed() {
     let bridge = irc(&service);
     let created = post(&bridge, "register", &without_token("irc_ann")).await;
     let expected = json!({ "user_id": "@irc_ann:ring.example", "home_server": "ring.example" });
-    assert_eq!(created.expect(StatusCode::OK), expected);
+    assert_eq!(created.expect_json(StatusCode::OK), expected);
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     assert_eq!((&*ann.password, &ann.email), (NO_PASSWORD, &None));
     assert_eq!(ann.created_at.as_second(), START);
@@ -61,12 +61,13 @@ async fn a_service_creates_its_users_even_if_registration_is_closed() {
     let path = pushrules("?user_id=@irc_ann:ring.example");
     assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user immediately");
     for secret in ["", "!", "correct horse"] {
-        let login = post(&service.anonymous(), "login", &password_login("irc_ann", secret)).await;
-        assert_eq!(login.errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");
+        let login =
+            post(&service.anonymous_client(), "login", &password_login("irc_ann", secret)).await;
+        assert_eq!(login.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");
     }
     // The token may also be in the query.
     let query = "register?access_token=token%20of%20irc";
-    let created = post(&service.anonymous(), query, &without_token("irc_ben")).await;
+    let created = post(&service.anonymous_client(), query, &without_token("irc_ben")).await;
     assert_eq!(created.status, 200);
 }
 
@@ -74,15 +75,15 @@ async fn a_service_creates_its_users_even_if_registration_is_closed() {
 async fn a_token_for_the_new_user_is_returned_unless_inhibited() {
     let service = start(|_| {}).await;
     let created = post(&irc(&service), "register", &service_registration("irc_ann")).await;
-    let created = created.expect(StatusCode::OK);
+    let created = created.expect_json(StatusCode::OK);
     assert_eq!(created["user_id"], "@irc_ann:ring.example");
     assert_eq!(created["device_id"].as_str().unwrap().len(), 10);
-    let ann = service.anonymous().with_token(created["access_token"].as_str().unwrap());
+    let ann = service.anonymous_client().with_token(created["access_token"].as_str().unwrap());
     ann.put_ok("global/room/a", &json!({ "actions": [] })).await;
 
     let mut body = service_registration("irc_ben");
     body["device_id"] = json!("BRIDGE");
-    let created = post(&irc(&service), "register", &body).await.expect(StatusCode::OK);
+    let created = post(&irc(&service), "register", &body).await.expect_json(StatusCode::OK);
     assert_eq!(created["device_id"], "BRIDGE");
 }
 
@@ -92,7 +93,7 @@ async fn a_service_creates_users_in_its_namespaces_only() {
     service.add_account("irc_old").await;
     let gone = service.add_account("irc_gone").await;
     service.store().delete_account(&any_events(), gone, service.now()).await.unwrap();
-    let (irc, all) = (irc(&service), service.anonymous().with_token("token of all"));
+    let (irc, all) = (irc(&service), service.anonymous_client().with_token("token of all"));
     for (client, body, status, code) in [
         (&irc, service_registration("shared_ann"), 200, ""),
         (&all, service_registration("zoe"), 200, ""),
@@ -117,7 +118,7 @@ async fn a_service_creates_users_in_its_namespaces_only() {
         let response = post(client, "register", &body).await;
         assert_eq!(response.status, status, "{body}");
         if status != 200 {
-            assert_eq!(response.errcode(), (status, code.into()), "{body}");
+            assert_eq!(response.status_and_errcode(), (status, code.into()), "{body}");
         }
     }
 }
@@ -128,28 +129,28 @@ async fn a_service_can_create_its_sender() {
     let service = start(|_| {}).await;
     service.execute_sql("delete from accounts where name = 'irc_bot'");
     let created = post(&irc(&service), "register", &without_token("irc_bot")).await;
-    assert_eq!(created.expect(StatusCode::OK)["user_id"], "@irc_bot:ring.example");
+    assert_eq!(created.expect_json(StatusCode::OK)["user_id"], "@irc_bot:ring.example");
 }
 
 #[tokio::test]
 async fn a_service_token_is_required() {
     let service = start(|_| {}).await;
-    let user = service.user("alice").await;
-    let app = service.client().await.app_token("read write").await;
-    let app = service.anonymous().with_token(&app);
-    let wrong = service.anonymous().with_token("token of nobody");
+    let user = service.user_client("alice").await;
+    let app = service.register_client().await.obtain_app_token("read write").await;
+    let app = service.anonymous_client().with_token(&app);
+    let wrong = service.anonymous_client().with_token("token of nobody");
     for (client, code) in [
-        (&service.anonymous(), "M_MISSING_TOKEN"),
+        (&service.anonymous_client(), "M_MISSING_TOKEN"),
         (&wrong, "M_UNKNOWN_TOKEN"),
         (&user, "M_UNKNOWN_TOKEN"),
         (&app, "M_UNKNOWN_TOKEN"),
     ] {
         let response = post(client, "register", &service_registration("irc_ann")).await;
-        assert_eq!(response.errcode(), (401, code.into()));
+        assert_eq!(response.status_and_errcode(), (401, code.into()));
     }
     let twice = "register?access_token=token%20of%20irc";
     let response = post(&irc(&service), twice, &service_registration("irc_ann")).await;
-    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     assert!(service.store().account_by_name("irc_ann").await.unwrap().is_none());
 }
 
@@ -157,10 +158,10 @@ async fn a_service_token_is_required() {
 async fn people_cannot_register_names_in_an_exclusive_namespace() {
     let service = start(|_| {}).await;
     for (name, status) in [("irc_ann", 400), ("irc_bot", 400), ("shared_ann", 200), ("zoe", 200)] {
-        let response = post(&service.anonymous(), "register", &registration(name)).await;
+        let response = post(&service.anonymous_client(), "register", &registration(name)).await;
         assert_eq!(response.status, status, "{name}");
         if status == 400 {
-            assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()), "{name}");
+            assert_eq!(response.status_and_errcode(), (400, "M_EXCLUSIVE".into()), "{name}");
         }
         // A service token has no effect without the login type of services.
         let other = format!("{name}2");
@@ -172,7 +173,9 @@ async fn people_cannot_register_names_in_an_exclusive_namespace() {
 #[tokio::test]
 async fn the_creation_of_a_user_is_recorded_with_the_service_id() {
     let service = start(|_| {}).await;
-    post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
+    post(&irc(&service), "register", &service_registration("irc_ann"))
+        .await
+        .expect_json(StatusCode::OK);
     post(&irc(&service), "register", &service_registration("irc_ann")).await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let filter = AuditFilter { account: Some(ann.id), ..recorded_events() };
@@ -198,7 +201,7 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
         assert_eq!(post(&irc(&service), "register", &body).await.status, 200, "{number}");
     }
     // Sign-ups of people do count, from the same address.
-    let person = post(&service.anonymous(), "register", &registration("zoe")).await;
+    let person = post(&service.anonymous_client(), "register", &registration("zoe")).await;
     assert!(person.header("ratelimit").contains("\"sign_up\";r=4"), "{person:?}");
 }
 
@@ -207,11 +210,13 @@ async fn users_of_a_service_do_not_count_as_sign_ups() {
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_for_its_users() {
     let service = start(|_| {}).await;
-    post(&irc(&service), "register", &service_registration("irc_ann")).await.expect(StatusCode::OK);
+    post(&irc(&service), "register", &service_registration("irc_ann"))
+        .await
+        .expect_json(StatusCode::OK);
     let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
     service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
     let with_token = post(&irc(&service), "register", &service_registration("irc_ben")).await;
-    assert_eq!(with_token.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(with_token.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     assert!(service.store().account_by_name("irc_ben").await.unwrap().is_none());
     assert_eq!(post(&irc(&service), "register", &without_token("irc_ben")).await.status, 200);
 }

@@ -3,19 +3,19 @@
 use serde_json::json;
 
 use super::text::Scrape;
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::{Service, TestResponse};
 
 /// Logs in like a Matrix client.
 async fn login(service: &Service, name: &str, password: &str) -> TestResponse {
     let body = json!({ "type": "m.login.password", "user": name, "password": password });
-    service.anonymous().send("POST /_matrix/client/v3/login", body.to_string()).await
+    service.anonymous_client().send("POST /_matrix/client/v3/login", body.to_string()).await
 }
 
 #[tokio::test]
 async fn sign_ins_are_counted_by_method_and_outcome() {
     let settings = "[limits.abuse]\nsign_in_name = { requests = 1, window = '1h' }";
-    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let service = Service::start_with(toml::from_str(settings).unwrap()).await;
     for name in ["alice", "bob"] {
         service.add_account(name).await;
     }
@@ -50,11 +50,11 @@ async fn sign_ins_are_counted_by_method_and_outcome() {
 async fn tokens_are_counted_by_grant() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let app = service.client().await;
-    let code = app.code(&mut service.browser(), "alice", &[]).await;
+    let app = service.register_client().await;
+    let code = app.obtain_code(&mut service.browser(), "alice", &[]).await;
     assert_eq!(app.redeem(&code, &[]).await.status, 200);
     assert_eq!(app.redeem(&code, &[]).await.status, 400, "no token, so not counted");
-    let app_token = app.app_token("write:accounts").await;
+    let app_token = app.obtain_app_token("write:accounts").await;
     let bob = [
         ("username", "bob"),
         ("email", "bob@example.org"),
@@ -62,7 +62,7 @@ async fn tokens_are_counted_by_grant() {
         ("agreement", "true"),
     ];
     let http = app.http.with_token(&app_token);
-    assert_eq!(http.send("POST /api/v1/accounts", form(&bob)).await.status, 200);
+    assert_eq!(http.send("POST /api/v1/accounts", encode_form(&bob)).await.status, 200);
     assert_eq!(login(&service, "alice", "correct horse alice").await.status, 200);
 
     let scrape = Scrape::parse(&service.metrics().await);

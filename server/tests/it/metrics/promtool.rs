@@ -10,9 +10,9 @@ use crate::support::{Service, report_skipped};
 
 /// Runs promtool; `None` if it is not installed.
 #[track_caller]
-fn run_promtool(folder: &Path, arguments: &[&str], input: &str) -> Option<Output> {
+fn run_promtool(dir: &Path, arguments: &[&str], input: &str) -> Option<Output> {
     let mut command = Command::new("promtool");
-    command.args(arguments).current_dir(folder).stdin(Stdio::piped());
+    command.args(arguments).current_dir(dir).stdin(Stdio::piped());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
         report_skipped("promtool", "it is not installed; it is in the package prometheus");
@@ -31,24 +31,24 @@ fn assert_success(output: &Output) {
 #[tokio::test]
 async fn promtool_accepts_the_metrics() {
     let service = Service::start().await;
-    service.user("alice").await.get("/_matrix/client/v3/pushrules/").await;
+    service.user_client("alice").await.get("/_matrix/client/v3/pushrules/").await;
     check_metrics(&service.metrics().await);
 }
 
 /// Asserts that promtool accepts scraped metrics without a warning.
 #[track_caller]
 pub(super) fn check_metrics(text: &str) {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(output) = run_promtool(folder.path(), &["check", "metrics"], text) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let Some(output) = run_promtool(dir.path(), &["check", "metrics"], text) else { return };
     assert_success(&output);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "", "without a warning");
 }
 
 #[test]
 fn the_alerts_are_valid() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("alerts.yml"), ALERTS).unwrap();
-    if let Some(output) = run_promtool(folder.path(), &["check", "rules", "alerts.yml"], "") {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("alerts.yml"), ALERTS).unwrap();
+    if let Some(output) = run_promtool(dir.path(), &["check", "rules", "alerts.yml"], "") {
         assert_success(&output);
     }
 }
@@ -68,10 +68,10 @@ fn each_alert_fires_in_its_situation_and_not_otherwise() {
             rules.extend([line, "\n"]);
         }
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("alerts.yml"), rules).unwrap();
-    std::fs::write(folder.path().join("test.yml"), tests).unwrap();
-    if let Some(output) = run_promtool(folder.path(), &["test", "rules", "test.yml"], "") {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("alerts.yml"), rules).unwrap();
+    std::fs::write(dir.path().join("test.yml"), tests).unwrap();
+    if let Some(output) = run_promtool(dir.path(), &["test", "rules", "test.yml"], "") {
         assert_success(&output);
     }
 }
@@ -83,9 +83,9 @@ fn the_dashboard_expressions_are_valid() {
         let expression = serde_json::to_string(&replace_variables(expression)).unwrap();
         writeln!(rules, "  - record: panel:{number}\n    expr: {expression}").unwrap();
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("rules.yml"), rules).unwrap();
-    if let Some(output) = run_promtool(folder.path(), &["check", "rules", "rules.yml"], "") {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("rules.yml"), rules).unwrap();
+    if let Some(output) = run_promtool(dir.path(), &["check", "rules", "rules.yml"], "") {
         assert_success(&output);
     }
 }

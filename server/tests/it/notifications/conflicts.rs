@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Alice, csrf, seen};
 use crate::support::TestResponse;
 use crate::support::browser::visible_text;
-use crate::support::service::{config, unlimited};
+use crate::support::service::{config_with, unlimited_config};
 
 /// Asserts that a field is marked as invalid, with this text next to it and this value.
 #[track_caller]
@@ -184,8 +184,8 @@ async fn simultaneous_submits_are_all_saved() {
 
 #[tokio::test]
 async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
-    let two_rules = config(|config| {
-        *config = unlimited();
+    let two_rules = config_with(|config| {
+        *config = unlimited_config();
         config.rules.max_rules = 2;
     });
     let mut alice = Alice::with(two_rules).await;
@@ -204,8 +204,8 @@ async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
         .await
         .assert_page(200, "Saved.");
 
-    let mut alice = Alice::with(config(|config| {
-        *config = unlimited();
+    let mut alice = Alice::with(config_with(|config| {
+        *config = unlimited_config();
         config.rules.max_bytes = 400;
     }))
     .await;
@@ -215,8 +215,8 @@ async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
     assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
 
     // A switch has no field, so the reason is above all switches.
-    let mut alice = Alice::with(config(|config| {
-        *config = unlimited();
+    let mut alice = Alice::with(config_with(|config| {
+        *config = unlimited_config();
         config.rules.max_bytes = 1;
     }))
     .await;

@@ -5,8 +5,8 @@ use belfry_store::NewToken;
 use serde_json::json;
 
 use super::pages::assert_security_headers;
-use crate::support::browser::{form, visible_text};
-use crate::support::oauth_client::{CALLBACK, parse_token};
+use crate::support::browser::{encode_form, visible_text};
+use crate::support::oauth_client::{CALLBACK, expect_token};
 use crate::support::{Browser, OAuthClient, Service, TestResponse, any_events};
 
 pub(super) const ACCOUNT: &str = "/oauth/account";
@@ -15,7 +15,7 @@ pub(super) const ACCOUNT: &str = "/oauth/account";
 pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.client().await, service.browser());
+    let (client, mut browser) = (service.register_client().await, service.browser());
     let page = browser.get("/oauth/sign_in").await;
     browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     (service, client, browser)
@@ -23,14 +23,16 @@ pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
 
 /// Registers an app with this name and website.
 pub(super) async fn register_app(service: &Service, name: &str, website: &str) -> OAuthClient {
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let fields = [
         ("client_name", name),
         ("website", website),
         ("redirect_uris", CALLBACK),
         ("scopes", "read write push"),
     ];
-    let app = http.send("POST /api/v1/apps", form(&fields)).await.expect(StatusCode::OK);
+    let app =
+        http.send("POST /api/v1/apps", encode_form(&fields)).await.expect_json(StatusCode::OK);
     let text = |key: &str| app[key].as_str().unwrap().to_owned();
     let (id, secret) = (text("client_id"), text("client_secret"));
     OAuthClient { http, id, secret, redirect_uri: CALLBACK.to_owned() }
@@ -43,8 +45,8 @@ pub(super) async fn authorize_app(
     name: &str,
     scope: &str,
 ) -> String {
-    let code = client.code(browser, name, &[("scope", scope)]).await;
-    parse_token(&client.redeem(&code, &[]).await)
+    let code = client.obtain_code(browser, name, &[("scope", scope)]).await;
+    expect_token(&client.redeem(&code, &[]).await)
 }
 
 #[tokio::test]
@@ -174,7 +176,7 @@ async fn the_page_lists_the_apps_with_permissions_and_dates() {
 async fn an_app_with_expired_tokens_is_not_listed() {
     let (service, _client, mut browser) = start_signed_in().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    service.issue(None, "read").await;
+    service.issue_token(None, "read").await;
     let expiring = NewToken {
         secret: belfry_runtime::random::secret(service.now()).hashed(),
         app_id: 1,
@@ -200,7 +202,7 @@ async fn a_matrix_device_is_listed_by_its_name() {
             "password": "correct horse alice",
         });
         body.as_object_mut().unwrap().append(&mut device.as_object().unwrap().clone());
-        let client = service.anonymous();
+        let client = service.anonymous_client();
         let login = client.send("POST /_matrix/client/v3/login", body.to_string()).await;
         assert_eq!(login.status, 200);
     };

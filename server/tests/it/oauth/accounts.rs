@@ -5,8 +5,8 @@ use axum::http::StatusCode;
 use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
-use crate::support::browser::form;
-use crate::support::service::{config, unlimited};
+use crate::support::browser::encode_form;
+use crate::support::service::{config_with, unlimited_config};
 use crate::support::{OAuthClient, Service, TestClient, TestResponse, any_events};
 
 const ALICE: [(&str, &str); 4] = [
@@ -17,14 +17,14 @@ const ALICE: [(&str, &str); 4] = [
 ];
 
 async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
-    let http = http.with("content-type", "application/x-www-form-urlencoded");
-    http.send("POST /api/v1/accounts", form(fields)).await
+    let http = http.with_header("content-type", "application/x-www-form-urlencoded");
+    http.send("POST /api/v1/accounts", encode_form(fields)).await
 }
 
 /// Returns a client with an app token that may sign up users.
 async fn app(service: &Service) -> TestClient {
-    let client = service.client().await;
-    service.anonymous().with_token(&client.app_token("write:accounts").await)
+    let client = service.register_client().await;
+    service.anonymous_client().with_token(&client.obtain_app_token("write:accounts").await)
 }
 
 #[tokio::test]
@@ -32,18 +32,19 @@ async fn a_new_user_gets_a_token_with_the_non_admin_scopes_of_the_app() {
     let service = Service::start().await;
     let scopes = "read write push admin:read";
     let client =
-        OAuthClient::register_with(service.anonymous(), "https://a.example/", scopes).await;
-    let app = service.anonymous().with_token(&client.app_token("write").await);
+        OAuthClient::register_with(service.anonymous_client(), "https://a.example/", scopes).await;
+    let app = service.anonymous_client().with_token(&client.obtain_app_token("write").await);
 
     let response = sign_up(&app, &ALICE).await;
 
-    let token = response.expect(StatusCode::OK);
+    let token = response.expect_json(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
     // The admin scopes that the app declared are not granted.
     assert_eq!(token["scope"], "read write push");
     assert_eq!(token["created_at"], service.now().as_second());
-    let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
-    let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
+    let alice = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
+    let account =
+        alice.get("/api/v1/accounts/verify_credentials").await.expect_json(StatusCode::OK);
     assert_eq!(account["username"], "alice");
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.email, None);
@@ -54,11 +55,11 @@ async fn a_new_user_gets_a_token_with_the_non_admin_scopes_of_the_app() {
 #[tokio::test]
 async fn only_an_app_token_with_the_scope_may_sign_up_users() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let reader = service.anonymous().with_token(&client.app_token("read").await);
-    let user = service.user_with_scopes("bob", "write").await;
+    let client = service.register_client().await;
+    let reader = service.anonymous_client().with_token(&client.obtain_app_token("read").await);
+    let user = service.user_client_with_scopes("bob", "write").await;
     for (http, status, error) in [
-        (service.anonymous(), 401, "The access token is invalid"),
+        (service.anonymous_client(), 401, "The access token is invalid"),
         (reader, 403, "This action is outside the authorized scopes"),
         (user, 403, "This method requires an client credentials authentication"),
     ] {
@@ -69,21 +70,21 @@ async fn only_an_app_token_with_the_scope_may_sign_up_users() {
 
 #[tokio::test]
 async fn sign_up_is_rejected_when_registration_is_closed() {
-    let closed = config(|config| config.registration = RegistrationPolicy::Closed);
-    let service = Service::with(closed).await;
+    let closed = config_with(|config| config.registration = RegistrationPolicy::Closed);
+    let service = Service::start_with(closed).await;
     let response = sign_up(&app(&service).await, &ALICE).await;
     assert_eq!(response.status, 403);
     assert_eq!(response.json()["error"], "Registration is closed on this server");
-    let instance = service.anonymous().get("/api/v2/instance").await.json();
+    let instance = service.anonymous_client().get("/api/v2/instance").await.json();
     assert_eq!(instance["registrations"]["enabled"], false);
 }
 
 #[tokio::test]
 async fn sign_up_errors_are_reported_per_field() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let app = app(&service).await;
     let response = sign_up(&app, &[("username", "Alice"), ("email", "a@b")]).await;
-    let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
+    let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
         "Validation failed: Username must contain only lowercase letters, digits and underscores; dots and hyphens are allowed except at the start or end, \
@@ -121,7 +122,7 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     let app = app(&service).await;
     assert_eq!(sign_up(&app, &ALICE).await.status, 200);
     let details = async |fields: &[(&str, &str)]| {
-        sign_up(&app, fields).await.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"].clone()
+        sign_up(&app, fields).await.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["details"].clone()
     };
     let taken = json!([{ "error": "ERR_TAKEN", "description": "has already been taken" }]);
     assert_eq!(details(&ALICE).await, json!({ "username": taken }));
@@ -165,13 +166,13 @@ async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
 
 #[tokio::test]
 async fn a_name_may_contain_dots_and_hyphens_except_at_its_ends() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let app = app(&service).await;
     let mut fields = ALICE;
     fields[0].1 = "al.ice-b";
-    let token = sign_up(&app, &fields).await.expect(StatusCode::OK);
-    let alice = service.anonymous().with_token(token["access_token"].as_str().unwrap());
-    let whoami = alice.get("/_matrix/client/v3/account/whoami").await.expect(StatusCode::OK);
+    let token = sign_up(&app, &fields).await.expect_json(StatusCode::OK);
+    let alice = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
+    let whoami = alice.get("/_matrix/client/v3/account/whoami").await.expect_json(StatusCode::OK);
     assert_eq!(whoami["user_id"], "@al.ice-b:ring.example");
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
@@ -186,8 +187,9 @@ async fn a_name_may_contain_dots_and_hyphens_except_at_its_ends() {
 #[tokio::test]
 async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read:accounts").await;
-    let account = alice.get("/api/v1/accounts/verify_credentials").await.expect(StatusCode::OK);
+    let alice = service.user_client_with_scopes("alice", "read:accounts").await;
+    let account =
+        alice.get("/api/v1/accounts/verify_credentials").await.expect_json(StatusCode::OK);
     assert!(account["id"].as_str().unwrap().parse::<i64>().is_ok());
     for (key, value) in [
         ("username", json!("alice")),
@@ -207,7 +209,10 @@ async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     assert_eq!(account["source"]["privacy"], "public");
     assert_eq!(account["role"]["permissions"], "0");
     let picture = account["avatar"].as_str().unwrap().strip_prefix("https://ring.example").unwrap();
-    assert_eq!(service.anonymous().get(picture).await.header("content-type"), "image/svg+xml");
+    assert_eq!(
+        service.anonymous_client().get(picture).await.header("content-type"),
+        "image/svg+xml"
+    );
 }
 
 #[tokio::test]
@@ -223,23 +228,23 @@ async fn each_token_error_has_its_message_and_challenge() {
         assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
         assert_eq!(response.header("www-authenticate"), challenge);
     };
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     // Without a token the challenge has no error code (RFC 6750, section 3.1).
     expect(&anonymous, 401, "The access token is invalid", realm).await;
     for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
-        let http = anonymous.with("authorization", header);
+        let http = anonymous.with_header("authorization", header);
         expect(&http, 401, "The access token is invalid", realm).await;
     }
     for header in ["Bearer nope", "Bearer  nope", "Bearer a b", "bearer \"x\""] {
-        let http = anonymous.with("authorization", header);
+        let http = anonymous.with_header("authorization", header);
         expect(&http, 401, "The access token is invalid", &invalid).await;
     }
-    let alice = service.user_with_scopes("alice", "read").await;
+    let alice = service.user_client_with_scopes("alice", "read").await;
     expect(&alice.with_token("other"), 401, "The access token is invalid", &invalid).await;
-    let upper_case = anonymous.with("authorization", &format!("BEARER {}", alice.token()));
+    let upper_case = anonymous.with_header("authorization", &format!("BEARER {}", alice.token()));
     assert_eq!(upper_case.get(path).await.status, 200);
 
-    let reader = service.user_with_scopes("alice", "read:statuses").await;
+    let reader = service.user_client_with_scopes("alice", "read:statuses").await;
     let response = reader.get(path).await;
     let lacks = "This token lacks the scope profile or read:accounts";
     let outside = "This action is outside the authorized scopes";
@@ -249,7 +254,7 @@ async fn each_token_error_has_its_message_and_challenge() {
         "{realm}, error=\"insufficient_scope\", error_description=\"{lacks}\", scope=\"profile\""
     );
     assert_eq!(response.header("www-authenticate"), challenge);
-    let app = anonymous.with_token(service.issue(None, "read").await.reveal());
+    let app = anonymous.with_token(service.issue_token(None, "read").await.reveal());
     // An app token has no user.
     expect(&app, 422, "This method requires an authenticated user", "").await;
 
@@ -258,7 +263,7 @@ async fn each_token_error_has_its_message_and_challenge() {
     let revoked = invalid.replace("is invalid", "was revoked");
     expect(&alice, 401, "The access token was revoked", &revoked).await;
 
-    let bob = service.user_with_scopes("bob", "read").await;
+    let bob = service.user_client_with_scopes("bob", "read").await;
     let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
     expect(&bob, 403, "Your login is currently disabled", "").await;
@@ -267,21 +272,21 @@ async fn each_token_error_has_its_message_and_challenge() {
 #[tokio::test]
 async fn userinfo_requires_the_scope_profile() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "profile").await;
+    let alice = service.user_client_with_scopes("alice", "profile").await;
     for method in ["GET", "POST"] {
         let response = alice.send(&format!("{method} /oauth/userinfo"), "").await;
-        let info = response.expect(StatusCode::OK);
+        let info = response.expect_json(StatusCode::OK);
         let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
         assert_eq!(info["iss"], "https://ring.example/");
         // The subject cannot be confused with a client ID.
         assert_eq!(info["sub"], format!("https://ring.example/users/{id}"));
         assert_eq!(info["preferred_username"], "alice");
         assert_eq!(info["profile"], "https://ring.example/@alice");
-        let profile = service.anonymous().get("/@alice").await;
+        let profile = service.anonymous_client().get("/@alice").await;
         assert_eq!((profile.status, profile.header("location")), (303, "/oauth/account"));
         assert_ne!(info["picture"], Value::Null);
     }
-    let reader = service.user_with_scopes("alice", "read").await;
+    let reader = service.user_client_with_scopes("alice", "read").await;
     let response = reader.get("/oauth/userinfo").await;
     assert_eq!(response.status, 403);
     let error = json!({
@@ -296,10 +301,10 @@ async fn a_name_of_an_application_service_is_reserved() {
     let settings = "[[application_services]]\n\
         id = 'irc'\nurl = ''\nas_token = 'as'\nhs_token = 'hs'\nsender_localpart = 'irc_bot'\n\
         namespaces.users = [{ exclusive = true, regex = '@irc_.*' }]\n";
-    let service = Service::with(toml::from_str(settings).unwrap()).await;
+    let service = Service::start_with(toml::from_str(settings).unwrap()).await;
     let mut bridged = ALICE;
     bridged[0].1 = "irc_ann";
     let response = sign_up(&app(&service).await, &bridged).await;
-    let details = &response.expect(StatusCode::UNPROCESSABLE_ENTITY)["details"];
+    let details = &response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["details"];
     assert_eq!(details["username"][0]["error"], "ERR_RESERVED");
 }

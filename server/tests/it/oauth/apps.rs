@@ -5,23 +5,23 @@ use belfry::config::RegistrationPolicy;
 use belfry_store::AppListFilter;
 use serde_json::{Value, json};
 
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service, TestClient, TestResponse};
 
 const URI: &str = "https://app.example/cb";
 
 async fn register(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
-    let client = client.with("content-type", "application/x-www-form-urlencoded");
-    client.send("POST /api/v1/apps", form(fields)).await
+    let client = client.with_header("content-type", "application/x-www-form-urlencoded");
+    client.send("POST /api/v1/apps", encode_form(fields)).await
 }
 
 #[tokio::test]
 async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     let service = Service::start().await;
     let response = register(
-        &service.anonymous(),
+        &service.anonymous_client(),
         &[
             ("client_name", "Tusky"),
             ("redirect_uris", "https://app.example/cb\nurn:ietf:wg:oauth:2.0:oob"),
@@ -31,7 +31,7 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
         ],
     )
     .await;
-    let app = response.expect(StatusCode::OK);
+    let app = response.expect_json(StatusCode::OK);
     for secret in ["client_id", "client_secret"] {
         assert_eq!(app[secret].as_str().unwrap().len(), 64, "{secret}");
     }
@@ -55,28 +55,29 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
 #[tokio::test]
 async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let closed = config(|config| config.app_registration = RegistrationPolicy::Closed);
+    let client = service.register_client().await;
+    let closed = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
     let service = service.restart(closed).await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    let response = register(&service.anonymous(), &fields).await;
+    let response = register(&service.anonymous_client(), &fields).await;
     let error = "App registration is closed on this server; only its operator can add apps";
-    assert_eq!(response.expect(StatusCode::FORBIDDEN), json!({ "error": error }));
+    assert_eq!(response.expect_json(StatusCode::FORBIDDEN), json!({ "error": error }));
     let apps = service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap();
     assert_eq!(apps.len(), 1, "nothing was registered");
 
     let grant = ("grant_type", "client_credentials");
     let fields = [("client_id", &*client.id), ("client_secret", &*client.secret), grant];
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
-    assert_eq!(http.send("POST /oauth/token", form(&fields)).await.status, 200);
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
+    assert_eq!(http.send("POST /oauth/token", encode_form(&fields)).await.status, 200);
 }
 
 #[tokio::test]
 async fn two_registrations_are_two_apps() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    let one = register(&service.anonymous(), &fields).await.expect(StatusCode::OK);
-    let other = register(&service.anonymous(), &fields).await.expect(StatusCode::OK);
+    let one = register(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
+    let other = register(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
     for key in ["id", "client_id", "client_secret"] {
         assert_ne!(one[key], other[key], "{key}");
     }
@@ -121,8 +122,8 @@ async fn all_registration_errors_are_reported_together() {
             "Validation failed: Application website is not a valid URL",
         ),
     ] {
-        let response = register(&service.anonymous(), &fields).await;
-        let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let response = register(&service.anonymous_client(), &fields).await;
+        let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }));
     }
     assert!(service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap().is_empty());
@@ -130,18 +131,20 @@ async fn all_registration_errors_are_reported_together() {
 
 #[tokio::test]
 async fn an_app_with_a_scheme_that_is_no_longer_allowed_still_works() {
-    let allowed = config(|config| config.oauth.redirect_schemes = vec!["myapp".parse().unwrap()]);
-    let service = Service::with(allowed).await;
+    let allowed =
+        config_with(|config| config.oauth.redirect_schemes = vec!["myapp".parse().unwrap()]);
+    let service = Service::start_with(allowed).await;
     service.add_account("alice").await;
-    let client = OAuthClient::register_with(service.anonymous(), "myapp://cb", "read").await;
-    let service = service.restart(config(|_| ())).await;
+    let client = OAuthClient::register_with(service.anonymous_client(), "myapp://cb", "read").await;
+    let service = service.restart(config_with(|_| ())).await;
 
     let fields = [("client_name", "A"), ("redirect_uris", "myapp://cb")];
-    let response = register(&service.anonymous(), &fields).await;
+    let response = register(&service.anonymous_client(), &fields).await;
     assert_eq!(response.status, 422, "{response:?}");
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let client = OAuthClient { http, ..client };
-    let code = client.code(&mut service.browser(), "alice", &[]).await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
@@ -152,18 +155,20 @@ async fn only_clients_with_a_secret_can_be_registered() {
         [("client_name", "A"), ("redirect_uris", URI), ("token_endpoint_auth_method", method)]
     };
     for method in ["client_secret_basic", "client_secret_post", ""] {
-        let app = register(&service.anonymous(), &fields(method)).await.expect(StatusCode::OK);
+        let app = register(&service.anonymous_client(), &fields(method))
+            .await
+            .expect_json(StatusCode::OK);
         assert_eq!(app["client_secret"].as_str().unwrap().len(), 64, "{method}");
     }
     for method in ["none", "private_key_jwt"] {
-        let response = register(&service.anonymous(), &fields(method)).await;
+        let response = register(&service.anonymous_client(), &fields(method)).await;
         let error = "Validation failed: Token endpoint auth method must be client_secret_basic or \
                      client_secret_post (public clients are not supported: register each \
                      installation of the app to get its own secret)";
-        let body = response.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }), "{method}");
     }
-    let json = service.anonymous().with("content-type", "application/json");
+    let json = service.anonymous_client().with_header("content-type", "application/json");
     let body = json!({
         "client_name": "A", "redirect_uris": URI, "token_endpoint_auth_method": "none",
     });
@@ -174,11 +179,11 @@ async fn only_clients_with_a_secret_can_be_registered() {
 #[tokio::test]
 async fn registration_errors_are_translated() {
     let service = Service::start().await;
-    let german = service.anonymous().with("accept-language", "de-CH, en;q=0.5");
+    let german = service.anonymous_client().with_header("accept-language", "de-CH, en;q=0.5");
     let response = register(&german, &[("client_name", "A")]).await;
-    let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
+    let error = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
     assert!(!error.contains("can't be blank"), "{error}");
-    let english = german.with("content-type", "application/json");
+    let english = german.with_header("content-type", "application/json");
     let response = english.send("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
     assert_eq!(response.json()["error"], "Validation failed: Redirect URI can't be blank");
 }
@@ -186,23 +191,24 @@ async fn registration_errors_are_translated() {
 #[tokio::test]
 async fn verify_credentials_returns_the_app_without_its_secret() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let token = client.app_token("push").await;
-    let app = service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
-    let app = app.expect(StatusCode::OK);
+    let client = service.register_client().await;
+    let token = client.obtain_app_token("push").await;
+    let app =
+        service.anonymous_client().with_token(&token).get("/api/v1/apps/verify_credentials").await;
+    let app = app.expect_json(StatusCode::OK);
     assert_eq!(app["name"], "Tusky");
     for key in ["client_id", "client_secret", "client_secret_expires_at"] {
         assert_eq!(app.get(key), None, "{key}");
     }
-    let alice = service.user_with_scopes("alice", "profile").await;
-    let app = alice.get("/api/v1/apps/verify_credentials/").await.expect(StatusCode::OK);
+    let alice = service.user_client_with_scopes("alice", "profile").await;
+    let app = alice.get("/api/v1/apps/verify_credentials/").await.expect_json(StatusCode::OK);
     assert_eq!(app["name"], "Tests");
 }
 
 #[tokio::test]
 async fn a_failed_registration_counts_and_its_limit_is_reported() {
     let service = Service::start().await;
-    let response = register(&service.anonymous(), &[("client_name", "")]).await;
+    let response = register(&service.anonymous_client(), &[("client_name", "")]).await;
     assert_eq!(response.status, 422);
     assert_eq!(response.header("x-ratelimit-limit"), "30");
     assert_eq!(response.header("x-ratelimit-remaining"), "29");
@@ -215,16 +221,19 @@ async fn app_registrations_are_limited_per_address() {
     let service = Service::start().await;
     let fields = [("client_name", "A"), ("redirect_uris", URI)];
     for remaining in (0..30).rev() {
-        let response = register(&service.anonymous(), &fields).await;
+        let response = register(&service.anonymous_client(), &fields).await;
         assert_eq!(
             (response.status, response.header("x-ratelimit-remaining")),
             (200, &*remaining.to_string())
         );
     }
-    let response = register(&service.anonymous(), &fields).await;
+    let response = register(&service.anonymous_client(), &fields).await;
     assert_eq!(
-        response.expect(StatusCode::TOO_MANY_REQUESTS),
+        response.expect_json(StatusCode::TOO_MANY_REQUESTS),
         json!({ "error": "Too many requests" })
     );
-    assert_eq!(register(&service.anonymous().at(address(9)), &fields).await.status, 200);
+    assert_eq!(
+        register(&service.anonymous_client().with_address(address(9)), &fields).await.status,
+        200
+    );
 }

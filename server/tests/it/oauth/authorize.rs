@@ -3,7 +3,7 @@
 use super::start_with_alice;
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, OAuthClient, Service};
 
 // RFC 6749, section 4.1.2.1.
@@ -11,11 +11,11 @@ use crate::support::{Browser, OAuthClient, Service};
 async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
     let (service, client, mut browser) = start_with_alice().await;
     let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
-    let native = OAuthClient::register_with(service.anonymous(), registered, "read").await;
+    let native = OAuthClient::register_with(service.anonymous_client(), registered, "read").await;
     // The responses are the same with and without a session.
     for signed_in in [false, true] {
         if signed_in {
-            client.code(&mut browser, "alice", &[]).await;
+            client.obtain_code(&mut browser, "alice", &[]).await;
         }
         for redirect_uri in [
             "https://evil.example/cb",
@@ -33,7 +33,8 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "http://127.0.0.1/cb",
             "",
         ] {
-            let page = browser.get(&client.with_redirect_uri(redirect_uri).authorize(&[])).await;
+            let page =
+                browser.get(&client.with_redirect_uri(redirect_uri).authorize_path(&[])).await;
             page.assert_page(400, "invalid_request");
         }
         for redirect_uri in [
@@ -46,14 +47,14 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "http://localhost./cb",
         ] {
             browser
-                .get(&native.with_redirect_uri(redirect_uri).authorize(&[]))
+                .get(&native.with_redirect_uri(redirect_uri).authorize_path(&[]))
                 .await
                 .assert_page(400, "invalid_request");
         }
         let twice = [("redirect_uri", CALLBACK)];
-        browser.get(&client.authorize(&twice)).await.assert_page(400, "invalid_request");
+        browser.get(&client.authorize_path(&twice)).await.assert_page(400, "invalid_request");
         let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
-        let page = browser.get(&unknown.authorize(&[])).await;
+        let page = browser.get(&unknown.authorize_path(&[])).await;
         page.assert_page(401, "invalid_client");
         assert_eq!(
             page.header("www-authenticate"),
@@ -61,14 +62,14 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "a challenge would open the browser's password dialog"
         );
         let two = [("client_id", "other")];
-        browser.get(&client.authorize(&two)).await.assert_page(400, "client_id");
+        browser.get(&client.authorize_path(&two)).await.assert_page(400, "client_id");
         browser.get("/oauth/authorize").await.assert_page(400, "client_id");
     }
 }
 
 /// Approves the app and redeems its code, which gives it a user token.
 async fn approve(client: &OAuthClient, browser: &mut Browser) {
-    let code = client.code(browser, "alice", &[]).await;
+    let code = client.obtain_code(browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
@@ -92,7 +93,7 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
         // Without a session, the error is sent only after sign-in.
         let mut other = Browser::new(client.http.clone());
-        let page = other.get(&client.authorize(&more)).await;
+        let page = other.get(&client.authorize_path(&more)).await;
         page.assert_page(200, "name=\"password\"");
         let response = other.sign_in(&page, "alice").await;
         let parameters = response.redirect_parameters(CALLBACK);
@@ -101,12 +102,12 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         assert!(!parameters["error_description"].is_empty());
         assert_eq!(parameters.get("code"), None);
         // With a session, the error is sent without a sign-in.
-        let again = browser.get(&client.authorize(&more)).await;
+        let again = browser.get(&client.authorize_path(&more)).await;
         assert_eq!(again.redirect_parameters(CALLBACK)["error"], error);
     }
     for wrong in ["token", "id_token", "code token", "Code", "code "] {
         let url = client
-            .authorize(&[])
+            .authorize_path(&[])
             .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
         let response = browser.get(&url).await;
         assert_eq!(
@@ -119,17 +120,17 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
 
 #[tokio::test]
 async fn pkce_can_be_required() {
-    let service = Service::with(config(|config| config.oauth.require_pkce = true)).await;
+    let service = Service::start_with(config_with(|config| config.oauth.require_pkce = true)).await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.client().await, service.browser());
+    let (client, mut browser) = (service.register_client().await, service.browser());
     let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     let pkce = [
         ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
         ("code_challenge_method", "S256"),
     ];
-    let code = client.code(&mut browser, "alice", &pkce).await;
+    let code = client.obtain_code(&mut browser, "alice", &pkce).await;
     assert_eq!(client.redeem(&code, &[("code_verifier", verifier)]).await.status, 200);
-    let rejected = browser.get(&client.authorize(&[])).await.redirect_parameters(CALLBACK);
+    let rejected = browser.get(&client.authorize_path(&[])).await.redirect_parameters(CALLBACK);
     assert_eq!(rejected["error"], "invalid_request");
     assert_eq!(rejected["error_description"], "Missing required parameter: code_challenge.");
 }
@@ -140,7 +141,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let (service, client, mut browser) = start_with_alice().await;
     approve(&client, &mut browser).await;
     let evil = OAuthClient::register_with(
-        service.anonymous(),
+        service.anonymous_client(),
         "https://evil.example/cb\nurn:ietf:wg:oauth:2.0:oob",
         "read",
     )
@@ -149,11 +150,11 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let link = "href=\"https://evil.example/cb?error=invalid_scope&#38;error_description=";
     // With a session, repeatedly, and after a sign-in.
     let mut other = service.browser();
-    let sign_in_page = other.get(&evil.authorize(&wrong)).await;
+    let sign_in_page = other.get(&evil.authorize_path(&wrong)).await;
     let after_sign_in = other.sign_in(&sign_in_page, "alice").await;
     for page in [
-        browser.get(&evil.authorize(&wrong)).await,
-        browser.get(&evil.authorize(&wrong)).await,
+        browser.get(&evil.authorize_path(&wrong)).await,
+        browser.get(&evil.authorize_path(&wrong)).await,
         after_sign_in,
     ] {
         page.assert_page(400, link);
@@ -162,25 +163,25 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
         assert!(!page.text.contains("<script>"), "{page:?}");
     }
     let post = [("scope", "nope"), ("response_mode", "form_post")];
-    let page = browser.get(&evil.authorize(&post)).await;
+    let page = browser.get(&evil.authorize_path(&post)).await;
     page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
     assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
     let submit = "<script src=\"/static/submit-";
     assert!(!page.text.contains(submit), "the form is not submitted automatically: {page:?}");
     let out_of_band = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
-    browser.get(&out_of_band.authorize(&wrong)).await.assert_page(400, "invalid_scope");
+    browser.get(&out_of_band.authorize_path(&wrong)).await.assert_page(400, "invalid_scope");
 
     // The user decides about a valid request as well.
-    let page = browser.get(&evil.authorize(&[])).await;
+    let page = browser.get(&evil.authorize_path(&[])).await;
     let denied = browser.decide(&page, "deny").await;
     assert_eq!(denied.redirect_parameters("https://evil.example/cb")["error"], "access_denied");
-    browser.get(&evil.authorize(&wrong)).await.assert_page(400, link);
+    browser.get(&evil.authorize_path(&wrong)).await.assert_page(400, link);
 }
 
 #[tokio::test]
 async fn an_approved_request_returns_code_state_and_issuer() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[("state", "s t&u=v#é\"")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "s t&u=v#é\"")])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "Tusky");
     let response = browser.decide(&page, "allow").await;
@@ -196,16 +197,16 @@ async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
     let (_service, client, mut browser) = start_with_alice().await;
     approve(&client, &mut browser).await;
     let (long, longer) = ("s".repeat(4096), "s".repeat(4097));
-    let response = browser.get(&client.authorize(&[("state", &long)])).await;
+    let response = browser.get(&client.authorize_path(&[("state", &long)])).await;
     assert_eq!(response.redirect_parameters(CALLBACK)["state"], long);
-    let response = browser.get(&client.authorize(&[("state", &longer)])).await;
+    let response = browser.get(&client.authorize_path(&[("state", &longer)])).await;
     let parameters = response.redirect_parameters(CALLBACK);
     assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
     let huge = "s".repeat(9000);
-    browser.get(&client.authorize(&[("state", &huge)])).await.assert_page(400, "too long");
+    browser.get(&client.authorize_path(&[("state", &huge)])).await.assert_page(400, "too long");
     // Unknown parameters are not stored, so they may be long.
     browser
-        .get(&client.authorize(&[("x", &huge), ("scope", "push")]))
+        .get(&client.authorize_path(&[("x", &huge), ("scope", "push")]))
         .await
         .assert_page(200, "decision");
 }
@@ -214,38 +215,40 @@ async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
 async fn new_authorization_requests_are_limited_per_address() {
     let (service, client, mut browser) = start_with_alice().await;
     for request in 0..60 {
-        let page = service.browser().get(&client.authorize(&[])).await;
+        let page = service.browser().get(&client.authorize_path(&[])).await;
         page.assert_page(200, "name=\"password\"");
         assert_eq!(page.header("x-ratelimit-remaining"), (59 - request).to_string());
     }
-    let page = service.browser().get(&client.authorize(&[])).await;
+    let page = service.browser().get(&client.authorize_path(&[])).await;
     page.assert_page(429, "Too many requests");
     assert_eq!(page.header("retry-after"), "300");
     assert!(page.header("ratelimit").contains("\"authorization_request\";r=0"), "{page:?}");
     // Requests that store nothing are not limited: other pages, errors, and requests that are
     // already approved.
     browser
-        .get(&client.with_redirect_uri("https://evil.example/").authorize(&[]))
+        .get(&client.with_redirect_uri("https://evil.example/").authorize_path(&[]))
         .await
         .assert_page(400, "invalid_request");
-    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
+    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
     approve(&client, &mut elsewhere).await;
     for _ in 0..70 {
-        assert_eq!(elsewhere.get(&client.authorize(&[])).await.status, 303);
+        assert_eq!(elsewhere.get(&client.authorize_path(&[])).await.status, 303);
     }
     service.clock.advance(300);
-    browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"password\"");
+    browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"password\"");
 }
 
 #[tokio::test]
 async fn the_oldest_requests_are_deleted_when_too_many_wait() {
-    let service = Service::with_state(config(|_| {}), |state| state.max_pending_requests = 3).await;
+    let service =
+        Service::start_with_state(config_with(|_| {}), |state| state.max_pending_requests = 3)
+            .await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut waiting = Vec::new();
     for _ in 0..5 {
         let mut browser = service.browser();
-        let page = browser.get(&client.authorize(&[])).await;
+        let page = browser.get(&client.authorize_path(&[])).await;
         waiting.push((browser, page));
         service.clock.advance(1);
     }
@@ -264,7 +267,7 @@ async fn the_oldest_requests_are_deleted_when_too_many_wait() {
 async fn fragment_mode_returns_the_parameters_in_the_fragment() {
     let (_service, client, mut browser) = start_with_alice().await;
     let fragment = [("response_mode", "fragment"), ("state", "s")];
-    let page = browser.get(&client.authorize(&fragment)).await;
+    let page = browser.get(&client.authorize_path(&fragment)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     let location = response.header("location");
@@ -276,7 +279,7 @@ async fn fragment_mode_returns_the_parameters_in_the_fragment() {
 async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let (_service, client, mut browser) = start_with_alice().await;
     let post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
-    let page = browser.get(&client.authorize(&post)).await;
+    let page = browser.get(&client.authorize_path(&post)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     response.assert_page(200, "action=\"https://app.example/cb\"");
@@ -290,7 +293,7 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     assert_eq!(client.redeem(&fields[0].1, &[]).await.status, 200);
 
     let wrong = [("response_mode", "form_post"), ("scope", "nope")];
-    let response = browser.get(&client.authorize(&wrong)).await;
+    let response = browser.get(&client.authorize_path(&wrong)).await;
     let fields = response.form(CALLBACK);
     assert_eq!(fields[0], ("error".to_owned(), "invalid_scope".to_owned()));
 }
@@ -300,9 +303,9 @@ async fn a_registered_query_is_preserved_but_cannot_forge_response_parameters() 
     let service = Service::start().await;
     service.add_account("alice").await;
     let uri = "https://app.example/cb?keep=1&state=x&code=y";
-    let client = OAuthClient::register_with(service.anonymous(), uri, "read").await;
+    let client = OAuthClient::register_with(service.anonymous_client(), uri, "read").await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     let location = response.header("location");
@@ -317,7 +320,7 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let uris = "http://127.0.0.1/cb\nhttp://[::1]/cb\ncom.example.app:/cb";
-    let client = OAuthClient::register_with(service.anonymous(), uris, "read").await;
+    let client = OAuthClient::register_with(service.anonymous_client(), uris, "read").await;
     for (uri, sources) in [
         ("http://127.0.0.1:51234/cb", "'self' https: http:"),
         ("http://[::1]:51234/cb", "'self' https: http:"),
@@ -325,7 +328,7 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
     ] {
         let mut browser = service.browser();
         let client = client.with_redirect_uri(uri);
-        let page = browser.get(&client.authorize(&[])).await;
+        let page = browser.get(&client.authorize_path(&[])).await;
         let page = browser.sign_in(&page, "alice").await;
         // Chrome also applies the form-action of the form's page to the redirect.
         let policy = page.header("content-security-policy");
@@ -343,7 +346,7 @@ async fn the_scope_defaults_to_read_and_covers_its_children() {
         (vec![("scope", "read:accounts write:statuses")], "read:accounts write:statuses"),
         (vec![("scope", "push read")], "push read"),
     ] {
-        let code = client.code(&mut browser, "alice", &more).await;
+        let code = client.obtain_code(&mut browser, "alice", &more).await;
         assert_eq!(client.redeem(&code, &[]).await.json()["scope"], granted);
     }
 }
@@ -353,11 +356,13 @@ async fn only_get_and_post_are_allowed() {
     let (service, client, _) = start_with_alice().await;
     // HEAD must not issue a code, which would be lost.
     for method in ["HEAD", "PUT", "DELETE", "TRACE", "PATCH"] {
-        let response =
-            service.anonymous().send(&format!("{method} {}", client.authorize(&[])), "").await;
+        let response = service
+            .anonymous_client()
+            .send(&format!("{method} {}", client.authorize_path(&[])), "")
+            .await;
         assert_eq!((response.status, response.header("allow")), (405, "GET,POST"), "{method}");
         let resume = format!("{method} /oauth/authorize/resume?request=x");
-        let response = service.anonymous().send(&resume, "").await;
+        let response = service.anonymous_client().send(&resume, "").await;
         assert_eq!((response.status, response.header("allow")), (405, "GET"), "{method}");
     }
 }
@@ -365,21 +370,21 @@ async fn only_get_and_post_are_allowed() {
 #[tokio::test]
 async fn superfluous_parameters_are_ignored() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let code = client.code(&mut browser, "alice", &[]).await;
+    let code = client.obtain_code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
     let literal =
         [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
-    let response = browser.get(&client.authorize(&literal)).await;
+    let response = browser.get(&client.authorize_path(&literal)).await;
     assert_eq!(response.redirect_parameters(CALLBACK)["state"], "None");
     let many = vec![("unknown", "y"); 1000];
-    assert_eq!(browser.get(&client.authorize(&many)).await.status, 303);
+    assert_eq!(browser.get(&client.authorize_path(&many)).await.status, 303);
 }
 
 #[tokio::test]
 async fn a_client_that_accepts_json_gets_a_json_error() {
     let (service, client, _) = start_with_alice().await;
-    let program = service.anonymous().with("accept", "application/json");
-    let path = client.with_redirect_uri("https://evil.example/").authorize(&[]);
+    let program = service.anonymous_client().with_header("accept", "application/json");
+    let path = client.with_redirect_uri("https://evil.example/").authorize_path(&[]);
     let response = program.get(&path).await;
     assert_eq!(response.status, 400);
     assert_eq!(response.json()["error"], "invalid_request");

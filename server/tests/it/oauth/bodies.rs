@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::support::browser::form;
-use crate::support::oauth_client::parse_error;
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::expect_error;
 use crate::support::{Service, TestClient, TestResponse};
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -16,7 +16,7 @@ async fn send(
     body: impl Into<Vec<u8>>,
 ) -> TestResponse {
     let body: Vec<u8> = body.into();
-    client.with("content-type", media).send(&format!("POST {path}"), body).await
+    client.with_header("content-type", media).send(&format!("POST {path}"), body).await
 }
 
 fn multipart(fields: &[(&str, &str)]) -> String {
@@ -29,7 +29,7 @@ fn multipart(fields: &[(&str, &str)]) -> String {
 #[tokio::test]
 async fn form_multipart_and_json_bodies_are_equivalent() {
     let service = Service::start().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     let json = json!({
         "client_name": "Ä",
         "redirect_uris": ["https://a.example/", "b.c://d"],
@@ -71,7 +71,7 @@ async fn form_multipart_and_json_bodies_are_equivalent() {
 #[tokio::test]
 async fn a_token_request_may_use_any_body_format() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
     let fields =
         [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
@@ -79,13 +79,14 @@ async fn a_token_request_may_use_any_body_format() {
         "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
     });
     for (media, body) in [(MULTIPART, multipart(&fields)), ("application/json", json.to_string())] {
-        let response = send(&service.anonymous(), "/oauth/token/", media, body).await;
+        let response = send(&service.anonymous_client(), "/oauth/token/", media, body).await;
         assert_eq!(response.status, 200, "{response:?}");
     }
     let json = json!({ "token": "x", "client_id": id, "client_secret": secret });
     let body = json.to_string();
-    let response = send(&service.anonymous(), "/oauth/revoke", "application/json", body).await;
-    assert_eq!(parse_error(&response).0, 403);
+    let response =
+        send(&service.anonymous_client(), "/oauth/revoke", "application/json", body).await;
+    assert_eq!(expect_error(&response).0, 403);
 }
 
 #[tokio::test]
@@ -114,14 +115,14 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
         ("application/x-www-form-urlencoded; charset=utf-7", b"a=b", 415),
         ("", b"a=b", 415),
     ] {
-        let response = send(&service.anonymous(), "/oauth/token", media, body).await;
+        let response = send(&service.anonymous_client(), "/oauth/token", media, body).await;
         let text = String::from_utf8_lossy(&body[..body.len().min(60)]);
-        assert_eq!(parse_error(&response), (status, "invalid_request".to_owned()), "{text}");
-        let response = send(&service.anonymous(), "/api/v1/apps", media, body).await;
+        assert_eq!(expect_error(&response), (status, "invalid_request".to_owned()), "{text}");
+        let response = send(&service.anonymous_client(), "/api/v1/apps", media, body).await;
         assert_eq!(response.status, status, "{text}");
         assert!(response.json()["error"].is_string(), "{text}");
     }
-    let response = service.anonymous().send("POST /oauth/token", "a=b").await;
+    let response = service.anonymous_client().send("POST /oauth/token", "a=b").await;
     assert_eq!(response.status, 415, "without a Content-Type");
 }
 
@@ -129,14 +130,14 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
 async fn a_body_that_is_too_large_is_rejected() {
     let service = Service::start().await;
     let body = "a=".to_owned() + &"b".repeat(70_000);
-    let response = send(&service.anonymous(), "/oauth/token", FORM, body).await;
-    assert_eq!(parse_error(&response), (413, "invalid_request".to_owned()));
+    let response = send(&service.anonymous_client(), "/oauth/token", FORM, body).await;
+    assert_eq!(expect_error(&response), (413, "invalid_request".to_owned()));
 }
 
 #[tokio::test]
 async fn a_thousand_unknown_fields_are_ignored() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let unknown = vec![("x", "y"); 1000];
     let mut fields = vec![("grant_type", "client_credentials")];
     fields.extend(unknown);
@@ -150,7 +151,7 @@ async fn a_body_full_of_unknown_fields_is_parsed() {
     const END: &str = "--X--\r\n";
     type Field = fn(usize) -> String;
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
     let known_fields =
         [("grant_type", "client_credentials"), ("client_id", id), ("client_secret", secret)];
@@ -158,7 +159,7 @@ async fn a_body_full_of_unknown_fields_is_parsed() {
         "grant_type": "client_credentials", "client_id": id, "client_secret": secret,
     });
     let cases: [(&str, String, &str, Field); 3] = [
-        (FORM, form(&known_fields), "", |number| format!("&{number:x}")),
+        (FORM, encode_form(&known_fields), "", |number| format!("&{number:x}")),
         (MULTIPART, multipart(&known_fields).replace(END, ""), END, |number| {
             multipart(&[(&format!("{number:x}"), "")]).replace(END, "")
         }),
@@ -174,7 +175,7 @@ async fn a_body_full_of_unknown_fields_is_parsed() {
             }
             body += &next;
         }
-        let response = send(&service.anonymous(), "/oauth/token", media, body + end).await;
+        let response = send(&service.anonymous_client(), "/oauth/token", media, body + end).await;
         assert_eq!(response.status, 200, "{media}: {response:?}");
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::client::address;
-use crate::support::oauth_client::{oauth_error, parse_error};
+use crate::support::oauth_client::{expect_error, oauth_error};
 use crate::support::{OAuthClient, Service, TestResponse, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -29,14 +29,14 @@ async fn request_token(
     authorization: &str,
     fields: &[(&str, &str)],
 ) -> TestResponse {
-    let http = client.http.with("authorization", authorization);
-    http.send("POST /oauth/token", form(fields)).await
+    let http = client.http.with_header("authorization", authorization);
+    http.send("POST /oauth/token", encode_form(fields)).await
 }
 
 #[tokio::test]
 async fn basic_credentials_may_be_form_encoded() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let (id, secret) = (&client.id, &client.secret);
     let encode = |text: &str| text.replace('-', "%2D").replace('_', "%5F");
     for credentials in [format!("{id}:{secret}"), format!("{}:{}", encode(id), encode(secret))] {
@@ -53,7 +53,7 @@ async fn basic_credentials_may_be_form_encoded() {
 #[tokio::test]
 async fn a_client_must_not_authenticate_in_two_ways() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let (id, secret) = (client.id.as_str(), client.secret.as_str());
     let header = basic(&format!("{id}:{secret}"));
     for fields in [
@@ -62,7 +62,7 @@ async fn a_client_must_not_authenticate_in_two_ways() {
         vec![GRANT, ("client_id", "other")],
     ] {
         let response = request_token(&client, &header, &fields).await;
-        assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"), "{fields:?}");
+        assert_eq!(expect_error(&response), oauth_error(400, "invalid_request"), "{fields:?}");
         assert_eq!(response.header("www-authenticate"), "");
     }
 }
@@ -70,36 +70,39 @@ async fn a_client_must_not_authenticate_in_two_ways() {
 #[tokio::test]
 async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let valid_token = client.app_token("read").await;
+    let client = service.register_client().await;
+    let valid_token = client.obtain_app_token("read").await;
     let valid = basic(&format!("{}:{}", client.id, client.secret));
     let other = basic("other:secret");
     for second in [&*valid, &*other, "Basic", "Bearer x"] {
         for headers in [[&*valid, second], [second, &*valid]] {
-            let http = headers
-                .iter()
-                .fold(client.http.clone(), |http, header| http.with("authorization", header));
+            let http = headers.iter().fold(client.http.clone(), |http, header| {
+                http.with_header("authorization", header)
+            });
             for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
                 let fields = [GRANT, ("token", &*valid_token)];
-                let response = http.send(&format!("POST {path}"), form(&fields)).await;
+                let response = http.send(&format!("POST {path}"), encode_form(&fields)).await;
                 let case = format!("{path} {headers:?}");
-                assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"), "{case}");
+                assert_eq!(expect_error(&response), oauth_error(400, "invalid_request"), "{case}");
                 assert_eq!(response.header("www-authenticate"), "", "{case}");
             }
         }
     }
-    let response =
-        service.anonymous().with_token(&valid_token).get("/api/v1/apps/verify_credentials").await;
+    let response = service
+        .anonymous_client()
+        .with_token(&valid_token)
+        .get("/api/v1/apps/verify_credentials")
+        .await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
 #[tokio::test]
 async fn two_client_ids_are_rejected_at_every_endpoint() {
     let service = Service::start().await;
-    let (client, other) = (service.client().await, service.client().await);
-    let valid_token = client.app_token("read").await;
+    let (client, other) = (service.register_client().await, service.register_client().await);
+    let valid_token = client.obtain_app_token("read").await;
     let header = basic(&format!("{}:{}", client.id, client.secret));
-    let http = client.http.with("authorization", &header);
+    let http = client.http.with_header("authorization", &header);
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         for more in [
             vec![("client_id", &*other.id)],
@@ -107,23 +110,26 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
             vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
         ] {
             let fields = [&[GRANT, ("token", &*valid_token)], &more[..]].concat();
-            let response = http.send(&format!("POST {path}"), form(&fields)).await;
+            let response = http.send(&format!("POST {path}"), encode_form(&fields)).await;
             assert_eq!(
-                parse_error(&response),
+                expect_error(&response),
                 oauth_error(400, "invalid_request"),
                 "{path} {more:?}"
             );
         }
     }
-    let response =
-        service.anonymous().with_token(&valid_token).get("/api/v1/apps/verify_credentials").await;
+    let response = service
+        .anonymous_client()
+        .with_token(&valid_token)
+        .get("/api/v1/apps/verify_credentials")
+        .await;
     assert_eq!(response.status, 200, "the token must not be revoked");
 }
 
 #[tokio::test]
 async fn an_unknown_client_and_a_wrong_secret_get_the_same_response() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let id = client.id.as_str();
     let wrong = "The client is unknown or its secret is wrong.";
     let missing = "Send client_id and client_secret in the body, or as HTTP Basic authentication.";
@@ -151,11 +157,11 @@ async fn an_unknown_client_and_a_wrong_secret_get_the_same_response() {
 #[tokio::test]
 async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
-    let code = client.code(&mut browser, "alice", &[]).await;
-    let token = client.app_token("read").await;
+    let code = client.obtain_code(&mut browser, "alice", &[]).await;
+    let token = client.obtain_app_token("read").await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
 
     service
@@ -164,17 +170,17 @@ async fn a_disabled_app_cannot_authenticate_and_its_tokens_and_codes_are_invalid
         .await
         .unwrap();
 
-    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
+    assert_eq!(expect_error(&client.redeem(&code, &[]).await), oauth_error(401, "invalid_client"));
     let response =
-        service.anonymous().with_token(&token).get("/api/v1/apps/verify_credentials").await;
+        service.anonymous_client().with_token(&token).get("/api/v1/apps/verify_credentials").await;
     assert_eq!(response.status, 401);
-    browser.get(&client.authorize(&[])).await.assert_page(401, "invalid_client");
+    browser.get(&client.authorize_path(&[])).await.assert_page(401, "invalid_client");
 }
 
 #[tokio::test]
 async fn secret_guesses_are_limited_without_locking_out_the_client() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let guesser = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     let statuses = async |client: &OAuthClient, times: usize| {
         let mut statuses = Vec::new();
@@ -206,7 +212,7 @@ async fn secret_guesses_are_limited_without_locking_out_the_client() {
     let unknown = OAuthClient { id: "unknown".to_owned(), ..guesser.clone() };
     assert_eq!(statuses(&unknown, 25).await, [401]);
     assert_eq!(statuses(&unknown, 1).await, [429]);
-    let elsewhere = OAuthClient { http: client.http.at(address(9)), ..client.clone() };
+    let elsewhere = OAuthClient { http: client.http.with_address(address(9)), ..client.clone() };
     assert_eq!(elsewhere.post("/oauth/token", &[GRANT]).await.status, 200);
     service.clock.advance(300);
     assert_eq!(client.post("/oauth/token", &[GRANT]).await.status, 200);
@@ -225,7 +231,7 @@ async fn a_client_is_limited_to_its_auth_method_grant_types_and_issuer() {
         ("registered_by = 'bishop'", None, Some("invalid_grant")),
     ] {
         let service = Service::start().await;
-        let client = service.client().await;
+        let client = service.register_client().await;
         service.execute_sql(&format!("update apps set {change}"));
         let post = async |fields: &[(&str, &str)]| {
             let response = client.post("/oauth/token", fields).await;

@@ -2,30 +2,30 @@
 
 use super::pages::assert_security_headers;
 use crate::limits::count_admitted;
-use crate::support::oauth_client::{oauth_error, parse_error};
+use crate::support::oauth_client::{expect_error, oauth_error};
 use crate::support::{Service, TestClient};
 
 /// Adds the headers that a browser sends.
 fn as_browser(client: &TestClient, languages: &str) -> TestClient {
-    client.with("accept", "text/html,*/*;q=0.8").with("accept-language", languages)
+    client.with_header("accept", "text/html,*/*;q=0.8").with_header("accept-language", languages)
 }
 
 #[tokio::test]
 async fn a_malformed_query_is_rejected() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let program = service.anonymous().with("accept", "application/json");
+    let client = service.register_client().await;
+    let program = service.anonymous_client().with_header("accept", "application/json");
     for broken in ["%", "%zz", "%00", "%ff"] {
-        let path = format!("{}&state={broken}", client.authorize(&[("lang", "de")]));
+        let path = format!("{}&state={broken}", client.authorize_path(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
         page.assert_page(400, "Dieser Server konnte nicht lesen, was gesendet wurde");
         page.assert_page(400, ">invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
-        assert_eq!(parse_error(&program.get(&path).await), oauth_error(400, "invalid_request"));
+        assert_eq!(expect_error(&program.get(&path).await), oauth_error(400, "invalid_request"));
     }
-    let twice = client.authorize(&[("client_id", "x")]);
-    let page = as_browser(&service.anonymous(), "fr").get(&twice).await;
+    let twice = client.authorize_path(&[("client_id", "x")]);
+    let page = as_browser(&service.anonymous_client(), "fr").get(&twice).await;
     page.assert_page(400, "client_id");
     page.assert_page(400, "<html lang=\"fr\"");
 }
@@ -33,7 +33,7 @@ async fn a_malformed_query_is_rejected() {
 #[tokio::test]
 async fn an_exceeded_rate_limit_is_reported_on_a_page() {
     let service = Service::start().await;
-    assert_eq!(count_admitted(&service.anonymous(), "GET /x", 300).await, 300);
+    assert_eq!(count_admitted(&service.anonymous_client(), "GET /x", 300).await, 300);
     for path in [
         "/oauth/authorize",
         "/oauth/authorize/native",
@@ -41,18 +41,18 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
         "/oauth/sign_out",
         "/oauth/account",
     ] {
-        let page = as_browser(&service.anonymous(), "pl").get(path).await;
+        let page = as_browser(&service.anonymous_client(), "pl").get(path).await;
         page.assert_page(429, "zbyt wiele żądań");
         assert_security_headers(&page, "'self'");
         let headers = ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit"];
         let headers = headers.map(|name| page.header(name));
         assert_eq!(headers, ["300", "300", "0", r#""ip";r=0;t=300"#], "{path}");
         assert_eq!(page.header("set-cookie"), "", "no session is created");
-        let program = service.anonymous().with("accept", "application/json");
+        let program = service.anonymous_client().with_header("accept", "application/json");
         assert_eq!(program.get(path).await.json()["error"], "Too many requests", "{path}");
     }
     for path in ["/oauth/token", "/api/v1/instance", "/oauth/userinfo"] {
-        let response = as_browser(&service.anonymous(), "pl").get(path).await;
+        let response = as_browser(&service.anonymous_client(), "pl").get(path).await;
         assert_eq!(response.status, 429);
         assert_eq!(response.json()["error"], "Too many requests", "{path}");
     }
@@ -61,9 +61,9 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
 #[tokio::test]
 async fn every_client_error_is_reported_to_a_browser_on_a_page() {
     let service = Service::start().await;
-    let browser = as_browser(&service.anonymous(), "en");
-    let plain = browser.with("content-type", "text/plain");
-    let form = browser.with("content-type", "application/x-www-form-urlencoded");
+    let browser = as_browser(&service.anonymous_client(), "en");
+    let plain = browser.with_header("content-type", "text/plain");
+    let form = browser.with_header("content-type", "application/x-www-form-urlencoded");
     let large = "a=".to_owned() + &"b".repeat(70_000);
     for (response, status, text) in [
         (plain.send("POST /oauth/sign_in", "a=b").await, 415, "cannot be answered"),

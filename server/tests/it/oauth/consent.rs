@@ -1,13 +1,13 @@
 //! The consent page and the decision.
 
 use super::start_with_alice;
-use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, parse_token};
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::{CALLBACK, expect_token};
 use crate::support::{Browser, OAuthClient, TestResponse, any_events};
 
 /// Opens the consent page as Alice.
 async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestResponse {
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "name=\"decision\"");
     page
@@ -16,7 +16,7 @@ async fn open_consent_page(client: &OAuthClient, browser: &mut Browser) -> TestR
 #[tokio::test]
 async fn the_page_names_the_app_the_permissions_and_the_account() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[("scope", "read:notifications push")])).await;
+    let page = browser.get(&client.authorize_path(&[("scope", "read:notifications push")])).await;
     page.assert_page(200, "Tusky");
     let page = browser.sign_in(&page, "alice").await;
     for text in ["Tusky", "alice", "@alice:ring.example", "See your notifications", "app.example"] {
@@ -27,7 +27,7 @@ async fn the_page_names_the_app_the_permissions_and_the_account() {
 #[tokio::test]
 async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     let (service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let parameters = browser.decide(&page, "deny").await.redirect_parameters(CALLBACK);
     assert_eq!((&*parameters["error"], &*parameters["state"]), ("access_denied", "s"));
@@ -37,7 +37,7 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
         "The resource owner or authorization server denied the request."
     );
     // The next request asks again.
-    browser.get(&client.authorize(&[])).await.assert_page(200, "name=\"decision\"");
+    browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"decision\"");
     let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     assert!(service.store().active_grants(id, app, service.now()).await.unwrap().is_empty());
@@ -46,40 +46,47 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
 #[tokio::test]
 async fn the_same_scopes_are_granted_again_without_asking() {
     let (service, client, mut browser) = start_with_alice().await;
-    let code = client.code(&mut browser, "alice", &[("scope", "read push")]).await;
+    let code = client.obtain_code(&mut browser, "alice", &[("scope", "read push")]).await;
     // A code that was not redeemed is not a grant.
-    browser.get(&client.authorize(&[("scope", "read push")])).await.assert_page(200, "decision");
-    let first = parse_token(&client.redeem(&code, &[]).await);
+    browser
+        .get(&client.authorize_path(&[("scope", "read push")]))
+        .await
+        .assert_page(200, "decision");
+    let first = expect_token(&client.redeem(&code, &[]).await);
 
     let again = [("scope", "push read"), ("state", "s")];
-    let parameters = browser.get(&client.authorize(&again)).await.redirect_parameters(CALLBACK);
+    let parameters =
+        browser.get(&client.authorize_path(&again)).await.redirect_parameters(CALLBACK);
     assert_eq!(parameters["state"], "s");
-    let second = parse_token(&client.redeem(&parameters["code"], &[]).await);
+    let second = expect_token(&client.redeem(&parameters["code"], &[]).await);
 
     for other in ["read", "read push write", "push"] {
-        browser.get(&client.authorize(&[("scope", other)])).await.assert_page(200, "decision");
+        browser.get(&client.authorize_path(&[("scope", other)])).await.assert_page(200, "decision");
     }
-    let other_app = service.client().await;
-    browser.get(&other_app.authorize(&[("scope", "read push")])).await.assert_page(200, "decision");
+    let other_app = service.register_client().await;
+    browser
+        .get(&other_app.authorize_path(&[("scope", "read push")]))
+        .await
+        .assert_page(200, "decision");
 
     // The grant is active while one of its tokens is valid.
     client.post("/oauth/revoke", &[("token", &first)]).await;
-    assert_eq!(browser.get(&client.authorize(&again)).await.status, 303);
+    assert_eq!(browser.get(&client.authorize_path(&again)).await.status, 303);
     client.post("/oauth/revoke", &[("token", &second)]).await;
-    browser.get(&client.authorize(&again)).await.assert_page(200, "decision");
+    browser.get(&client.authorize_path(&again)).await.assert_page(200, "decision");
 }
 
 #[tokio::test]
 async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let code = client.code(&mut browser, "alice", &[]).await;
-    parse_token(&client.redeem(&code, &[]).await);
+    let code = client.obtain_code(&mut browser, "alice", &[]).await;
+    expect_token(&client.redeem(&code, &[]).await);
     for mode in ["fragment", "form_post"] {
-        let page = browser.get(&client.authorize(&[("response_mode", mode)])).await;
+        let page = browser.get(&client.authorize_path(&[("response_mode", mode)])).await;
         page.assert_page(200, "name=\"decision\"");
         assert!(!page.text.contains("code="), "{mode}: {page:?}");
     }
-    let query = browser.get(&client.authorize(&[("response_mode", "query")])).await;
+    let query = browser.get(&client.authorize_path(&[("response_mode", "query")])).await;
     assert!(query.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
@@ -93,26 +100,26 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
     ];
     let (service, _, mut browser) = start_with_alice().await;
     let uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
-    let native = OAuthClient::register_with(service.anonymous(), uris, "read").await;
+    let native = OAuthClient::register_with(service.anonymous_client(), uris, "read").await;
     for (first, other) in [
         ("http://127.0.0.1:5000/cb", "http://127.0.0.1:6666/cb"),
         ("com.example.app:/cb", "http://127.0.0.1:5001/cb"),
     ] {
         let (client, other) = (native.with_redirect_uri(first), native.with_redirect_uri(other));
-        let code = client.code(&mut browser, "alice", &pkce).await;
+        let code = client.obtain_code(&mut browser, "alice", &pkce).await;
         let verifier = [("code_verifier", VERIFIER)];
         assert_eq!(client.redeem(&code, &verifier).await.status, 200);
         // The same URI with PKCE is approved. Everything else requires consent.
         assert!(
             browser
-                .get(&client.authorize(&pkce))
+                .get(&client.authorize_path(&pkce))
                 .await
                 .redirect_parameters(first)
                 .contains_key("code")
         );
-        browser.get(&client.authorize(&[])).await.assert_page(200, "decision");
-        browser.get(&other.authorize(&pkce)).await.assert_page(200, "decision");
-        browser.get(&other.authorize(&[])).await.assert_page(200, "decision");
+        browser.get(&client.authorize_path(&[])).await.assert_page(200, "decision");
+        browser.get(&other.authorize_path(&pkce)).await.assert_page(200, "decision");
+        browser.get(&other.authorize_path(&[])).await.assert_page(200, "decision");
     }
 }
 
@@ -128,16 +135,18 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         ("app.tusky://cb", false),
         ("http://127.0.0.1/cb", false),
     ] {
-        let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+        let http = service
+            .anonymous_client()
+            .with_header("content-type", "application/x-www-form-urlencoded");
         let fields = [
             ("client_name", "Tusky"),
             ("redirect_uris", redirect_uri),
             ("website", "https://Tusky.app/about"),
         ];
-        let app = http.send("POST /api/v1/apps", form(&fields)).await.json();
+        let app = http.send("POST /api/v1/apps", encode_form(&fields)).await.json();
         let (id, secret) = (app["client_id"].as_str().unwrap().to_owned(), String::new());
         let client = OAuthClient { http, id, secret, redirect_uri: redirect_uri.to_owned() };
-        let page = browser.get(&client.authorize(&[])).await;
+        let page = browser.get(&client.authorize_path(&[])).await;
         page.assert_page(200, "decision");
         assert_eq!(page.text.contains("<bdi>tusky.app</bdi>"), is_shown, "{redirect_uri}");
     }
@@ -146,14 +155,14 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
 #[tokio::test]
 async fn force_login_requires_password_and_consent_again() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let code = client.code(&mut browser, "alice", &[]).await;
+    let code = client.obtain_code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
-    assert_eq!(browser.get(&client.authorize(&[])).await.status, 303);
-    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    assert_eq!(browser.get(&client.authorize_path(&[])).await.status, 303);
+    let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     page.assert_page(200, "name=\"username\" value=\"alice\"");
 
     let before = browser.cookie().to_owned();
-    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     page.assert_page(200, "name=\"password\"");
     // Neither the existing session nor a forged form bypasses the password.
     let csrf = page.form("/oauth/sign_in");
@@ -161,7 +170,7 @@ async fn force_login_requires_password_and_consent_again() {
         csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let resume = format!("/oauth/authorize/resume?request={}", csrf[1].1);
     browser.get(&resume).await.assert_page(200, "name=\"password\"");
-    let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+    let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     let forged_fields = [&fields[..], &[("decision", "allow")]].concat();
     browser.post("/oauth/authorize", &forged_fields).await.assert_page(400, "no longer open");
 
@@ -194,7 +203,7 @@ async fn the_form_cannot_change_the_request() {
 async fn the_query_of_a_form_post_is_ignored() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let form_fields = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
         let mut fields = page.form(action);
         fields.extend(more.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
@@ -227,7 +236,7 @@ async fn a_decision_is_accepted_once_and_only_from_its_session() {
     // Another user in another browser, with a CSRF token of that session.
     service.add_account("bob").await;
     let mut other = service.browser();
-    let bobs_page = other.get(&client.authorize(&[])).await;
+    let bobs_page = other.get(&client.authorize_path(&[])).await;
     let bobs_page = other.sign_in(&bobs_page, "bob").await;
     let mut stolen = bobs_page.form("/oauth/authorize");
     stolen[1].1.clone_from(&page.form("/oauth/authorize")[1].1);
@@ -246,7 +255,7 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let alices_page = open_consent_page(&client, &mut browser).await;
-    let another = browser.get(&client.authorize(&[])).await;
+    let another = browser.get(&client.authorize_path(&[])).await;
     let signed_out = browser.submit(&another, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&signed_out).await;
     browser.sign_in(&page, "bob").await.assert_page(200, "@bob:ring.example");
@@ -257,7 +266,7 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
 async fn switching_the_account_continues_the_same_request() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
-    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let signed_out = browser.submit(&page, "/oauth/sign_out", &[]).await;
     let page = browser.follow(&signed_out).await;
@@ -267,7 +276,7 @@ async fn switching_the_account_continues_the_same_request() {
     let parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
     assert_eq!(parameters["state"], "s");
     let token = client.redeem(&parameters["code"], &[]).await.json();
-    let bob = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+    let bob = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
     let account = bob.get("/api/v1/accounts/verify_credentials").await.json();
     assert_eq!(account["username"], "bob");
 }
@@ -278,7 +287,7 @@ async fn a_request_expires_after_an_hour() {
     let page = open_consent_page(&client, &mut browser).await;
     service.clock.advance(3600);
     browser.decide(&page, "allow").await.assert_page(400, "no longer open");
-    let late = browser.get(&client.authorize(&[])).await;
+    let late = browser.get(&client.authorize_path(&[])).await;
     service.clock.advance(3599);
     assert_eq!(browser.decide(&late, "allow").await.status, 303);
 }

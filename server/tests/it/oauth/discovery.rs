@@ -5,7 +5,7 @@ use belfry::config::RegistrationPolicy;
 use serde_json::{Value, json};
 
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 /// All scopes, in the order of the metadata.
 const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
@@ -20,11 +20,11 @@ const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks wri
 
 #[tokio::test]
 async fn the_metadata_has_exactly_these_fields() {
-    let documented = config(|config| {
+    let documented = config_with(|config| {
         config.oauth.documentation_url = "https://docs.example/".parse().ok();
     });
-    let service = Service::with(documented).await;
-    let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;
+    let service = Service::start_with(documented).await;
+    let response = service.anonymous_client().get("/.well-known/oauth-authorization-server").await;
     let expected = json!({
         "issuer": "https://ring.example/",
         "service_documentation": "https://docs.example/",
@@ -42,33 +42,34 @@ async fn the_metadata_has_exactly_these_fields() {
         "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
         "authorization_response_iss_parameter_supported": true,
     });
-    assert_eq!(response.expect(StatusCode::OK), expected);
+    assert_eq!(response.expect_json(StatusCode::OK), expected);
 }
 
 #[tokio::test]
 async fn without_a_documentation_url_the_metadata_names_the_openapi_document() {
     let service = Service::start().await;
-    let metadata = service.anonymous().get("/.well-known/oauth-authorization-server").await;
-    let documentation = metadata.expect(StatusCode::OK)["service_documentation"].clone();
+    let metadata = service.anonymous_client().get("/.well-known/oauth-authorization-server").await;
+    let documentation = metadata.expect_json(StatusCode::OK)["service_documentation"].clone();
     assert_eq!(documentation, "https://ring.example/openapi.json");
-    assert_eq!(service.anonymous().get("/openapi.json").await.status, 200);
+    assert_eq!(service.anonymous_client().get("/openapi.json").await.status, 200);
 }
 
 #[tokio::test]
 async fn the_metadata_names_no_registration_endpoint_while_app_registration_is_closed() {
-    let closed = config(|config| config.app_registration = RegistrationPolicy::Closed);
+    let closed = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
     let metadata = async |service: &Service| {
-        let response = service.anonymous().get("/.well-known/oauth-authorization-server").await;
-        response.expect(StatusCode::OK)
+        let response =
+            service.anonymous_client().get("/.well-known/oauth-authorization-server").await;
+        response.expect_json(StatusCode::OK)
     };
     let mut expected = metadata(&Service::start().await).await;
     expected.as_object_mut().unwrap().remove("app_registration_endpoint").unwrap();
-    let service = Service::with(closed).await;
+    let service = Service::start_with(closed).await;
     assert_eq!(metadata(&service).await, expected);
     for path in ["/api/v1/instance", "/api/v2/instance", "/.well-known/nodeinfo"] {
-        let open = Service::start().await.anonymous().get(path).await;
-        let closed = service.anonymous().get(path).await;
-        assert_eq!(closed.expect(StatusCode::OK), open.expect(StatusCode::OK), "{path}");
+        let open = Service::start().await.anonymous_client().get(path).await;
+        let closed = service.anonymous_client().get(path).await;
+        assert_eq!(closed.expect_json(StatusCode::OK), open.expect_json(StatusCode::OK), "{path}");
     }
 }
 
@@ -77,10 +78,10 @@ async fn the_metadata_names_no_registration_endpoint_while_app_registration_is_c
 async fn request_headers_do_not_change_the_urls() {
     let service = Service::start().await;
     let forged = service
-        .anonymous()
-        .with("host", "evil.example")
-        .with("x-forwarded-host", "evil.example")
-        .with("forwarded", "host=evil.example");
+        .anonymous_client()
+        .with_header("host", "evil.example")
+        .with_header("x-forwarded-host", "evil.example")
+        .with_header("forwarded", "host=evil.example");
     for path in ["/.well-known/oauth-authorization-server", "/api/v2/instance", "/api/v1/instance"]
     {
         let response = forged.get(path).await;
@@ -101,8 +102,8 @@ async fn a_trailing_slash_is_ignored() {
         "/oauth/authorize",
     ] {
         let (bare, slashed) = (
-            service.anonymous().get(&format!("{path}?x=/")).await,
-            service.anonymous().get(&format!("{path}/?x=/")).await,
+            service.anonymous_client().get(&format!("{path}?x=/")).await,
+            service.anonymous_client().get(&format!("{path}/?x=/")).await,
         );
         assert_eq!((bare.status, bare.text), (slashed.status, slashed.text), "{path}");
         assert_ne!(bare.status, 404, "{path}");
@@ -111,13 +112,13 @@ async fn a_trailing_slash_is_ignored() {
 
 #[tokio::test]
 async fn the_instance_has_the_fields_that_clients_read_first() {
-    let named = config(|config| {
+    let named = config_with(|config| {
         config.instance.title = "Ringers".to_owned();
         config.instance.description = "We ring".to_owned();
     });
-    let service = Service::with(named).await;
-    let v1 = service.anonymous().get("/api/v1/instance").await.expect(StatusCode::OK);
-    let v2 = service.anonymous().get("/api/v2/instance").await.expect(StatusCode::OK);
+    let service = Service::start_with(named).await;
+    let v1 = service.anonymous_client().get("/api/v1/instance").await.expect_json(StatusCode::OK);
+    let v2 = service.anonymous_client().get("/api/v2/instance").await.expect_json(StatusCode::OK);
     assert_eq!((&v1["uri"], &v2["domain"]), (&json!("ring.example"), &json!("ring.example")));
     for instance in [&v1, &v2] {
         assert_eq!(instance["title"], "Ringers");
@@ -136,10 +137,11 @@ async fn the_instance_has_the_fields_that_clients_read_first() {
 #[tokio::test]
 async fn nodeinfo_links_to_its_document() {
     let service = Service::start().await;
-    let links = service.anonymous().get("/.well-known/nodeinfo").await.expect(StatusCode::OK);
+    let links =
+        service.anonymous_client().get("/.well-known/nodeinfo").await.expect_json(StatusCode::OK);
     let href = links["links"][0]["href"].as_str().unwrap();
     let path = href.strip_prefix("https://ring.example").unwrap();
-    let nodeinfo = service.anonymous().get(path).await.expect(StatusCode::OK);
+    let nodeinfo = service.anonymous_client().get(path).await.expect_json(StatusCode::OK);
     assert_eq!(
         (&nodeinfo["version"], &nodeinfo["software"]["name"]),
         (&json!("2.0"), &json!("belfry"))

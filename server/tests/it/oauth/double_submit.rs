@@ -26,7 +26,7 @@ async fn submit_twice(
 async fn a_double_submit_of_the_sign_in_form_succeeds() {
     for cookie_arrives in [false, true] {
         let (_service, client, mut browser) = start_with_alice().await;
-        let page = browser.get(&client.authorize(&[("state", "s")])).await;
+        let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
         let response = submit_twice(&mut browser, &page, "Alice", cookie_arrives).await;
         let page = browser.follow(&response).await;
         page.assert_page(200, "@alice:ring.example");
@@ -45,8 +45,8 @@ async fn a_double_submit_of_the_sign_in_form_succeeds() {
 #[tokio::test]
 async fn a_second_submit_continues_only_for_the_same_account_and_request() {
     let (service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
-    let waiting = service.browser().get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
+    let waiting = service.browser().get(&client.authorize_path(&[])).await;
     browser.sign_in(&page, "alice").await.assert_page(200, "name=\"decision\"");
     // A different account name on an outdated page.
     try_sign_in(&mut browser, &page, "bob", "correct horse bob")
@@ -63,7 +63,7 @@ async fn a_second_submit_continues_only_for_the_same_account_and_request() {
 #[tokio::test]
 async fn the_cookie_from_before_sign_in_grants_no_access() {
     let (service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let before = browser.cookies.clone();
     let consent = browser.sign_in(&page, "alice").await;
     // An attacker who knows the old cookie and the handle.
@@ -83,7 +83,7 @@ async fn the_cookie_from_before_sign_in_grants_no_access() {
 #[tokio::test]
 async fn a_double_submit_of_the_account_switch_continues_the_request() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let consent = browser.sign_in(&page, "alice").await;
     let before = browser.cookies.clone();
     browser.submit(&consent, "/oauth/sign_out", &[]).await;

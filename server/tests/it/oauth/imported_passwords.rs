@@ -6,7 +6,7 @@ use belfry_core::import::{AccountFileReader, ImportLimits};
 use belfry_core::rules::{NewRuleLimits, RuleLimits};
 use serde_json::json;
 
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Service, TestResponse, any_events};
 
 /// Hashes of `correct horse`, computed by libxcrypt's crypt(3) and Python's hashlib.
@@ -28,7 +28,7 @@ const LONG: &str = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i
 
 /// Creates a service with the accounts `n0`, `n1` … that have these hashes.
 async fn start(hashes: &[&str]) -> Service {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
     let mut file = AccountFileReader::new(limits, HashMap::new(), service.now());
@@ -47,7 +47,7 @@ async fn start(hashes: &[&str]) -> Service {
 
 async fn login(service: &Service, name: &str, password: &str) -> TestResponse {
     let body = json!({ "type": "m.login.password", "user": name, "password": password });
-    service.anonymous().send("POST /_matrix/client/v3/login", body.to_string()).await
+    service.anonymous_client().send("POST /_matrix/client/v3/login", body.to_string()).await
 }
 
 async fn sign_in(service: &Service, name: &str, password: &str) -> TestResponse {

@@ -5,24 +5,24 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{oauth_error, parse_error, parse_token};
-use crate::support::service::{config, metric};
+use crate::support::oauth_client::{expect_error, expect_token, oauth_error};
+use crate::support::service::{config_with, metric_value};
 use crate::support::{OAuthClient, Service, any_events};
 
 #[tokio::test]
 async fn a_client_may_introspect_its_own_tokens() {
-    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::with(expiring).await;
+    let expiring = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::start_with(expiring).await;
     let id = service.add_account("alice").await;
-    let client = service.client().await;
-    let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = parse_token(&client.redeem(&code, &[]).await);
+    let client = service.register_client().await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
+    let token = expect_token(&client.redeem(&code, &[]).await);
     let now = service.now().as_second();
 
     let response = client.post("/oauth/introspect", &[("token", &token)]).await;
 
     assert_eq!(
-        response.expect(StatusCode::OK),
+        response.expect_json(StatusCode::OK),
         json!({
             "active": true,
             "scope": "read push",
@@ -36,7 +36,7 @@ async fn a_client_may_introspect_its_own_tokens() {
         })
     );
     assert_eq!(response.header("cache-control"), "no-store");
-    let app_token = client.app_token("read").await;
+    let app_token = client.obtain_app_token("read").await;
     let response = client.post("/oauth/introspect", &[("token", &app_token)]).await.json();
     assert_eq!((response.get("sub"), response.get("username")), (None, None));
 }
@@ -45,38 +45,39 @@ async fn a_client_may_introspect_its_own_tokens() {
 #[tokio::test]
 async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
     let service = Service::start().await;
-    let (client, other) = (service.client().await, service.client().await);
-    let (revoked, foreign) = (client.app_token("read").await, other.app_token("read").await);
+    let (client, other) = (service.register_client().await, service.register_client().await);
+    let (revoked, foreign) =
+        (client.obtain_app_token("read").await, other.obtain_app_token("read").await);
     client.post("/oauth/revoke", &[("token", &revoked)]).await;
     for token in [&*revoked, &foreign, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({ "active": false }));
+        assert_eq!(response.expect_json(StatusCode::OK), json!({ "active": false }));
     }
     let missing = client.post("/oauth/introspect", &[]).await;
-    assert_eq!(parse_error(&missing), oauth_error(400, "invalid_request"));
+    assert_eq!(expect_error(&missing), oauth_error(400, "invalid_request"));
     let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     let response = unauthenticated.post("/oauth/introspect", &[("token", &foreign)]).await;
-    assert_eq!(parse_error(&response), oauth_error(401, "invalid_client"));
+    assert_eq!(expect_error(&response), oauth_error(401, "invalid_client"));
     let response = client.http.send("POST /oauth/introspect", format!("token={foreign}")).await;
-    assert_eq!(parse_error(&response), oauth_error(401, "invalid_client"));
+    assert_eq!(expect_error(&response), oauth_error(401, "invalid_client"));
 }
 
 #[tokio::test]
 async fn an_invalid_token_is_inactive() {
-    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::with(expiring).await;
+    let expiring = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::start_with(expiring).await;
     let alice = service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let is_active = async |token: &str| {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
-        let response = response.expect(StatusCode::OK);
+        let response = response.expect_json(StatusCode::OK);
         let active = response["active"] == true;
         assert!(active || response == json!({ "active": false }), "{response}");
         active
     };
     let mut browser = service.browser();
-    let code = client.code(&mut browser, "alice", &[]).await;
-    let token = parse_token(&client.redeem(&code, &[]).await);
+    let code = client.obtain_code(&mut browser, "alice", &[]).await;
+    let token = expect_token(&client.redeem(&code, &[]).await);
     assert!(is_active(&token).await);
 
     service
@@ -88,9 +89,9 @@ async fn an_invalid_token_is_inactive() {
     service.store().set_account_disabled_at(&any_events(), alice, None).await.unwrap();
     assert!(is_active(&token).await);
 
-    let revoked = client.app_token("read").await;
+    let revoked = client.obtain_app_token("read").await;
     assert!(is_active(&revoked).await);
-    client.post("/oauth/revoke", &[("token", &revoked)]).await.expect(StatusCode::OK);
+    client.post("/oauth/revoke", &[("token", &revoked)]).await.expect_json(StatusCode::OK);
     assert!(!is_active(&revoked).await, "the token is revoked");
 
     service.clock.advance(59);
@@ -102,12 +103,14 @@ async fn an_invalid_token_is_inactive() {
 #[tokio::test]
 async fn a_token_of_a_disabled_app_is_inactive() {
     let service = Service::start().await;
-    let (api, other) = (service.client().await, service.client().await);
-    let configured = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let token = other.app_token("read").await;
+    let (api, other) = (service.register_client().await, service.register_client().await);
+    let configured = config_with(|config| config.oauth.resource_servers = vec![api.id.clone()]);
+    let token = other.obtain_app_token("read").await;
     let service = service.restart(configured).await;
     let api = OAuthClient {
-        http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
+        http: service
+            .anonymous_client()
+            .with_header("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
     let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
@@ -124,13 +127,15 @@ async fn a_token_of_a_disabled_app_is_inactive() {
 #[tokio::test]
 async fn a_resource_server_may_introspect_every_token() {
     let database = crate::support::TestDatabase::sqlite();
-    let service = Service::on(database, config(|_| {})).await;
-    let (api, other) = (service.client().await, service.client().await);
-    let token = other.app_token("read").await;
-    let configured = config(|config| config.oauth.resource_servers = vec![api.id.clone()]);
+    let service = Service::start_on(database, config_with(|_| {})).await;
+    let (api, other) = (service.register_client().await, service.register_client().await);
+    let token = other.obtain_app_token("read").await;
+    let configured = config_with(|config| config.oauth.resource_servers = vec![api.id.clone()]);
     let service = service.restart(configured).await;
     let api = OAuthClient {
-        http: service.anonymous().with("content-type", "application/x-www-form-urlencoded"),
+        http: service
+            .anonymous_client()
+            .with_header("content-type", "application/x-www-form-urlencoded"),
         ..api
     };
     let response = api.post("/oauth/introspect", &[("token", &token)]).await.json();
@@ -140,14 +145,14 @@ async fn a_resource_server_may_introspect_every_token() {
 #[tokio::test]
 async fn a_repeated_introspection_does_not_read_the_database() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let token = client.app_token("read").await;
+    let client = service.register_client().await;
+    let token = client.obtain_app_token("read").await;
     let count_reads = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await.json();
         assert_eq!(response["client_id"], client.id);
         let series =
             "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"read\"}";
-        metric(&service.metrics().await, series)
+        metric_value(&service.metrics().await, series)
     };
     let first = count_reads().await;
     assert!(first > 0.0);

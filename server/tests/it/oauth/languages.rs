@@ -60,8 +60,8 @@ async fn a_chosen_language_is_remembered() {
 async fn an_authorization_continues_in_the_chosen_language() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, mut browser) = (service.client().await, service.browser());
-    let path = client.authorize(&[("lang", "fr"), ("state", "a&b\"<")]);
+    let (client, mut browser) = (service.register_client().await, service.browser());
+    let path = client.authorize_path(&[("lang", "fr"), ("state", "a&b\"<")]);
     let page = browser.get(&path).await;
     assert_lang(&page, "fr");
     let page = choose(&mut browser, &path, &page, "de").await;
@@ -82,10 +82,10 @@ async fn an_authorization_continues_in_the_chosen_language() {
     let allowed = browser.submit(&page, "/oauth/authorize?lang=de", &decision).await;
     let response = allowed.redirect_parameters(&client.redirect_uri);
     assert_eq!(response["state"], "a&b\"<");
-    client.redeem(&response["code"], &[]).await.expect(axum::http::StatusCode::OK);
+    client.redeem(&response["code"], &[]).await.expect_json(axum::http::StatusCode::OK);
     // An app's parameter takes precedence over the user's choice.
     assert_lang(
-        &browser.get(&client.authorize(&[("lang", "fr"), ("scope", "read write")])).await,
+        &browser.get(&client.authorize_path(&[("lang", "fr"), ("scope", "read write")])).await,
         "fr",
     );
 }
@@ -147,14 +147,14 @@ async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
 async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     for path in [
         "/",
         "/oauth/account",
         "/oauth/account/notifications?profile=phone",
         "/oauth/account/rules/rule?rule=global%2Foverride%2F.m.rule.master",
         "/oauth/account/security",
-        &*client.authorize(&[("force_login", "true")]),
+        &*client.authorize_path(&[("force_login", "true")]),
     ] {
         let mut browser = service.browser().sign_in_as("alice").await;
         let mut page = browser.get(path).await;

@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use jiff::Timestamp;
 
-use crate::support::oauth_client::parse_token;
-use crate::support::service::config;
+use crate::support::oauth_client::expect_token;
+use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service};
 
 /// Returns the stored last use of a registered app.
@@ -24,35 +24,35 @@ fn advance_two_hours(service: &Service) -> Timestamp {
 async fn every_request_with_a_valid_token_is_a_use_of_its_app() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     assert_eq!(last_use(&service, &client).await, None);
-    let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let token = parse_token(&client.redeem(&code, &[]).await);
-    let user = service.anonymous().with_token(&token);
-    let app_token = client.app_token("read").await;
-    let app = service.anonymous().with_token(&app_token);
+    let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
+    let token = expect_token(&client.redeem(&code, &[]).await);
+    let user = service.anonymous_client().with_token(&token);
+    let app_token = client.obtain_app_token("read").await;
+    let app = service.anonymous_client().with_token(&app_token);
     assert_eq!(last_use(&service, &client).await, Some(service.now()), "a token was issued");
 
     let now = advance_two_hours(&service);
-    user.get("/_matrix/client/v3/pushrules/").await.expect(StatusCode::OK);
+    user.get("/_matrix/client/v3/pushrules/").await.expect_json(StatusCode::OK);
     assert_eq!(last_use(&service, &client).await, Some(now), "push rules");
 
     let now = advance_two_hours(&service);
-    app.get("/api/v1/apps/verify_credentials").await.expect(StatusCode::OK);
+    app.get("/api/v1/apps/verify_credentials").await.expect_json(StatusCode::OK);
     assert_eq!(last_use(&service, &client).await, Some(now), "API");
 
     let now = advance_two_hours(&service);
-    let proxy = user.with("x-original-method", "GET").with("x-original-uri", "/x");
+    let proxy = user.with_header("x-original-method", "GET").with_header("x-original-uri", "/x");
     assert_eq!(proxy.get("/gateway/check").await.status, 200);
     assert_eq!(last_use(&service, &client).await, Some(now), "gateway");
 
     let now = advance_two_hours(&service);
     let response = client.post("/oauth/introspect", &[("token", &app_token)]).await;
-    assert_eq!(response.expect(StatusCode::OK)["active"], true);
+    assert_eq!(response.expect_json(StatusCode::OK)["active"], true);
     assert_eq!(last_use(&service, &client).await, Some(now), "introspection");
 
     advance_two_hours(&service);
-    client.post("/oauth/revoke", &[("token", &token)]).await.expect(StatusCode::OK);
+    client.post("/oauth/revoke", &[("token", &token)]).await.expect_json(StatusCode::OK);
     assert_eq!(user.get("/_matrix/client/v3/pushrules/").await.status, 401);
     assert_eq!(proxy.get("/gateway/check").await.status, 401);
     assert_eq!(last_use(&service, &client).await, Some(now), "a revoked token");
@@ -60,15 +60,15 @@ async fn every_request_with_a_valid_token_is_a_use_of_its_app() {
 
 #[tokio::test]
 async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
-    let service = Service::with(config(|config| config.oauth.max_app_tokens = 2)).await;
-    let client = service.client().await;
+    let service = Service::start_with(config_with(|config| config.oauth.max_app_tokens = 2)).await;
+    let client = service.register_client().await;
     let mut apps = Vec::new();
     for _ in 0..3 {
         service.clock.advance(60);
-        apps.push(service.anonymous().with_token(&client.app_token("read").await));
+        apps.push(service.anonymous_client().with_token(&client.obtain_app_token("read").await));
     }
     let path = "/api/v1/apps/verify_credentials";
-    apps[0].get(path).await.expect(StatusCode::OK);
+    apps[0].get(path).await.expect_json(StatusCode::OK);
     service.state.flush_uses().await;
 
     service.state.delete_excess().await;
@@ -78,6 +78,6 @@ async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
         statuses.push(app.get(path).await.status);
     }
     assert_eq!(statuses, [200, 401, 200]);
-    let metrics = service.operator().get("/metrics").await.text;
+    let metrics = service.operator_client().get("/metrics").await.text;
     assert!(metrics.contains("belfry_deleted_rows_total{table=\"tokens\"} 1"), "{metrics}");
 }

@@ -8,14 +8,14 @@ const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
 async fn start_with_alice() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = OAuthClient::register_with(service.anonymous(), OOB, "read").await;
+    let client = OAuthClient::register_with(service.anonymous_client(), OOB, "read").await;
     let browser = service.browser();
     (service, client, browser)
 }
 
 /// Approves the request as Alice; returns the redirect and the page with the code.
 async fn approve(client: &OAuthClient, browser: &mut Browser) -> (TestResponse, TestResponse) {
-    let page = browser.get(&client.authorize(&[("state", "s")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     let code_page = browser.follow(&response).await;
@@ -56,7 +56,7 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     // In a browser without Alice's session.
     service.browser().get(&native(code)).await.assert_page(400, "invalid_grant");
     service.browser().get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
-    let program = service.anonymous().with("accept", "application/json");
+    let program = service.anonymous_client().with_header("accept", "application/json");
     let response = program.get(&native("wrong")).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
@@ -69,16 +69,19 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
 #[tokio::test]
 async fn an_error_is_shown_on_a_page() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.assert_page(400, "Access denied");
-    browser.get(&client.authorize(&[("scope", "nope")])).await.assert_page(400, "invalid_scope");
+    browser
+        .get(&client.authorize_path(&[("scope", "nope")]))
+        .await
+        .assert_page(400, "invalid_scope");
 }
 
 #[tokio::test]
 async fn the_page_is_in_the_language_that_the_app_requested() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[("lang", "de")])).await;
+    let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
     page.assert_page(200, "<html lang=\"de\"");
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "<html lang=\"de\"");

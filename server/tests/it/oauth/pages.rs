@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::oauth_client::CALLBACK;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service, TestResponse};
 
 /// Asserts the headers against framing, injection, caching and referrer leaks.
@@ -31,7 +31,8 @@ pub(crate) fn assert_security_headers(page: &TestResponse, form_action: &str) {
 
 #[tokio::test]
 async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
-    let service = Service::with(config(|config| config.http.max_body_bytes = 1024 * 1024)).await;
+    let service =
+        Service::start_with(config_with(|config| config.http.max_body_bytes = 1024 * 1024)).await;
     service.add_account("alice").await;
     let mut browser = service.browser().sign_in_as("alice").await;
     let page = browser.get("/oauth/account/try").await;
@@ -41,7 +42,7 @@ async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
         assert_eq!(response.status, status, "{length}: {response:?}");
     }
     let app = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });
-    let program = service.anonymous().with("content-type", "application/json");
+    let program = service.anonymous_client().with_header("content-type", "application/json");
     let response = program.send("POST /api/v1/apps", app.to_string()).await;
     assert_eq!(response.status, 422, "{response:?}");
 }
@@ -50,7 +51,7 @@ async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
 async fn every_page_has_security_headers() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser();
 
     assert_security_headers(&browser.get("/oauth/authorize").await, "'self'");
@@ -59,7 +60,7 @@ async fn every_page_has_security_headers() {
     assert_security_headers(&browser.get("/oauth/sign_in").await, "'self'");
     assert_security_headers(&browser.get("/oauth/sign_out").await, "'self'");
     assert_security_headers(&browser.post("/oauth/authorize", &[]).await, "'self'");
-    let page = browser.get(&client.authorize(&[("response_mode", "form_post")])).await;
+    let page = browser.get(&client.authorize_path(&[("response_mode", "form_post")])).await;
     assert_security_headers(&page, "'self' https:");
     let wrong =
         browser.submit(&page, "/oauth/sign_in", &[("username", "a"), ("password", "b")]).await;
@@ -71,7 +72,7 @@ async fn every_page_has_security_headers() {
     assert_security_headers(&posting, "'self' https:");
     assert_security_headers(&browser.get("/oauth/account").await, "'self'");
 
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let response = browser.decide(&page, "allow").await;
     for (name, value) in [("referrer-policy", "no-referrer"), ("cache-control", "no-store")] {
         assert_eq!(response.header(name), value, "{name} of a redirect");
@@ -82,9 +83,9 @@ async fn every_page_has_security_headers() {
 async fn early_presses_are_ignored_unless_a_page_of_this_server_led_there() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    for path in [&*client.authorize(&[]), "/oauth/account", "/oauth/account/security"] {
+    for path in [&*client.authorize_path(&[]), "/oauth/account", "/oauth/account/security"] {
         for (site, is_guarded) in [
             (Some("same-origin"), false),
             (Some("same-site"), true),
@@ -111,20 +112,21 @@ async fn hsts_is_not_sent_for_localhost_and_addresses() {
         ("https://192.0.2.1", ""),
         ("https://[2001:db8::1]:8443", ""),
     ] {
-        let with_base_url = config(|config| {
+        let with_base_url = config_with(|config| {
             config.base_url = Some(base_url.parse().unwrap());
         });
-        let response = Service::with(with_base_url).await.anonymous().get("/oauth/sign_in").await;
+        let response =
+            Service::start_with(with_base_url).await.anonymous_client().get("/oauth/sign_in").await;
         assert_eq!(response.header("strict-transport-security"), hsts, "{base_url}");
     }
 }
 
 #[tokio::test]
 async fn hsts_is_sent_with_every_response_over_https() {
-    let plain = config(|config| {
+    let plain = config_with(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
-    let service = Service::with(plain).await;
+    let service = Service::start_with(plain).await;
     let secure = Service::start().await;
     for request in [
         "GET /oauth/sign_in",
@@ -138,9 +140,9 @@ async fn hsts_is_sent_with_every_response_over_https() {
         "GET /healthz",
         "GET /nowhere",
     ] {
-        let response = secure.anonymous().send(request, "").await;
+        let response = secure.anonymous_client().send(request, "").await;
         assert_eq!(response.header("strict-transport-security"), "max-age=31536000", "{request}");
-        let response = service.anonymous().send(request, "").await;
+        let response = service.anonymous_client().send(request, "").await;
         assert_eq!(response.header("strict-transport-security"), "", "{request}");
     }
 }
@@ -149,16 +151,18 @@ async fn hsts_is_sent_with_every_response_over_https() {
 async fn an_app_name_is_escaped() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let http = service.anonymous().with("content-type", "application/json");
+    let http = service.anonymous_client().with_header("content-type", "application/json");
     let body = serde_json::json!({
         "client_name": "<img src=x onerror=alert(1)>{{7*7}}",
         "redirect_uris": CALLBACK,
     });
     let app = http.send("POST /api/v1/apps", body.to_string()).await.json();
-    let client =
-        OAuthClient { id: app["client_id"].as_str().unwrap().to_owned(), ..service.client().await };
+    let client = OAuthClient {
+        id: app["client_id"].as_str().unwrap().to_owned(),
+        ..service.register_client().await
+    };
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let consent = browser.sign_in(&page, "alice").await;
     for page in [page, consent] {
         assert!(!page.text.contains("<img"), "{page:?}");
@@ -169,10 +173,10 @@ async fn an_app_name_is_escaped() {
 #[tokio::test]
 async fn static_files_have_their_type_and_are_cached_forever() {
     let service = Service::start().await;
-    let page = service.anonymous().get("/oauth/sign_in").await;
+    let page = service.anonymous_client().get("/oauth/sign_in").await;
     let mut types = Vec::new();
     for reference in page.text.split(['"', '\'']).filter(|text| text.starts_with("/static/")) {
-        let file = service.anonymous().get(reference).await;
+        let file = service.anonymous_client().get(reference).await;
         assert_eq!(file.status, 200, "{reference}");
         types.push(file.header("content-type").to_owned());
         assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
@@ -181,17 +185,17 @@ async fn static_files_have_their_type_and_are_cached_forever() {
     let text = |name: &str| format!("text/{name}; charset=utf-8");
     assert_eq!(types, [text("css"), "image/svg+xml".to_owned(), text("javascript")]);
     for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
-        assert_eq!(service.anonymous().get(path).await.status, 404, "{path}");
+        assert_eq!(service.anonymous_client().get(path).await.status, 404, "{path}");
     }
 }
 
 #[tokio::test]
 async fn the_configured_title_logo_and_links_are_shown() {
-    let folder = tempfile::tempdir().unwrap();
-    let logo = folder.path().join("logo.svg");
+    let dir = tempfile::tempdir().unwrap();
+    let logo = dir.path().join("logo.svg");
     let svg = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
     std::fs::write(&logo, svg).unwrap();
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.instance.title = "Acme <Chat>".to_owned();
         config.instance.logo = Some(logo);
         config.instance.password_reset_url = Some("https://acme.example/reset".parse().unwrap());
@@ -211,7 +215,7 @@ async fn the_configured_title_logo_and_links_are_shown() {
 
     let path = page.text.split("<img class=\"logo\" src=\"").nth(1).unwrap();
     let path = path.split('"').next().unwrap();
-    let image = service.anonymous().get(path).await;
+    let image = service.anonymous_client().get(path).await;
     assert_eq!((image.status, &*image.text), (200, svg));
     for (name, value) in [
         ("content-type", "image/svg+xml"),
@@ -221,7 +225,7 @@ async fn the_configured_title_logo_and_links_are_shown() {
     ] {
         assert_eq!(image.header(name), value, "{name}");
     }
-    let instance = service.anonymous().get("/api/v2/instance").await.json();
+    let instance = service.anonymous_client().get("/api/v2/instance").await.json();
     assert_eq!(instance["title"], "Acme <Chat>");
     assert_eq!(instance["thumbnail"]["url"], format!("https://ring.example{path}"));
     assert_eq!(instance["registrations"]["url"], "https://acme.example/join?a=1&b=2");

@@ -9,7 +9,7 @@ use belfry_store::{Account, ExistingAccess, UpdateOutcome};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::support::service::{config, unlimited};
+use crate::support::service::{config_with, unlimited_config};
 use crate::support::{Service, TestClient, TestResponse, any_events};
 
 const LOGIN: &str = "POST /_matrix/client/v3/login";
@@ -32,7 +32,7 @@ async fn sign_in(service: &Service, name: &str, password: &str) -> TestResponse 
 async fn register(service: &Service, name: &str, password: &str) -> TestResponse {
     let body =
         json!({ "username": name, "password": password, "auth": { "type": "m.login.dummy" } });
-    service.anonymous().send(REGISTER, body.to_string()).await
+    service.anonymous_client().send(REGISTER, body.to_string()).await
 }
 
 /// Returns the number of hashes computed so far, from the metrics.
@@ -54,7 +54,7 @@ fn weak_hash() -> String {
 // The response time must not reveal whether an account exists.
 #[tokio::test]
 async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     service.add_account("alice").await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
@@ -72,14 +72,14 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
         let before = hash_count(&service).await;
         sign_in(&service, name, password).await;
         assert_eq!(hash_count(&service).await - before, 1, "the page, {name:?}");
-        login(&service.anonymous(), name, password).await;
+        login(&service.anonymous_client(), name, password).await;
         assert_eq!(hash_count(&service).await - before, 2, "a Matrix client, {name:?}");
     }
 }
 
 #[tokio::test]
 async fn a_weak_hash_is_upgraded_at_sign_in() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let weak = weak_hash();
     for (id, name) in [(1, "alice"), (2, "bob")] {
         let account = Account {
@@ -101,26 +101,26 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
         async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
 
     assert_eq!(sign_in(&service, "alice", "wrong").await.status, 401);
-    assert_eq!(login(&service.anonymous(), "bob", "wrong").await.status, 403);
+    assert_eq!(login(&service.anonymous_client(), "bob", "wrong").await.status, 403);
     assert_eq!(
         (stored_hash("alice").await, stored_hash("bob").await),
         (weak.clone(), weak.clone())
     );
 
     assert_eq!(sign_in(&service, "alice", "correct horse").await.status, 303);
-    assert_eq!(login(&service.anonymous(), "bob", "correct horse").await.status, 200);
+    assert_eq!(login(&service.anonymous_client(), "bob", "correct horse").await.status, 200);
     for name in ["alice", "bob"] {
         let strong = stored_hash(name).await;
         assert!(strong.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{strong}");
         assert_eq!(sign_in(&service, name, "correct horse").await.status, 303);
-        assert_eq!(login(&service.anonymous(), name, "wrong").await.status, 403);
+        assert_eq!(login(&service.anonymous_client(), name, "wrong").await.status, 403);
         assert_eq!(stored_hash(name).await, strong, "the hash is upgraded once");
     }
 }
 
 #[tokio::test]
 async fn a_password_is_neither_normalised_nor_truncated() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let longest = "é".repeat(127) + "x";
     let cases = [
         (&*longest, "é".repeat(127) + "y"),
@@ -132,47 +132,54 @@ async fn a_password_is_neither_normalised_nor_truncated() {
         let name = format!("n{number}");
         assert_eq!(register(&service, &name, password).await.status, 200, "{password}");
         assert_eq!(sign_in(&service, &name, password).await.status, 303, "{password}");
-        assert_eq!(login(&service.anonymous(), &name, password).await.status, 200, "{password}");
+        assert_eq!(
+            login(&service.anonymous_client(), &name, password).await.status,
+            200,
+            "{password}"
+        );
         assert_eq!(sign_in(&service, &name, &other).await.status, 401, "{other}");
-        assert_eq!(login(&service.anonymous(), &name, &other).await.status, 403, "{other}");
+        assert_eq!(login(&service.anonymous_client(), &name, &other).await.status, 403, "{other}");
     }
 }
 
 #[tokio::test]
 async fn an_overlong_password_is_not_hashed() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     service.add_account("alice").await;
     let before = hash_count(&service).await;
     for length in [129, 60_000] {
         let overlong = "x".repeat(length);
         let rejected = register(&service, "bob", &overlong).await;
-        assert_eq!(rejected.errcode(), (400, "M_WEAK_PASSWORD".into()));
-        assert_eq!(login(&service.anonymous(), "alice", &overlong).await.status, 403);
+        assert_eq!(rejected.status_and_errcode(), (400, "M_WEAK_PASSWORD".into()));
+        assert_eq!(login(&service.anonymous_client(), "alice", &overlong).await.status, 403);
         assert_eq!(sign_in(&service, "alice", &overlong).await.status, 401);
     }
     assert_eq!(hash_count(&service).await, before);
     // A NUL at the end is not ignored, so this password is wrong.
-    assert_eq!(login(&service.anonymous(), "alice", "correct horse alice\0").await.status, 403);
+    assert_eq!(
+        login(&service.anonymous_client(), "alice", "correct horse alice\0").await.status,
+        403
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
-    let one_hash_at_a_time = config(|config| {
+    let one_hash_at_a_time = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::with(one_hash_at_a_time).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_with(one_hash_at_a_time).await;
+    let alice = service.user_client("alice").await;
     let before = hash_count(&service).await;
     let attempts: JoinSet<_> = (0..500)
         .map(|_| {
-            let anonymous = service.anonymous();
+            let anonymous = service.anonymous_client();
             async move { login(&anonymous, "alice", "wrong").await }
         })
         .collect();
     for _ in 0..20 {
         let path = "/_matrix/client/v3/pushrules/";
-        alice.get(path).await.expect(StatusCode::OK);
+        alice.get(path).await.expect_json(StatusCode::OK);
         tokio::task::yield_now().await;
     }
     let (mut wrong, mut rejected) = (0, 0);
@@ -182,30 +189,33 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
             503 => {
                 rejected += 1;
                 assert_eq!(response.header("retry-after"), "5");
-                assert_eq!(response.errcode().1, "M_UNKNOWN");
+                assert_eq!(response.status_and_errcode().1, "M_UNKNOWN");
             }
             _ => panic!("{response:?}"),
         }
     }
     assert_eq!(hash_count(&service).await - before, wrong, "rejected attempts are not hashed");
     assert!(wrong >= 33 && rejected > 0, "{wrong} hashed, {rejected} rejected");
-    assert_eq!(login(&service.anonymous(), "alice", "correct horse alice").await.status, 200);
+    assert_eq!(
+        login(&service.anonymous_client(), "alice", "correct horse alice").await.status,
+        200
+    );
 }
 
 // The password may change while the old one is being verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_during_a_password_change_does_not_survive_it() {
-    let one_hash_at_a_time = config(|config| {
+    let one_hash_at_a_time = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::with(one_hash_at_a_time).await;
+    let service = Service::start_with(one_hash_at_a_time).await;
     let alice = service.add_account("alice").await;
     let old = "correct horse alice";
     let before = hash_count(&service).await;
     let clients: JoinSet<_> = (0..12)
         .map(|_| {
-            let anonymous = service.anonymous();
+            let anonymous = service.anonymous_client();
             async move { login(&anonymous, "alice", old).await }
         })
         .collect();
@@ -231,11 +241,14 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     for response in clients.join_all().await {
         if response.status == 200 {
             let token = response.json()["access_token"].as_str().unwrap().to_owned();
-            let rules =
-                service.anonymous().with_token(&token).get("/_matrix/client/v3/pushrules/").await;
-            assert_eq!(rules.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+            let rules = service
+                .anonymous_client()
+                .with_token(&token)
+                .get("/_matrix/client/v3/pushrules/")
+                .await;
+            assert_eq!(rules.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
         } else {
-            assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+            assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
         }
     }
     for (mut browser, response) in browsers.join_all().await {
@@ -248,7 +261,7 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
 // A double submit sends the form twice, so the hash is upgraded concurrently.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
-    let service = Service::with(unlimited()).await;
+    let service = Service::start_with(unlimited_config()).await;
     let account = Account {
         id: 1,
         name: "alice".to_owned(),
@@ -265,7 +278,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
     service.store().add_account(&any_events(), &account).await.unwrap();
     let attempts: JoinSet<_> = (0..8)
         .map(|_| {
-            let anonymous = service.anonymous();
+            let anonymous = service.anonymous_client();
             async move { login(&anonymous, "alice", "correct horse").await.status }
         })
         .collect();

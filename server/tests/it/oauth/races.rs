@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use crate::support::browser::form;
-use crate::support::oauth_client::{CALLBACK, oauth_error, parse_error, parse_token};
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::{CALLBACK, expect_error, expect_token, oauth_error};
 use crate::support::process::run_successfully;
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Browser, Process, Service, TestDatabase};
 
 /// Redeems one code 200 times concurrently, and asserts that exactly one redemption succeeds.
 async fn redeem_200_times(database: TestDatabase) {
-    let service = Service::on(database, unlimited()).await;
+    let service = Service::start_on(database, unlimited_config()).await;
     service.add_account("alice").await;
-    let client = service.client().await;
-    let code: Arc<str> = client.code(&mut service.browser(), "alice", &[]).await.into();
+    let client = service.register_client().await;
+    let code: Arc<str> = client.obtain_code(&mut service.browser(), "alice", &[]).await.into();
     let redemptions: JoinSet<_> = (0..200)
         .map(|_| {
             let (client, code) = (client.clone(), Arc::clone(&code));
@@ -26,14 +26,14 @@ async fn redeem_200_times(database: TestDatabase) {
     let mut tokens = Vec::new();
     for response in redemptions.join_all().await {
         if response.status == 200 {
-            tokens.push(parse_token(&response));
+            tokens.push(expect_token(&response));
         } else {
-            assert_eq!(parse_error(&response), oauth_error(400, "invalid_grant"));
+            assert_eq!(expect_error(&response), oauth_error(400, "invalid_grant"));
         }
     }
     assert_eq!(tokens.len(), 1);
     // The others were replays, so the first token is revoked (RFC 6749, section 4.1.2).
-    let first = service.anonymous().with_token(&tokens[0]);
+    let first = service.anonymous_client().with_token(&tokens[0]);
     assert_eq!(first.get("/api/v1/apps/verify_credentials").await.status, 401);
 }
 
@@ -52,12 +52,11 @@ async fn one_of_200_redemptions_of_a_code_succeeds_on_postgres() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let arguments = ["--database", database.url().unwrap(), "--limits", "off"];
-    let nodes =
-        [Process::start(folder.path(), &arguments), Process::start(folder.path(), &arguments)];
+    let nodes = [Process::start(dir.path(), &arguments), Process::start(dir.path(), &arguments)];
     let output =
-        run_successfully(folder.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
+        run_successfully(dir.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
 
     let http = reqwest::Client::new();
@@ -79,13 +78,13 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let mut browser = Browser::over_http(&nodes[0].url);
     let page = browser.get(&path).await;
     let fields = [("username", "alice"), ("password", password)];
-    browser.move_to(&nodes[1].url);
+    browser.switch_node(&nodes[1].url);
     let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
-    browser.move_to(&nodes[0].url);
+    browser.switch_node(&nodes[0].url);
     let page = browser.follow(&signed_in).await;
     let code = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
 
-    let body = form(&[
+    let body = encode_form(&[
         ("grant_type", "authorization_code"),
         ("code", &code),
         ("redirect_uri", CALLBACK),
@@ -110,18 +109,18 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
 async fn one_of_many_concurrent_approvals_gets_a_code() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     let hidden = page.form("/oauth/authorize");
     let mut fields: Vec<(&str, &str)> =
         hidden.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     fields.push(("decision", "allow"));
-    let (body, cookie) = (form(&fields), format!("__Host-belfry={}", browser.cookie()));
+    let (body, cookie) = (encode_form(&fields), format!("__Host-belfry={}", browser.cookie()));
     let approvals: JoinSet<_> = (0..32)
         .map(|_| {
-            let http = client.http.with("cookie", &cookie);
+            let http = client.http.with_header("cookie", &cookie);
             let body = body.clone();
             async move { http.send("POST /oauth/authorize", body).await.status }
         })
@@ -133,16 +132,16 @@ async fn one_of_many_concurrent_approvals_gets_a_code() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn during_a_hundred_sign_in_attempts_other_requests_are_served() {
-    let service = Service::with(unlimited()).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_with(unlimited_config()).await;
+    let alice = service.user_client("alice").await;
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
     let csrf = page.form("/oauth/sign_in")[0].1.clone();
-    let body = form(&[("csrf", &csrf), ("username", "alice"), ("password", "wrong")]);
+    let body = encode_form(&[("csrf", &csrf), ("username", "alice"), ("password", "wrong")]);
     let http = service
-        .anonymous()
-        .with("cookie", &format!("__Host-belfry={}", browser.cookie()))
-        .with("content-type", "application/x-www-form-urlencoded");
+        .anonymous_client()
+        .with_header("cookie", &format!("__Host-belfry={}", browser.cookie()))
+        .with_header("content-type", "application/x-www-form-urlencoded");
     let attempts: JoinSet<_> = (0..100)
         .map(|_| {
             let (http, body) = (http.clone(), body.clone());

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::requests::json_lines;
-use crate::support::oauth_client::{oauth_error, parse_error};
+use crate::support::oauth_client::{expect_error, oauth_error};
 use crate::support::{Process, Service, recorded_events};
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -19,9 +19,9 @@ async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let (client, other, mut browser) =
-        (service.client().await, service.client().await, service.browser());
-    let code = client.code(&mut browser, "alice", &PKCE).await;
-    let plain = client.code(&mut browser, "alice", &[("force_login", "1")]).await;
+        (service.register_client().await, service.register_client().await, service.browser());
+    let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
+    let plain = client.obtain_code(&mut browser, "alice", &[("force_login", "1")]).await;
     let proof = [("code_verifier", VERIFIER)];
     let wrong = [("code_verifier", &*"x".repeat(43))];
     let undisclosed =
@@ -87,9 +87,9 @@ async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
 #[tokio::test]
 async fn an_invalid_scope_is_named() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let narrow = crate::support::OAuthClient::register_with(
-        service.anonymous(),
+        service.anonymous_client(),
         "https://a.example/",
         "push admin:read",
     )
@@ -108,13 +108,13 @@ async fn an_invalid_scope_is_named() {
     ] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
     // The error page for an app that the user has never approved has the same description.
     service.add_account("alice").await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("scope", "reed")])).await;
+    let page = browser.get(&client.authorize_path(&[("scope", "reed")])).await;
     browser.sign_in(&page, "alice").await.assert_page(400, "The scope reed does not exist.");
 }
 
@@ -122,8 +122,8 @@ async fn an_invalid_scope_is_named() {
 /// registration.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &[]);
     let http = reqwest::Client::new();
     let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
     let app = http.post(format!("{}/api/v1/apps", server.url)).form(&register).send().await;
@@ -155,8 +155,8 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_reason_is_logged() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = Process::start(dir.path(), &[]);
     let url = server.url.clone();
     let post = async |path: &str, fields: &[(&str, &str)]| {
         let request = reqwest::Client::new().post(format!("{url}{path}")).form(fields);

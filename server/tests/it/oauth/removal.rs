@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::account::{ACCOUNT, authorize_app, register_app, start_signed_in};
 use super::pages::assert_security_headers;
-use crate::support::browser::{form, visible_text};
-use crate::support::oauth_client::{oauth_error, parse_error};
+use crate::support::browser::{encode_form, visible_text};
+use crate::support::oauth_client::{expect_error, oauth_error};
 use crate::support::process::{add_account, run_successfully};
 use crate::support::{Browser, OAuthClient, Process, Service, TestResponse, any_events};
 
@@ -24,7 +24,12 @@ async fn remove(browser: &mut Browser, page: &TestResponse, app: &str) -> TestRe
 }
 
 async fn status(service: &Service, token: &str) -> u16 {
-    service.anonymous().with_token(token).get("/api/v1/accounts/verify_credentials").await.status
+    service
+        .anonymous_client()
+        .with_token(token)
+        .get("/api/v1/accounts/verify_credentials")
+        .await
+        .status
 }
 
 #[tokio::test]
@@ -37,7 +42,8 @@ async fn tokens_of_first_party_apps_are_labelled() {
         "password": "correct horse alice",
     });
     let login = "POST /_matrix/client/v3/login";
-    let matrix = service.anonymous().send(login, body.to_string()).await.expect(StatusCode::OK);
+    let matrix =
+        service.anonymous_client().send(login, body.to_string()).await.expect_json(StatusCode::OK);
     let matrix = matrix["access_token"].as_str().unwrap();
     let scopes = "read".parse().unwrap();
     let cli = FirstPartyApp::CommandLine("My bot");
@@ -61,13 +67,13 @@ async fn tokens_of_first_party_apps_are_labelled() {
 #[tokio::test]
 async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
     let (service, client, mut browser) = start_signed_in().await;
-    let other = service.client().await;
+    let other = service.register_client().await;
     let first = authorize_app(&client, &mut browser, "alice", "read").await;
     let second = authorize_app(&client, &mut browser, "alice", "read write").await;
     let others = authorize_app(&other, &mut browser, "alice", "read").await;
     service.add_account("bob").await;
     let bobs = authorize_app(&client, &mut service.browser(), "bob", "read").await;
-    let app_token = client.app_token("read").await;
+    let app_token = client.obtain_app_token("read").await;
     let all = [&first, &second, &others, &bobs];
     for token in all {
         assert_eq!(status(&service, token).await, 200);
@@ -84,11 +90,17 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
         statuses.push(status(&service, token).await);
     }
     assert_eq!(statuses, [401, 401, 200, 200]);
-    let response =
-        service.anonymous().with_token(&app_token).get("/api/v1/apps/verify_credentials").await;
+    let response = service
+        .anonymous_client()
+        .with_token(&app_token)
+        .get("/api/v1/apps/verify_credentials")
+        .await;
     assert_eq!(response.status, 200, "the app token stays valid");
-    let rejected =
-        service.anonymous().with_token(&first).get("/api/v1/accounts/verify_credentials").await;
+    let rejected = service
+        .anonymous_client()
+        .with_token(&first)
+        .get("/api/v1/accounts/verify_credentials")
+        .await;
     assert_eq!(rejected.json()["error"], "The access token was revoked");
 
     // The confirmation is in the language of the page.
@@ -103,7 +115,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
         "role=\"status\">\u{2068}Tusky\u{2069} no longer has access to your account.</p>",
     );
     assert!(!page.text.contains(&format!("value=\"{app}\"")));
-    let again = browser.get(&client.authorize(&[("scope", "read")])).await;
+    let again = browser.get(&client.authorize_path(&[("scope", "read")])).await;
     again.assert_page(200, "name=\"decision\"");
 }
 
@@ -112,7 +124,7 @@ async fn a_removed_app_loses_its_tokens_and_other_tokens_stay_valid() {
 async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
     let (service, client, mut browser) = start_signed_in().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
-    let other = service.client().await;
+    let other = service.register_client().await;
     let (app, other) = (app_id(&service, &client).await, app_id(&service, &other).await);
     let page = browser.get(ACCOUNT).await;
     let removed = remove(&mut browser, &page, &app).await.header("location").to_owned();
@@ -137,13 +149,13 @@ async fn a_link_cannot_put_the_name_of_an_app_into_the_notice() {
 #[tokio::test]
 async fn a_code_of_a_removed_app_cannot_be_redeemed() {
     let (service, client, mut browser) = start_signed_in().await;
-    let other = service.client().await;
+    let other = service.register_client().await;
     authorize_app(&client, &mut browser, "alice", "read").await;
-    let code = client.code(&mut browser, "alice", &[("scope", "write")]).await;
-    let others = other.code(&mut browser, "alice", &[]).await;
+    let code = client.obtain_code(&mut browser, "alice", &[("scope", "write")]).await;
+    let others = other.obtain_code(&mut browser, "alice", &[]).await;
     let page = browser.get(ACCOUNT).await;
     remove(&mut browser, &page, &app_id(&service, &client).await).await;
-    assert_eq!(parse_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(expect_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
     assert_eq!(other.redeem(&others, &[]).await.status, 200);
 }
 
@@ -200,12 +212,12 @@ async fn a_form_from_another_site_removes_nothing() {
     }
     browser.fetch_site = None;
     let with_origin = service
-        .anonymous()
-        .with("cookie", &format!("__Host-belfry={}", browser.cookie()))
-        .with("content-type", "application/x-www-form-urlencoded")
-        .with("accept", "text/html")
-        .with("origin", "https://evil.example");
-    let body = form(&[("csrf", &csrf), ("app", &app)]);
+        .anonymous_client()
+        .with_header("cookie", &format!("__Host-belfry={}", browser.cookie()))
+        .with_header("content-type", "application/x-www-form-urlencoded")
+        .with_header("accept", "text/html")
+        .with_header("origin", "https://evil.example");
+    let body = encode_form(&[("csrf", &csrf), ("app", &app)]);
     let response = with_origin.send(&format!("POST {REMOVE}"), body).await;
     response.assert_page(403, "could not be checked");
     // A GET request removes nothing either.
@@ -223,12 +235,11 @@ async fn a_form_from_another_site_removes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_removal_is_logged_once_without_secrets() {
-    let folder = tempfile::tempdir().unwrap();
-    let password = add_account(folder.path(), "alice");
-    let server = Process::start(folder.path(), &[]);
-    let tokens = ["read", "push"].map(|scope| {
-        run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", scope])
-    });
+    let dir = tempfile::tempdir().unwrap();
+    let password = add_account(dir.path(), "alice");
+    let server = Process::start(dir.path(), &[]);
+    let tokens = ["read", "push"]
+        .map(|scope| run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", scope]));
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
     let fields = [("username", "alice"), ("password", &*password)];

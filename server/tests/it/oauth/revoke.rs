@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::parse_token;
+use crate::support::oauth_client::expect_token;
 use crate::support::{OAuthClient, Service};
 
 // RFC 7009, section 2.2.
@@ -11,16 +11,16 @@ use crate::support::{OAuthClient, Service};
 async fn a_client_may_revoke_its_own_token_repeatedly() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
-    let code = client.code(&mut service.browser(), "alice", &[]).await;
-    let user_token = parse_token(&client.redeem(&code, &[]).await);
-    for token in [client.app_token("read").await, user_token] {
-        let http = service.anonymous().with_token(&token);
+    let client = service.register_client().await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
+    let user_token = expect_token(&client.redeem(&code, &[]).await);
+    for token in [client.obtain_app_token("read").await, user_token] {
+        let http = service.anonymous_client().with_token(&token);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         for hint in ["refresh_token", "nonsense"] {
             let fields = [("token", &*token), ("token_type_hint", hint)];
             let response = client.post("/oauth/revoke", &fields).await;
-            assert_eq!(response.expect(StatusCode::OK), json!({}));
+            assert_eq!(response.expect_json(StatusCode::OK), json!({}));
             assert_eq!(response.header("cache-control"), "no-store");
         }
         let response = http.get("/api/v1/apps/verify_credentials").await;
@@ -32,8 +32,9 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 #[tokio::test]
 async fn every_rejected_revocation_gets_the_same_error() {
     let service = Service::start().await;
-    let (client, other) = (service.client().await, service.client().await);
-    let (own, foreign) = (client.app_token("read").await, other.app_token("read").await);
+    let (client, other) = (service.register_client().await, service.register_client().await);
+    let (own, foreign) =
+        (client.obtain_app_token("read").await, other.obtain_app_token("read").await);
     let body = json!({
         "error": "unauthorized_client",
         "error_description": "You are not authorized to revoke this token",
@@ -55,7 +56,7 @@ async fn every_rejected_revocation_gets_the_same_error() {
         assert_eq!(response.header("www-authenticate"), "");
     }
     for token in [own, foreign] {
-        let http = service.anonymous().with_token(&token);
+        let http = service.anonymous_client().with_token(&token);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
     }
 }

@@ -4,7 +4,7 @@ use belfry::config::Config;
 use belfry_runtime::random;
 use jiff::SignedDuration;
 
-use crate::support::oauth_client::{oauth_error, parse_error};
+use crate::support::oauth_client::{expect_error, oauth_error};
 use crate::support::{OAuthClient, Service, TestDatabase, any_events};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -27,11 +27,11 @@ async fn can_authenticate(client: &OAuthClient) -> bool {
     let issued = client.post("/oauth/token", &[GRANT]).await;
     if issued.status != 200 {
         let rejected = oauth_error(401, "invalid_client");
-        assert_eq!(parse_error(&issued), rejected);
+        assert_eq!(expect_error(&issued), rejected);
         let introspected = client.post("/oauth/introspect", &[("token", "x")]).await;
-        assert_eq!(parse_error(&introspected), rejected);
+        assert_eq!(expect_error(&introspected), rejected);
         let revoked = client.post("/oauth/revoke", &[("token", "x")]).await;
-        assert_eq!(parse_error(&revoked), oauth_error(403, "unauthorized_client"));
+        assert_eq!(expect_error(&revoked), oauth_error(403, "unauthorized_client"));
         return false;
     }
     let token = issued.json()["access_token"].as_str().unwrap().to_owned();
@@ -42,8 +42,8 @@ async fn can_authenticate(client: &OAuthClient) -> bool {
 }
 
 async fn a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) {
-    let service = Service::on(database, Config::default()).await;
-    let first = service.client().await;
+    let service = Service::start_on(database, Config::default()).await;
+    let first = service.register_client().await;
     assert!(can_authenticate(&first).await);
 
     let second = rotate(&service, &first, Some(3600)).await;
@@ -79,7 +79,7 @@ async fn a_replaced_secret_is_accepted_until_its_expiry_on_postgres() {
 #[tokio::test]
 async fn the_old_secret_of_a_disabled_app_is_rejected() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let new = rotate(&service, &client, Some(3600)).await;
     let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap();
     service

@@ -10,10 +10,10 @@ use crate::support::oauth_client::CALLBACK;
 use crate::support::process::run_successfully;
 use crate::support::{Browser, Process};
 
-/// Returns the bytes of all files in a folder.
-fn contents(folder: &Path) -> Vec<u8> {
+/// Returns the bytes of all files in a directory.
+fn contents(dir: &Path) -> Vec<u8> {
     let mut all = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         all.extend(if path.is_dir() { contents(&path) } else { fs::read(&path).unwrap() });
     }
@@ -26,9 +26,9 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
-    let output = run_successfully(folder.path(), &["account", "add", "alice"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Process::start(dir.path(), &["--log-level", "trace", "--limits", "off"]);
+    let output = run_successfully(dir.path(), &["account", "add", "alice"]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
     let mut secrets = vec![("password", password.to_owned())];
 
@@ -120,7 +120,7 @@ async fn no_secret_of_a_complete_flow_is_in_the_data_or_the_log() {
 
     process.signal("TERM");
     assert_eq!(process.wait(), Some(0));
-    let (data, log) = (contents(&folder.path().join("data")), process.log());
+    let (data, log) = (contents(&dir.path().join("data")), process.log());
     assert!(
         contains(&data, "alice") && contains(&data, &id),
         "the search must find values that are not secret"

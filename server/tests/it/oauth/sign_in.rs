@@ -8,7 +8,7 @@ use belfry_store::ExistingAccess;
 use super::start_with_alice;
 use crate::support::client::address;
 use crate::support::oauth_client::CALLBACK;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, any_events};
 
 pub(super) async fn try_sign_in(
@@ -31,7 +31,7 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     let (service, client, mut browser) = start_with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let mut pages = Vec::new();
     for (name, password) in [
         ("alice", "wrong"),
@@ -69,7 +69,7 @@ async fn with_the_right_password_the_page_says_that_the_account_is_disabled() {
     let (service, client, mut browser) = start_with_alice().await;
     let bob = service.add_account("bob").await;
     service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let response = try_sign_in(&mut browser, &page, "bob", "correct horse bob").await;
     response.assert_page(403, "This account is disabled.");
     // The attempt counts like one with a wrong password.
@@ -93,15 +93,17 @@ async fn name_and_email_address_are_case_insensitive_at_sign_in() {
 #[tokio::test]
 async fn the_session_cookie_is_host_only_secure_and_http_only() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let response = browser.get(&client.authorize(&[])).await;
+    let response = browser.get(&client.authorize_path(&[])).await;
     let cookie = response.header("set-cookie");
     let (value, attributes) = cookie.split_once(';').unwrap();
     assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 64);
     assert_eq!(attributes, " Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure");
 
-    let plain = config(|config| config.base_url = Some("http://ring.example".parse().unwrap()));
-    let service = Service::with(plain).await;
-    let cookie = service.anonymous().get("/oauth/sign_in").await.header("set-cookie").to_owned();
+    let plain =
+        config_with(|config| config.base_url = Some("http://ring.example".parse().unwrap()));
+    let service = Service::start_with(plain).await;
+    let cookie =
+        service.anonymous_client().get("/oauth/sign_in").await.header("set-cookie").to_owned();
     assert!(cookie.starts_with("belfry=") && !cookie.contains("Secure"), "{cookie}");
 }
 
@@ -120,7 +122,8 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     // If the cookie is sent twice, an attacker may have set one of them.
     let value = browser.cookie();
     let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
-    let response = service.anonymous().with("cookie", &twice).get("/oauth/account").await;
+    let response =
+        service.anonymous_client().with_header("cookie", &twice).get("/oauth/account").await;
     assert_eq!(response.header("location"), "/oauth/sign_in");
 }
 
@@ -128,11 +131,11 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
 #[tokio::test]
 async fn a_form_from_another_site_is_rejected() {
     let (service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let (request, alice) = (page.form("/oauth/sign_in")[1].1.clone(), "correct horse alice");
     // A CSRF token that is valid in the attacker's browser.
     let mut attacker = service.browser();
-    let forged = attacker.get(&client.authorize(&[])).await.form("/oauth/sign_in");
+    let forged = attacker.get(&client.authorize_path(&[])).await.form("/oauth/sign_in");
     for (csrf, request) in [("", &*request), ("x", &*request), (&*forged[0].1, &*forged[1].1)] {
         let fields =
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", alice)];
@@ -191,13 +194,13 @@ async fn a_password_change_ends_all_sessions() {
 
 #[tokio::test]
 async fn a_session_expires_when_idle_and_at_its_maximum_age() {
-    let short = config(|config| {
+    let short = config_with(|config| {
         config.sessions = Sessions {
             idle_timeout: Duration::from_secs(1000),
             absolute_timeout: Duration::from_mins(50),
         };
     });
-    let service = Service::with(short).await;
+    let service = Service::start_with(short).await;
     service.add_account("alice").await;
     let mut idle = service.browser().sign_in_as("alice").await;
     let mut busy = service.browser().sign_in_as("alice").await;
@@ -223,7 +226,7 @@ async fn a_session_expires_when_idle_and_at_its_maximum_age() {
 #[tokio::test]
 async fn a_sign_in_redirects_with_303_to_pages_of_this_server() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[])).await;
+    let page = browser.get(&client.authorize_path(&[])).await;
     let more = [
         ("username", "alice"),
         ("password", "correct horse alice"),
@@ -269,14 +272,17 @@ async fn the_requested_language_is_preserved_through_sign_in() {
 #[tokio::test]
 async fn the_chosen_language_is_stored_in_the_session() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let page = browser.get(&client.authorize(&[("lang", "ar")])).await;
+    let page = browser.get(&client.authorize_path(&[("lang", "ar")])).await;
     page.assert_page(200, "<html lang=\"ar\" dir=\"rtl\"");
     browser.sign_in(&page, "alice").await.assert_page(200, "<html lang=\"ar\"");
     browser.get("/oauth/account").await.assert_page(200, "<html lang=\"ar\"");
     // A request may override it; an invalid tag is ignored.
-    browser.get(&client.authorize(&[("lang", "fr")])).await.assert_page(200, "<html lang=\"fr\"");
     browser
-        .get(&client.authorize(&[("lang", "<script>")]))
+        .get(&client.authorize_path(&[("lang", "fr")]))
+        .await
+        .assert_page(200, "<html lang=\"fr\"");
+    browser
+        .get(&client.authorize_path(&[("lang", "<script>")]))
         .await
         .assert_page(200, "<html lang=\"ar\"");
 }
@@ -287,12 +293,12 @@ async fn two_accounts_may_authorise_the_same_app() {
     service.add_account("bob").await;
     let mut names = Vec::new();
     for name in ["alice", "bob"] {
-        let page = browser.get(&client.authorize(&[("force_login", "true")])).await;
+        let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
         let page = browser.sign_in(&page, name).await;
         let code =
             browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
         let token = client.redeem(&code, &[]).await.json();
-        let user = service.anonymous().with_token(token["access_token"].as_str().unwrap());
+        let user = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
         let account = user.get("/api/v1/accounts/verify_credentials").await.json();
         names.push(account["username"].as_str().unwrap().to_owned());
     }
@@ -320,7 +326,7 @@ async fn sign_in_attempts_are_limited_per_address() {
     assert_eq!(rejected.header("ratelimit"), expected);
     let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
     assert_eq!(rejected.header("ratelimit-policy"), policy);
-    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
+    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
     let page = elsewhere.get("/oauth/sign_in").await;
     elsewhere.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     service.clock.advance(300);

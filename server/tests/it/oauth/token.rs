@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{oauth_error, parse_error, parse_token};
-use crate::support::service::config;
+use crate::support::oauth_client::{expect_error, expect_token, oauth_error};
+use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service};
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -15,9 +15,9 @@ const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 #[tokio::test]
 async fn a_token_response_is_complete_and_not_cached() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let response = client.post("/oauth/token", &[GRANT, ("scope", "read push")]).await;
-    let token = response.expect(StatusCode::OK);
+    let token = response.expect_json(StatusCode::OK);
     let access_token = token["access_token"].as_str().unwrap();
     assert_eq!(access_token.len(), 64);
     let expected = json!({
@@ -36,21 +36,21 @@ async fn a_token_response_is_complete_and_not_cached() {
 async fn a_code_is_redeemed_for_a_token_of_its_user() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let scope = [("scope", "write:statuses read")];
-    let code = client.code(&mut service.browser(), "alice", &scope).await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &scope).await;
     // The scope parameter has no effect here.
     let response = client.redeem(&code, &[("scope", "write")]).await;
     assert_eq!(response.json()["scope"], "write:statuses read");
-    let alice = service.anonymous().with_token(&parse_token(&response));
+    let alice = service.anonymous_client().with_token(&expect_token(&response));
     let account = alice.get("/api/v1/accounts/verify_credentials").await;
-    assert_eq!(account.expect(StatusCode::OK)["username"], "alice");
+    assert_eq!(account.expect_json(StatusCode::OK)["username"], "alice");
 }
 
 #[tokio::test]
 async fn the_scope_of_an_app_token_defaults_to_read() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     for fields in [vec![GRANT], vec![GRANT, ("scope", "")]] {
         assert_eq!(client.post("/oauth/token", &fields).await.json()["scope"], "read");
     }
@@ -64,7 +64,8 @@ async fn an_app_token_has_only_declared_scopes() {
     let service = Service::start().await;
     let declared = "read write:statuses admin:read";
     let client =
-        OAuthClient::register_with(service.anonymous(), "https://a.example/", declared).await;
+        OAuthClient::register_with(service.anonymous_client(), "https://a.example/", declared)
+            .await;
     for scope in ["read", "read:accounts", "write:statuses read:lists"] {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
         assert_eq!((response.status, &response.json()["scope"]), (200, &json!(scope)));
@@ -73,21 +74,21 @@ async fn an_app_token_has_only_declared_scopes() {
         ["write", "push", "read write", "nope", "READ", "read  push", "\"read\"", "admin:read"]
     {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.header("www-authenticate"), "");
     }
     let list = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
-    assert_eq!(parse_error(&list), oauth_error(400, "invalid_request"));
+    assert_eq!(expect_error(&list), oauth_error(400, "invalid_request"));
     let without_read =
-        OAuthClient::register_with(service.anonymous(), "https://a.example/", "push").await;
+        OAuthClient::register_with(service.anonymous_client(), "https://a.example/", "push").await;
     let response = without_read.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(parse_error(&response), oauth_error(400, "invalid_scope"), "read was not declared");
+    assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "read was not declared");
 }
 
 #[tokio::test]
 async fn request_errors_precede_client_authentication_errors() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let code = ("grant_type", "authorization_code");
     for (fields, error, description) in [
         (vec![], "invalid_request", "Missing required parameter: grant_type."),
@@ -115,7 +116,7 @@ async fn request_errors_precede_client_authentication_errors() {
         ["password", "refresh_token", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
     {
         let response = client.post("/oauth/token", &[("grant_type", grant)]).await;
-        assert_eq!(parse_error(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
+        assert_eq!(expect_error(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
     }
 }
 
@@ -123,16 +124,16 @@ async fn request_errors_precede_client_authentication_errors() {
 #[tokio::test]
 async fn the_query_is_ignored_and_only_post_is_allowed() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let query = format!(
         "grant_type=client_credentials&client_id={}&client_secret={}",
         client.id, client.secret
     );
     let response = client.http.send(&format!("POST /oauth/token?{query}"), "").await;
-    assert_eq!(parse_error(&response), oauth_error(400, "invalid_request"));
+    assert_eq!(expect_error(&response), oauth_error(400, "invalid_request"));
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
-        let response = service.anonymous().get(&format!("{path}?{query}")).await;
-        assert_eq!(parse_error(&response), oauth_error(405, "invalid_request"), "{path}");
+        let response = service.anonymous_client().get(&format!("{path}?{query}")).await;
+        assert_eq!(expect_error(&response), oauth_error(405, "invalid_request"), "{path}");
         assert_eq!(response.header("allow"), "POST");
     }
 }
@@ -140,22 +141,22 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
 #[tokio::test]
 async fn every_token_request_issues_a_new_token() {
     let service = Service::start().await;
-    let client = service.client().await;
-    assert_ne!(client.app_token("read").await, client.app_token("read").await);
+    let client = service.register_client().await;
+    assert_ne!(client.obtain_app_token("read").await, client.obtain_app_token("read").await);
 }
 
 #[tokio::test]
 async fn a_token_expires_after_the_configured_lifetime() {
-    let short = config(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
-    let service = Service::with(short).await;
+    let short = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::start_with(short).await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let app_token = client.post("/oauth/token", &[GRANT]).await;
-    let code = client.code(&mut service.browser(), "alice", &[]).await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
     let user_token = client.redeem(&code, &[]).await;
     for response in [app_token, user_token] {
         assert_eq!(response.json()["expires_in"], 1800);
-        let http = service.anonymous().with_token(&parse_token(&response));
+        let http = service.anonymous_client().with_token(&expect_token(&response));
         service.clock.advance(1799);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
         service.clock.advance(1);

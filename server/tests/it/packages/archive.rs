@@ -12,17 +12,17 @@ use super::{GUIDE, VERSION, can_install, commands, packages, repository, succeed
 
 /// Returns a directory that contains the archive, and the name of the directory in the archive.
 fn download() -> (TempDir, String) {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let archive = &packages().archive;
     let name = archive.file_name().unwrap().to_str().unwrap();
-    fs::copy(archive, folder.path().join(name)).unwrap();
-    (folder, name.trim_end_matches(".tar.gz").to_owned())
+    fs::copy(archive, dir.path().join(name)).unwrap();
+    (dir, name.trim_end_matches(".tar.gz").to_owned())
 }
 
 #[test]
 #[ignore = "long: builds the packages"]
 fn three_commands_unpack_start_and_store_a_rule() {
-    let (folder, directory) = download();
+    let (dir, directory) = download();
     let port = free_port().unwrap();
     let command_lines: Vec<String> = commands(GUIDE, "Archive")
         .into_iter()
@@ -36,7 +36,7 @@ fn three_commands_unpack_start_and_store_a_rule() {
          until ./belfry health >/dev/null 2>&1; do sleep 0.1; done\n{store}\n"
     );
     let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(folder.path());
+    shell.args(["-c", &script]).current_dir(dir.path());
     // The environment of a machine without Rust.
     shell.env_clear().env("PATH", "/usr/bin:/bin");
     let output = succeed(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
@@ -48,9 +48,9 @@ fn three_commands_unpack_start_and_store_a_rule() {
 #[test]
 #[ignore = "long: builds the packages"]
 fn the_archive_has_documents_licences_completions_and_service_files() {
-    let (folder, directory) = download();
-    succeed(Command::new("tar").arg("xzf").arg(format!("{directory}.tar.gz")).current_dir(&folder));
-    let root = folder.path().join(directory);
+    let (dir, directory) = download();
+    succeed(Command::new("tar").arg("xzf").arg(format!("{directory}.tar.gz")).current_dir(&dir));
+    let root = dir.path().join(directory);
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     for (path, text) in [
         ("README.md", "# Belfry"),
@@ -76,8 +76,8 @@ fn the_archive_has_documents_licences_completions_and_service_files() {
 
 #[test]
 fn the_example_settings_are_valid_even_with_every_comment_enabled() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("belfry.toml");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("belfry.toml");
     let settings = fs::read_to_string(repository().join("packaging/files/belfry.toml")).unwrap();
     let is_setting = |line: &&str| {
         let key = line.split_once(" = ").map_or("", |(key, _)| key);

@@ -24,13 +24,13 @@ fn the_compose_file_starts_this_version_with_valid_settings() {
     let config = &belfry["configs"][0];
     assert_eq!(config["target"], belfry["environment"]["BELFRY_CONFIG"]);
 
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let settings = compose["configs"][config["source"].as_str().unwrap()]["content"].as_str();
-    fs::write(folder.path().join("belfry.toml"), settings.unwrap()).unwrap();
+    fs::write(dir.path().join("belfry.toml"), settings.unwrap()).unwrap();
     let database = belfry["environment"]["BELFRY_DATABASE"].as_str().unwrap();
     let (start, rest) = database.split_once("${").unwrap();
     let database = format!("{start}secret{}", rest.split_once('}').unwrap().1);
-    let output = run_successfully(folder.path(), &["config", "check", "--database", &database]);
+    let output = run_successfully(dir.path(), &["config", "check", "--database", &database]);
     assert!(output.contains("postgres://belfry:***@postgres/belfry"), "{output}");
     assert!(output.contains("https://ring.example"), "{output}");
     assert_eq!(belfry["environment"]["BELFRY_REDIS"], "redis://valkey");

@@ -15,25 +15,25 @@ use crate::support::{Process, TestDatabase, report_skipped};
 
 /// The unpacked image archive.
 struct Image {
-    folder: TempDir,
+    dir: TempDir,
     manifest: Value,
     config: Value,
 }
 
 impl Image {
     fn open() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let mut tar = Command::new("tar");
-        succeed(tar.arg("xf").arg(&packages().image).arg("-C").arg(folder.path()));
-        let index = read_json(&folder.path().join("index.json"));
-        let manifest = read_json(&blob(folder.path(), &index["manifests"][0]["digest"]));
-        let config = read_json(&blob(folder.path(), &manifest["config"]["digest"]));
-        Self { folder, manifest, config }
+        succeed(tar.arg("xf").arg(&packages().image).arg("-C").arg(dir.path()));
+        let index = read_json(&dir.path().join("index.json"));
+        let manifest = read_json(&blob(dir.path(), &index["manifests"][0]["digest"]));
+        let config = read_json(&blob(dir.path(), &manifest["config"]["digest"]));
+        Self { dir, manifest, config }
     }
 
     /// Returns the path of the image's blob with this digest.
     fn blob(&self, digest: &Value) -> PathBuf {
-        blob(self.folder.path(), digest)
+        blob(self.dir.path(), digest)
     }
 
     /// Returns a list of strings in the image's configuration.
@@ -50,8 +50,8 @@ impl Image {
     }
 }
 
-fn blob(folder: &Path, digest: &Value) -> PathBuf {
-    folder.join("blobs").join(digest.as_str().unwrap().replace(':', "/"))
+fn blob(dir: &Path, digest: &Value) -> PathBuf {
+    dir.join("blobs").join(digest.as_str().unwrap().replace(':', "/"))
 }
 
 fn read_json(path: &Path) -> Value {
@@ -98,9 +98,9 @@ impl Container {
     }
 
     /// Starts the server like `docker run`.
-    fn run(&self, folder: &Path) -> Process {
+    fn run(&self, dir: &Path) -> Process {
         let words = [self.image.words("Entrypoint"), self.image.words("Cmd")].concat();
-        Process::launch(self.command(&words), folder)
+        Process::launch(self.command(&words), dir)
     }
 }
 
@@ -110,8 +110,8 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     if !can_install() {
         return;
     }
-    let (container, folder) = (Container::create(), tempfile::tempdir().unwrap());
-    let mut server = container.run(folder.path());
+    let (container, dir) = (Container::create(), tempfile::tempdir().unwrap());
+    let mut server = container.run(dir.path());
     let check = container.image.health_check();
     let healthy = succeed(&mut container.command(&check));
     assert!(healthy.contains("/healthz: 200 OK"), "{healthy}");
@@ -148,7 +148,7 @@ async fn the_image_resolves_the_name_of_a_database_by_dns() {
     let (container, server) = (Container::create(), NameServer::start("db.belfry.test"));
     let resolver = format!("nameserver {}\n", server.address);
     fs::write(container.root.path().join("etc/resolv.conf"), resolver).unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let url = database.url().unwrap();
     assert!(url.contains("127.0.0.1"), "{url}");
     let run_with_host = |arguments: &[&str], host: &str| {
@@ -162,7 +162,7 @@ async fn the_image_resolves_the_name_of_a_database_by_dns() {
     let message = String::from_utf8_lossy(&missing.stderr);
     assert!(!missing.status.success() && message.contains("failed to lookup address"), "{message}");
 
-    let list = belfry(folder.path(), &["account", "list", "--database", url]).output().unwrap();
+    let list = belfry(dir.path(), &["account", "list", "--database", url]).output().unwrap();
     assert!(String::from_utf8(list.stdout).unwrap().contains("alice"));
 }
 
@@ -184,10 +184,10 @@ fn blobs_are_named_by_their_digests() {
     let digest = format!("sha256:{}", digest.split(' ').next().unwrap());
     assert_eq!(image.config["rootfs"]["diff_ids"], serde_json::json!([digest]));
 
-    let docker = read_json(&image.folder.path().join("manifest.json"));
+    let docker = read_json(&image.dir.path().join("manifest.json"));
     assert_eq!(docker[0]["RepoTags"][0], format!("belfry:{VERSION}"));
     for path in [&docker[0]["Config"], &docker[0]["Layers"][0]] {
-        assert!(image.folder.path().join(path.as_str().unwrap()).exists(), "{path}");
+        assert!(image.dir.path().join(path.as_str().unwrap()).exists(), "{path}");
     }
 }
 
@@ -200,11 +200,11 @@ fn skopeo_accepts_the_image_as_oci_and_docker_archive() {
     };
     let image = packages().image.display();
     for format in ["oci-archive", "docker-archive"] {
-        let folder = tempfile::tempdir().unwrap();
-        let target = format!("dir:{}", folder.path().join("copy").display());
+        let dir = tempfile::tempdir().unwrap();
+        let target = format!("dir:{}", dir.path().join("copy").display());
         let mut copy = Command::new(&skopeo);
         copy.args(["--insecure-policy", "copy", "--quiet", &format!("{format}:{image}"), &target]);
         succeed(&mut copy);
-        assert!(folder.path().join("copy/manifest.json").exists(), "{format}");
+        assert!(dir.path().join("copy/manifest.json").exists(), "{format}");
     }
 }

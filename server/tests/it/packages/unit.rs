@@ -10,10 +10,10 @@ use crate::support::report_skipped;
 
 /// Unpacks the Debian package, with the unit and the program, into a temporary directory.
 fn unpack() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let extract = format!("ar p {} data.tar.gz | tar xz", packages().debian.display());
-    succeed(Command::new("sh").args(["-c", &extract]).current_dir(folder.path()));
-    folder
+    succeed(Command::new("sh").args(["-c", &extract]).current_dir(dir.path()));
+    dir
 }
 
 const UNIT: &str = "usr/lib/systemd/system/belfry.service";
@@ -24,12 +24,12 @@ fn systemd_accepts_the_unit_without_warnings() {
     let Some(analyze) = programs::find(&["systemd-analyze"]) else {
         return report_skipped("systemd-analyze", "it is not installed");
     };
-    let folder = unpack();
+    let dir = unpack();
     // The manual page is compressed and the user does not exist here.
-    let unit = fs::read_to_string(folder.path().join(UNIT)).unwrap();
-    let program = folder.path().join("usr/lib/belfry/belfry").display().to_string();
+    let unit = fs::read_to_string(dir.path().join(UNIT)).unwrap();
+    let program = dir.path().join("usr/lib/belfry/belfry").display().to_string();
     let unit = unit.replace("/usr/lib/belfry/belfry", &program);
-    let path = folder.path().join("belfry.service");
+    let path = dir.path().join("belfry.service");
     fs::write(&path, unit).unwrap();
     let mut verify = Command::new(analyze);
     let output = verify.args(["verify", "--man=no"]).arg(&path).output().unwrap();
@@ -45,10 +45,10 @@ fn the_exposure_of_the_unit_is_below_1_5() {
     let Some(analyze) = programs::find(&["systemd-analyze"]) else {
         return report_skipped("systemd-analyze", "it is not installed");
     };
-    let folder = unpack();
+    let dir = unpack();
     let mut security = Command::new(analyze);
     security.args(["security", "--offline=yes", "--threshold=15", "--no-pager"]);
-    succeed(security.arg(folder.path().join(UNIT)));
+    succeed(security.arg(dir.path().join(UNIT)));
 }
 
 #[test]

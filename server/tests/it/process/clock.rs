@@ -13,7 +13,7 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     let Some(library) = ::torture::faketime_library() else {
         return report_skipped("libfaketime", "run `cargo xtask test`, which installs it");
     };
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let wait_until = |is_done: &dyn Fn() -> bool| {
         let start = Instant::now();
         while !is_done() {
@@ -22,8 +22,8 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
         }
     };
     let message = "the clock was set back";
-    let mut server = Process::start(folder.path(), &[]);
-    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let mut server = Process::start(dir.path(), &[]);
+    let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     let sweep_count = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));
     wait_until(&|| sweep_count() == Ok(1));
     assert!(!server.log().contains(message), "{}", server.log());
@@ -31,8 +31,8 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     assert_eq!(server.wait(), Some(0));
     drop(database);
 
-    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = belfry(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     command.env("LD_PRELOAD", library).env("FAKETIME", "-2d");
-    let server = Process::launch(command, folder.path());
+    let server = Process::launch(command, dir.path());
     wait_until(&|| server.log().contains(message));
 }

@@ -13,10 +13,10 @@ use crate::support::process::{belfry, run};
 const WAITING: &str = "waiting for the database";
 
 /// Waits until the server's log contains this string.
-fn wait_for_log(folder: &Path, text: &str) {
+fn wait_for_log(dir: &Path, text: &str) {
     let start = Instant::now();
     loop {
-        let log = std::fs::read_to_string(folder.join("belfry.log")).unwrap_or_default();
+        let log = std::fs::read_to_string(dir.join("belfry.log")).unwrap_or_default();
         if log.contains(text) {
             return;
         }
@@ -25,8 +25,8 @@ fn wait_for_log(folder: &Path, text: &str) {
     }
 }
 
-fn serve(folder: &Path, url: &str) -> Command {
-    belfry(folder, &["serve", "--listen", "127.0.0.1:0", "--database", url])
+fn serve(dir: &Path, url: &str) -> Command {
+    belfry(dir, &["serve", "--listen", "127.0.0.1:0", "--database", url])
 }
 
 #[tokio::test]
@@ -34,13 +34,13 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.stop().unwrap();
-    let (path, url) = (folder.path().to_owned(), postgres.url());
+    let (path, url) = (dir.path().to_owned(), postgres.url());
     // Returns when the server has printed its ready line.
     let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
-    wait_for_log(folder.path(), WAITING);
+    wait_for_log(dir.path(), WAITING);
     assert!(!starting.is_finished());
     postgres.restart().unwrap();
     let server = starting.join().unwrap();
@@ -58,15 +58,15 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
         return;
     }
     let read_only = "PostgreSQL is read-only (a standby or a demoted primary)";
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
     postgres.set("default_transaction_read_only", "on").unwrap();
     // The kernel accepts connections to this listener, but nothing responds.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), postgres.port());
-    let (path, url) = (folder.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
+    let (path, url) = (dir.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
     let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
-    wait_for_log(folder.path(), read_only);
+    wait_for_log(dir.path(), read_only);
     assert!(!starting.is_finished());
     postgres.set("default_transaction_read_only", "off").unwrap();
     let server = starting.join().unwrap();
@@ -98,12 +98,12 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
 
 #[test]
 fn a_server_that_waits_for_postgres_stops_immediately() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
-    let log = std::fs::File::create(folder.path().join("belfry.log")).unwrap();
-    let mut command = serve(folder.path(), &url);
+    let log = std::fs::File::create(dir.path().join("belfry.log")).unwrap();
+    let mut command = serve(dir.path(), &url);
     let server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-    wait_for_log(folder.path(), WAITING);
+    wait_for_log(dir.path(), WAITING);
     let kill = Command::new("kill").arg(server.id().to_string()).status();
     assert!(kill.unwrap().success());
     let output = server.wait_with_output().unwrap();
@@ -113,12 +113,12 @@ fn a_server_that_waits_for_postgres_stops_immediately() {
 
 #[test]
 fn a_server_waits_for_postgres_no_longer_than_configured() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
     for (timeout, has_waited) in [("0s", false), ("300ms", true)] {
         let settings = format!("[store]\nstart_timeout = '{timeout}'");
-        std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-        let output = run(folder.path(), &["serve", "--database", &url]);
+        std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+        let output = run(dir.path(), &["serve", "--database", &url]);
         assert_eq!(output.status.code(), Some(1));
         let messages = String::from_utf8(output.stderr).unwrap();
         assert!(messages.contains("belfry: cannot open the database postgres://"), "{messages}");
@@ -130,7 +130,7 @@ fn a_server_waits_for_postgres_no_longer_than_configured() {
 #[test]
 fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
     let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let server = url::Url::parse(&server).unwrap();
     let (mut database, mut user, mut tls) = (server.clone(), server.clone(), server);
     database.set_path("nowhere");
@@ -141,7 +141,7 @@ fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
         (user, "role \"nobody\" does not exist"),
         (tls, "server does not support TLS"),
     ] {
-        let output = run(folder.path(), &["serve", "--database", url.as_str()]);
+        let output = run(dir.path(), &["serve", "--database", url.as_str()]);
         assert_eq!(output.status.code(), Some(1));
         let messages = String::from_utf8(output.stderr).unwrap();
         assert!(messages.contains(reason) && !messages.contains(WAITING), "{messages}");

@@ -12,21 +12,21 @@ use crate::support::process::{belfry, run_successfully};
 /// ignores the signal XFSZ, because a write beyond the limit would otherwise kill the process.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_cannot_write_is_not_ready() {
-    let folder = tempfile::tempdir().unwrap();
-    run_successfully(folder.path(), &["account", "add", "alice"]);
+    let dir = tempfile::tempdir().unwrap();
+    run_successfully(dir.path(), &["account", "add", "alice"]);
     let issue = ["token", "issue", "alice", "--scopes", "read write"];
-    let token = run_successfully(folder.path(), &issue);
-    let command = belfry(folder.path(), &[]);
+    let token = run_successfully(dir.path(), &issue);
+    let command = belfry(dir.path(), &[]);
     let program = command.get_program().to_owned();
     let script = r#"trap "" XFSZ; exec "$0" serve --listen 127.0.0.1:0 --limits off"#;
     let mut shell = Command::new("sh");
-    shell.args(["-c", script]).arg(program).current_dir(folder.path());
+    shell.args(["-c", script]).arg(program).current_dir(dir.path());
     for (name, value) in command.get_envs() {
         assert!(value.is_none());
         shell.env_remove(name);
     }
     drop(command);
-    let server = Process::launch(shell, folder.path());
+    let server = Process::launch(shell, dir.path());
     let client = reqwest::Client::new();
     let put = async || {
         let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);

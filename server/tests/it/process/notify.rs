@@ -9,18 +9,18 @@ use crate::support::Process;
 use crate::support::process::belfry;
 
 /// Returns a socket for notifications.
-fn bind(folder: &Path) -> UnixDatagram {
-    let socket = UnixDatagram::bind(folder.join("notify")).unwrap();
+fn bind(dir: &Path) -> UnixDatagram {
+    let socket = UnixDatagram::bind(dir.join("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     socket
 }
 
 /// Starts a server with a socket for its notifications and these variables.
-fn start(folder: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
-    let socket = bind(folder);
-    let mut command = belfry(folder, &["serve", "--listen", "127.0.0.1:0"]);
-    command.env("NOTIFY_SOCKET", folder.join("notify")).envs(variables.iter().copied());
-    let server = Process::launch(command, folder);
+fn start(dir: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
+    let socket = bind(dir);
+    let mut command = belfry(dir, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", dir.join("notify")).envs(variables.iter().copied());
+    let server = Process::launch(command, dir);
     (socket, server)
 }
 
@@ -33,8 +33,8 @@ fn receive(socket: &UnixDatagram) -> Vec<String> {
 
 #[test]
 fn systemd_is_notified_of_readiness_reloads_and_shutdown() {
-    let folder = tempfile::tempdir().unwrap();
-    let (socket, mut server) = start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let (socket, mut server) = start(dir.path(), &[]);
     assert_eq!(receive(&socket), ["READY=1", &format!("STATUS=listening on {}", server.url)]);
 
     server.signal("HUP");
@@ -53,9 +53,9 @@ fn systemd_is_notified_of_readiness_reloads_and_shutdown() {
 
 #[test]
 fn systemd_is_notified_of_the_shutdown_before_the_delay() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("belfry.toml"), "[http]\nshutdown_delay = '10ms'\n").unwrap();
-    let (socket, server) = start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), "[http]\nshutdown_delay = '10ms'\n").unwrap();
+    let (socket, server) = start(dir.path(), &[]);
     assert_eq!(receive(&socket)[0], "READY=1");
     server.signal("TERM");
     assert_eq!(receive(&socket), ["STOPPING=1", "STATUS=not ready, still accepting connections"]);
@@ -64,8 +64,8 @@ fn systemd_is_notified_of_the_shutdown_before_the_delay() {
 
 #[test]
 fn the_watchdog_is_reset_while_the_server_responds() {
-    let folder = tempfile::tempdir().unwrap();
-    let (socket, _server) = start(folder.path(), &[("WATCHDOG_USEC", "20000")]);
+    let dir = tempfile::tempdir().unwrap();
+    let (socket, _server) = start(dir.path(), &[("WATCHDOG_USEC", "20000")]);
     let first = receive(&socket);
     assert_eq!(first[0], "READY=1");
     for _ in 0..3 {
@@ -76,9 +76,9 @@ fn the_watchdog_is_reset_while_the_server_responds() {
 /// The server's check of itself is not a client request.
 #[tokio::test(flavor = "multi_thread")]
 async fn watchdog_resets_are_neither_logged_nor_counted() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let variables = [("WATCHDOG_USEC", "20000"), ("BELFRY_LOG_ACCESS", "all")];
-    let (socket, server) = start(folder.path(), &variables);
+    let (socket, server) = start(dir.path(), &variables);
     assert_eq!(receive(&socket)[0], "READY=1");
     for _ in 0..3 {
         assert_eq!(receive(&socket), ["WATCHDOG=1"]);
@@ -98,9 +98,9 @@ async fn watchdog_resets_are_neither_logged_nor_counted() {
 
 #[test]
 fn the_watchdog_of_another_process_is_not_reset() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let variables = [("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")];
-    let (socket, server) = start(folder.path(), &variables);
+    let (socket, server) = start(dir.path(), &variables);
     assert_eq!(receive(&socket)[0], "READY=1");
     server.signal("TERM");
     assert_eq!(receive(&socket)[0], "STOPPING=1");
@@ -108,11 +108,11 @@ fn the_watchdog_of_another_process_is_not_reset() {
 
 #[test]
 fn the_status_shows_that_the_server_waits_for_the_database() {
-    let folder = tempfile::tempdir().unwrap();
-    let socket = bind(folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let socket = bind(dir.path());
     let url = format!("postgres://me@127.0.0.1:{}/belfry", test_engines::free_port().unwrap());
-    let mut command = belfry(folder.path(), &["serve", "--database", &url]);
-    command.env("NOTIFY_SOCKET", folder.path().join("notify")).stderr(Stdio::null());
+    let mut command = belfry(dir.path(), &["serve", "--database", &url]);
+    command.env("NOTIFY_SOCKET", dir.path().join("notify")).stderr(Stdio::null());
     let mut server = command.spawn().unwrap();
     assert_eq!(receive(&socket), ["STATUS=waiting for the database"]);
     server.kill().unwrap();
@@ -121,10 +121,10 @@ fn the_status_shows_that_the_server_waits_for_the_database() {
 
 #[test]
 fn a_service_manager_that_cannot_be_reached_does_not_stop_the_server() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = belfry(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
-    command.env("NOTIFY_SOCKET", folder.path().join("missing"));
-    let mut server = Process::launch(command, folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = belfry(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("NOTIFY_SOCKET", dir.path().join("missing"));
+    let mut server = Process::launch(command, dir.path());
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert!(server.log().contains("the service manager cannot be notified"), "{}", server.log());

@@ -27,10 +27,10 @@ async fn the_server_recovers_from_a_postgres_outage() {
     }
     let mut postgres = Postgres::start().unwrap();
     let url = postgres.url();
-    let folder = tempfile::tempdir().unwrap();
-    run_successfully(folder.path(), &["account", "add", "alice", "--database", &url]);
-    let token = run_successfully(folder.path(), &["token", "issue", "alice", "--database", &url]);
-    let server = Process::start(folder.path(), &["--database", &url, "--limits", "off"]);
+    let dir = tempfile::tempdir().unwrap();
+    run_successfully(dir.path(), &["account", "add", "alice", "--database", &url]);
+    let token = run_successfully(dir.path(), &["token", "issue", "alice", "--database", &url]);
+    let server = Process::start(dir.path(), &["--database", &url, "--limits", "off"]);
     let rules = async || {
         let path = format!("{}/_matrix/client/v3/pushrules/", server.url);
         // Far longer than the timeout of a query.

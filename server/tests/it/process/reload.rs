@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::support::Process;
 
-fn configure(folder: &Path, settings: &str) {
-    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
+fn configure(dir: &Path, settings: &str) {
+    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
 }
 
 /// Sends SIGHUP, waits until the log contains this text, and returns the new lines.
@@ -26,18 +26,18 @@ fn reload(server: &Process, expected: &str) -> String {
 
 #[test]
 fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let write_registration = |token: &str| {
         let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
-        std::fs::write(folder.path().join("irc.yaml"), text).unwrap();
+        std::fs::write(dir.path().join("irc.yaml"), text).unwrap();
     };
     write_registration("hunter2");
     let services = "application_services = ['irc.yaml']\nregistration = 'closed'\n";
-    configure(folder.path(), services);
-    let server = Process::start(folder.path(), &["--log-format", "human"]);
+    configure(dir.path(), services);
+    let server = Process::start(dir.path(), &["--log-format", "human"]);
 
     let proxies = "trusted_proxies = ['0.0.0.0/0']\n";
-    configure(folder.path(), &format!("{services}{proxies}"));
+    configure(dir.path(), &format!("{services}{proxies}"));
     let log = reload(&server, "which is larger than any private network");
     assert!(log.contains("SIGHUP: setting changed"), "{log}");
     assert!(log.contains("trusted_proxies: 0.0.0.0/0 (was none)"), "{log}");
@@ -46,7 +46,7 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
 
     write_registration("hunter3");
     let title = "instance.title = 'Acme'\n";
-    configure(folder.path(), &format!("{services}{proxies}{title}"));
+    configure(dir.path(), &format!("{services}{proxies}{title}"));
     let log = reload(&server, "instance.title");
     for key in ["application_services", "instance.title"] {
         let pending = format!("SIGHUP: setting not changed; restart to apply it setting=\"{key}\"");
@@ -60,6 +60,6 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     // The changes are still pending.
     reload(&server, "instance.title");
     write_registration("hunter2");
-    configure(folder.path(), &format!("{services}{proxies}"));
+    configure(dir.path(), &format!("{services}{proxies}"));
     reload(&server, "SIGHUP: no setting changed");
 }

@@ -34,14 +34,14 @@ struct Node {
     address: String,
     arguments: Vec<String>,
     process: Process,
-    folder: TempDir,
+    dir: TempDir,
 }
 
 impl Node {
-    fn launch(address: &str, arguments: &[String], folder: &Path) -> Process {
+    fn launch(address: &str, arguments: &[String], dir: &Path) -> Process {
         let mut all = vec!["serve", "--listen", address];
         all.extend(arguments.iter().map(String::as_str));
-        Process::launch(belfry(folder, &all), folder)
+        Process::launch(belfry(dir, &all), dir)
     }
 
     /// Restarts the node, and waits until nginx sends requests to it again.
@@ -49,7 +49,7 @@ impl Node {
         self.process.signal("TERM");
         assert_eq!(tokio::task::block_in_place(|| self.process.wait()), Some(0));
         load.wait_for_requests(20).await;
-        self.process = Self::launch(&self.address, &self.arguments, self.folder.path());
+        self.process = Self::launch(&self.address, &self.arguments, self.dir.path());
         let start = Instant::now();
         while !self.has_issued_tokens().await {
             assert!(start.elapsed() < TIMEOUT, "nginx does not use the node again");
@@ -81,11 +81,11 @@ impl Installation {
         let arguments = ["--limits", "shadow", "--database", postgres, "--redis", &redis];
         let arguments: Vec<String> = arguments.map(str::to_owned).into();
         let nodes = [(); 3].map(|()| {
-            let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join("belfry.toml"), &settings).unwrap();
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join("belfry.toml"), &settings).unwrap();
             let address = format!("127.0.0.1:{}", free_port().unwrap());
-            let process = Node::launch(&address, &arguments, folder.path());
-            Node { address, arguments: arguments.clone(), process, folder }
+            let process = Node::launch(&address, &arguments, dir.path());
+            Node { address, arguments: arguments.clone(), process, dir }
         });
         let nginx = match Proxy::nginx(port, &configuration(port, &nodes)) {
             Ok(nginx) => nginx,

@@ -10,10 +10,10 @@ use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
 
 /// Starts a server whose timeouts are longer than any test.
-fn start_with_long_timeouts(folder: &Path) -> Process {
+fn start_with_long_timeouts(dir: &Path) -> Process {
     let settings = "[http]\nshutdown_timeout = '1h'\nidle_timeout = '1h'\nbody_timeout = '1h'\n";
-    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
-    Process::start(folder, &[])
+    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
+    Process::start(dir, &[])
 }
 
 fn connect(server: &Process) -> TcpStream {
@@ -40,10 +40,10 @@ fn exchange(server: &Process) -> TcpStream {
 }
 
 /// Starts a server with this `http.shutdown_delay`.
-fn start_with_delay(folder: &Path, delay: &str, arguments: &[&str]) -> Process {
+fn start_with_delay(dir: &Path, delay: &str, arguments: &[&str]) -> Process {
     let settings = format!("[http]\nshutdown_delay = '{delay}'\n");
-    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
-    Process::start(folder, arguments)
+    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
+    Process::start(dir, arguments)
 }
 
 /// Returns the status, the `connection` header and the body of a response on a new connection.
@@ -56,9 +56,9 @@ async fn get(url: &str) -> (u16, String, String) {
 
 #[tokio::test]
 async fn readyz_reports_the_shutdown_while_requests_are_still_served() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let metrics = format!("127.0.0.1:{}", test_engines::free_port().unwrap());
-    let mut server = start_with_delay(folder.path(), "10m", &["--metrics-listen", &metrics]);
+    let mut server = start_with_delay(dir.path(), "10m", &["--metrics-listen", &metrics]);
     let ready = format!("{}/readyz", server.url);
     assert_eq!(get(&ready).await.0, 200);
 
@@ -83,9 +83,9 @@ async fn readyz_reports_the_shutdown_while_requests_are_still_served() {
 
 #[test]
 fn the_server_exits_after_the_shutdown_delay() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let delay = Duration::from_millis(300);
-    let mut server = start_with_delay(folder.path(), "300ms", &[]);
+    let mut server = start_with_delay(dir.path(), "300ms", &[]);
     let start = Instant::now();
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
@@ -101,8 +101,8 @@ fn the_server_exits_after_the_shutdown_delay() {
 /// A person at a terminal does not wait for load balancers.
 #[test]
 fn sigint_skips_the_shutdown_delay() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = start_with_delay(folder.path(), "10m", &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start_with_delay(dir.path(), "10m", &[]);
     server.signal("INT");
     assert_eq!(server.wait(), Some(0));
     assert!(!server.log().contains("shutdown delay"), "{}", server.log());
@@ -110,8 +110,8 @@ fn sigint_skips_the_shutdown_delay() {
 
 #[test]
 fn idle_connections_do_not_delay_the_exit() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start_with_long_timeouts(dir.path());
     let _used = exchange(&server);
     let _unused = connect_and_send(&server, b"");
     server.signal("TERM");
@@ -122,8 +122,8 @@ fn idle_connections_do_not_delay_the_exit() {
 #[test]
 fn an_incomplete_request_head_does_not_delay_the_exit() {
     for head in ["GET /healthz HTTP/1.1\r\nHost: a", "G", "PRI * HT"] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = start_with_long_timeouts(folder.path());
+        let dir = tempfile::tempdir().unwrap();
+        let mut server = start_with_long_timeouts(dir.path());
         let mut first = connect_and_send(&server, head.as_bytes());
         let mut second = exchange(&server);
         second.write_all(head.as_bytes()).unwrap();
@@ -142,8 +142,8 @@ fn an_incomplete_request_head_does_not_delay_the_exit() {
 
 #[test]
 fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(folder.path());
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start_with_long_timeouts(dir.path());
     let _silent = connect_and_send(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
@@ -152,10 +152,10 @@ fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
 
 #[test]
 fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut server = start_with_long_timeouts(folder.path());
-    add_account(folder.path(), "alice");
-    let token = run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
+    let dir = tempfile::tempdir().unwrap();
+    let mut server = start_with_long_timeouts(dir.path());
+    add_account(dir.path(), "alice");
+    let token = run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let head = format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
          Authorization: Bearer {}\r\nContent-Length: 14\r\nExpect: 100-continue\r\n\r\n",
@@ -179,7 +179,7 @@ fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
     assert_eq!(server.wait(), Some(0));
     drop(request);
 
-    let server = Process::start(folder.path(), &[]);
+    let server = Process::start(dir.path(), &[]);
     let get = format!(
         "GET /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
          Connection: close\r\nAuthorization: Bearer {}\r\n\r\n",

@@ -140,8 +140,8 @@ exec BELFRY "$@"
 /// Shows that the checks in the other tests can fail.
 #[test]
 fn lost_writes_are_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let wrapper = folder.path().join("wrapper");
+    let dir = tempfile::tempdir().unwrap();
+    let wrapper = dir.path().join("wrapper");
     fs::write(&wrapper, LOSES_WRITES.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
     set_mode(&wrapper, 0o755);
     let outcome = run("kill-sqlite", 2, &wrapper);

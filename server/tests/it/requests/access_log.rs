@@ -11,9 +11,9 @@ use crate::support::Process;
 use crate::support::process::{add_account, run_successfully};
 
 /// Starts a server with these settings in `belfry.toml`.
-fn start(folder: &Path, settings: &str) -> Process {
-    std::fs::write(folder.join("belfry.toml"), settings).unwrap();
-    Process::start(folder, &[])
+fn start(dir: &Path, settings: &str) -> Process {
+    std::fs::write(dir.join("belfry.toml"), settings).unwrap();
+    Process::start(dir, &[])
 }
 
 /// Returns the method, route, path and status in each line of the access log.
@@ -30,14 +30,14 @@ fn summaries(log: &str) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_describes_a_request_without_its_secrets() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    let token = issue_token(folder.path(), "alice");
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    let token = issue_token(dir.path(), "alice");
     let add = ["app", "add", "Tusky", "--redirect-uri", "https://app.example/cb", "--json"];
-    let output = run_successfully(folder.path(), &add);
+    let output = run_successfully(dir.path(), &add);
     let app: Value = serde_json::from_str(&output).unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n[log]\naccess = 'all'\nlevel = 'error'";
-    let server = start(folder.path(), settings);
+    let server = start(dir.path(), settings);
     let client = reqwest::Client::builder().user_agent("Tusky/1.0 \"x\"").build().unwrap();
     let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
     let response = client
@@ -131,8 +131,8 @@ async fn the_setting_selects_all_requests_errors_or_none() {
         ("errors", &[unknown, wrong_method, invented]),
         ("all", &[get, unknown, wrong_method, invented]),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let server = start(folder.path(), &format!("[log]\naccess = '{access}'"));
+        let dir = tempfile::tempdir().unwrap();
+        let server = start(dir.path(), &format!("[log]\naccess = '{access}'"));
         for (method, path, status) in [get, unknown, wrong_method, invented] {
             let method = method.parse().unwrap();
             let url = format!("{}{path}?secret", server.url);
@@ -154,8 +154,8 @@ async fn the_setting_selects_all_requests_errors_or_none() {
 
 #[tokio::test]
 async fn all_requests_are_logged_at_level_debug() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &["--log-level", "debug"]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &["--log-level", "debug"]);
     reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
     assert_eq!(summaries(&server.log()), [json!(["GET", "/healthz", "/healthz", 200])]);
 }
@@ -165,9 +165,9 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
     for (addresses, expected) in
         [("full", json!("127.0.0.1")), ("truncated", json!("127.0.0.0/24")), ("none", Value::Null)]
     {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let settings = format!("[log]\naccess = 'all'\n[audit]\naddresses = '{addresses}'");
-        let server = start(folder.path(), &settings);
+        let server = start(dir.path(), &settings);
         reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
         let log = server.log();
         let line = json_lines(&log).into_iter().find(|line| line["path"] == "/healthz").unwrap();
@@ -178,8 +178,8 @@ async fn addresses_are_recorded_as_in_the_audit_trail() {
 /// A client cannot fill the disk with long values, or inject line breaks.
 #[tokio::test]
 async fn values_from_clients_are_shortened_and_escaped() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = start(folder.path(), "[log]\naccess = 'all'\nlevel = 'error'");
+    let dir = tempfile::tempdir().unwrap();
+    let server = start(dir.path(), "[log]\naccess = 'all'\nlevel = 'error'");
     let path = format!("/{}", "x".repeat(5000));
     let client = reqwest::Client::builder().user_agent("y".repeat(5000)).build().unwrap();
     client.get(format!("{}{path}", server.url)).send().await.unwrap();
@@ -198,9 +198,9 @@ async fn values_from_clients_are_shortened_and_escaped() {
 fn control_and_bidirectional_characters_in_a_path_are_escaped() {
     let path = "/a\u{9b}31m\u{202e}\u{85}red";
     for format in ["json", "human"] {
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let settings = format!("[log]\naccess = 'all'\nlevel = 'error'\nformat = '{format}'");
-        let server = start(folder.path(), &settings);
+        let server = start(dir.path(), &settings);
         let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).unwrap();
         let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         stream.write_all(request.as_bytes()).unwrap();

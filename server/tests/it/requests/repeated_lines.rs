@@ -45,11 +45,11 @@ fn assert_bounded(log: &str, message: &str, at_least: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_failed_requests_cause_ten_lines_and_one_with_the_count() {
-    let folder = tempfile::tempdir().unwrap();
-    add_account(folder.path(), "alice");
-    let token = issue_token(folder.path(), "alice");
-    let mut server = Process::start(folder.path(), &["--limits", "off"]);
-    let database = rusqlite::Connection::open(folder.path().join("data/belfry.db")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    add_account(dir.path(), "alice");
+    let token = issue_token(dir.path(), "alice");
+    let mut server = Process::start(dir.path(), &["--limits", "off"]);
+    let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     database.execute_batch("alter table rulesets rename to hidden").unwrap();
     fail_a_thousand_times(&server, &token, 500).await;
     // The count is logged when the minute has passed, and at the latest when the server stops.
@@ -65,12 +65,12 @@ async fn a_postgres_outage_causes_a_bounded_number_of_lines() {
     }
     let mut postgres = Postgres::start().unwrap();
     let url = postgres.url();
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let database = ["--database", &url];
-    run_successfully(folder.path(), &[&["account", "add", "alice"], &database[..]].concat());
+    run_successfully(dir.path(), &[&["account", "add", "alice"], &database[..]].concat());
     let token =
-        run_successfully(folder.path(), &[&["token", "issue", "alice"], &database[..]].concat());
-    let mut server = Process::start(folder.path(), &[&["--limits", "off"], &database[..]].concat());
+        run_successfully(dir.path(), &[&["token", "issue", "alice"], &database[..]].concat());
+    let mut server = Process::start(dir.path(), &[&["--limits", "off"], &database[..]].concat());
     postgres.stop().unwrap();
     fail_a_thousand_times(&server, token.trim(), 503).await;
     postgres.restart().unwrap();
@@ -91,9 +91,9 @@ async fn a_listening_connection_that_is_often_lost_causes_a_bounded_number_of_li
         return;
     }
     let postgres = Postgres::start().unwrap();
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let arguments = ["--limits", "off", "--database", &postgres.url()];
-    let mut server = Process::start(folder.path(), &arguments);
+    let mut server = Process::start(dir.path(), &arguments);
     for _ in 0..12 {
         while !is_cache_enabled(&server).await {
             tokio::time::sleep(Duration::from_millis(20)).await;

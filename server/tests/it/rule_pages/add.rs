@@ -202,6 +202,6 @@ async fn a_form_from_an_earlier_session_is_not_saved() {
     let mut browser = alice.service.browser().sign_in_as("alice").await;
     let page = form.submit(&mut browser).await;
     page.assert_page(403, "You may have signed in or out in another tab");
-    let client = alice.service.user("alice").await;
+    let client = alice.service.user_client("alice").await;
     assert_eq!(client.get_rules("global/content/").await.as_array().unwrap().len(), 1);
 }

@@ -29,17 +29,17 @@ async fn service_with_bridge() -> (Service, TestClient) {
 }
 
 async fn service_with_registration(registration: &str) -> (Service, TestClient) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("irc.yaml");
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("irc.yaml");
     std::fs::write(&path, registration).unwrap();
     let settings = format!("application_services = ['{}']", path.display());
     let mut config: Config = toml::from_str(&settings).unwrap();
     config.limits.mode = LimitMode::Off;
-    let service = Service::with(config).await;
+    let service = Service::start_with(config).await;
     for name in ["irc_ann", "zoe"] {
         service.add_account(name).await;
     }
-    let bridge = service.anonymous().with_token("as_token_of_irc");
+    let bridge = service.anonymous_client().with_token("as_token_of_irc");
     (service, bridge)
 }
 
@@ -47,7 +47,7 @@ async fn service_with_registration(registration: &str) -> (Service, TestClient) 
 async fn an_application_service_acts_for_a_user_in_its_namespace() {
     let (service, bridge) = service_with_bridge().await;
     bridge.put_ok("global/room/a?user_id=@irc_ann:ring.example", &minimal_rule("room")).await;
-    let ann = service.user("irc_ann").await;
+    let ann = service.user_client("irc_ann").await;
     assert_eq!(ann.user_rule_ids("global/room/").await, ["a"]);
     let path = "global/room/?user_id=%40irc_ann%3Aring.example";
     assert_eq!(bridge.user_rule_ids(path).await, ["a"]);
@@ -64,13 +64,13 @@ async fn an_application_service_acts_for_a_user_in_its_namespace() {
         ),
     ] {
         let response = bridge.post_rules(&format!("{path}{user}"), &body).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}), "{path}");
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{path}");
         let other =
             bridge.post_rules(&format!("{path}?user_id=@irc_ann:other.example"), &body).await;
-        let error = other.expect(StatusCode::FORBIDDEN)["error"].clone();
+        let error = other.expect_json(StatusCode::FORBIDDEN)["error"].clone();
         assert_eq!(error, "User ids of this server have the form @NAME:ring.example");
         let outside = bridge.post_rules(&format!("{path}?user_id=@zoe:ring.example"), &body).await;
-        assert_eq!(outside.errcode(), (403, "M_FORBIDDEN".into()), "{path}");
+        assert_eq!(outside.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{path}");
     }
     assert_eq!(ann.user_rule_ids("global/room/").await, [""; 0]);
     assert_eq!(ann.get_rules("global/override/.m.rule.master").await["enabled"], true);
@@ -85,12 +85,12 @@ async fn a_misspelt_user_id_is_rejected() {
     for name in ["userid", "userId", "usr_id"] {
         let path = format!("global/room/a?{name}=@irc_ann:ring.example");
         let response = bridge.put(&path, &minimal_rule("room")).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{name}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{name}");
         let expected = format!("unknown parameter `{name}`; did you mean `user_id`?");
         assert_eq!(response.json()["error"], expected);
     }
     assert_eq!(bridge.user_rule_ids("global/room/").await, [""; 0]);
-    let ann = service.user("irc_ann").await;
+    let ann = service.user_client("irc_ann").await;
     ann.put_ok("global/room/a?userid=1", &minimal_rule("room")).await;
 }
 
@@ -98,7 +98,7 @@ async fn a_misspelt_user_id_is_rejected() {
 async fn nobody_can_register_the_sender_of_an_application_service() {
     let (service, bridge) =
         service_with_registration(&REGISTRATION.replace("irc_bot", "helper")).await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     // The sender's account exists from the start, and nobody can sign in to it.
     bridge.put_ok("global/content/secret", &json!({ "actions": [], "pattern": "x" })).await;
     let sender = service.store().account_by_name("helper").await.unwrap().unwrap();
@@ -106,16 +106,17 @@ async fn nobody_can_register_the_sender_of_an_application_service() {
     for password in ["", "!", "correct horse helper"] {
         let body = json!({ "type": "m.login.password", "user": "helper", "password": password });
         let login = anonymous.send("POST /_matrix/client/v3/login", body.to_string());
-        assert_eq!(login.await.errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
+        assert_eq!(login.await.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
     }
     // The name stays reserved even if the account is deleted.
     service.execute_sql("delete from accounts where name = 'helper'");
     let auth = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": "helper", "password": "correct horse", "auth": auth });
     let register = anonymous.send("POST /_matrix/client/v3/register", body.to_string());
-    assert_eq!(register.await.errcode(), (400, "M_EXCLUSIVE".into()));
-    let app = service.client().await.app_token("write:accounts").await;
-    let app = service.anonymous().with_token(&app).with("content-type", "application/json");
+    assert_eq!(register.await.status_and_errcode(), (400, "M_EXCLUSIVE".into()));
+    let app = service.register_client().await.obtain_app_token("write:accounts").await;
+    let app =
+        service.anonymous_client().with_token(&app).with_header("content-type", "application/json");
     let body = json!({
         "username": "helper", "email": "a@b.example", "password": "correct horse",
         "agreement": true,
@@ -130,14 +131,14 @@ async fn nobody_can_register_the_sender_of_an_application_service() {
 async fn without_user_id_an_application_service_acts_as_its_sender() {
     let (service, bridge) = service_with_bridge().await;
     bridge.put_ok("global/room/a", &minimal_rule("room")).await;
-    assert_eq!(service.user("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
+    assert_eq!(service.user_client("irc_bot").await.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]
 async fn the_token_of_an_application_service_is_accepted_in_the_query() {
     let (service, _) = service_with_bridge().await;
     let query = "?access_token=as_token_of_irc&user_id=@irc_ann:ring.example";
-    assert_eq!(service.anonymous().get(&pushrules(query)).await.status, 200);
+    assert_eq!(service.anonymous_client().get(&pushrules(query)).await.status, 200);
 }
 
 #[tokio::test]
@@ -156,12 +157,15 @@ async fn an_application_service_is_rejected_outside_its_namespace() {
         "@irc_nobody:ring.example",
     ] {
         let path = pushrules(&format!("?user_id={user}"));
-        assert_eq!(bridge.get(&path).await.errcode(), forbidden, "{user}");
+        assert_eq!(bridge.get(&path).await.status_and_errcode(), forbidden, "{user}");
     }
     let twice = pushrules("?user_id=@irc_ann:ring.example&user_id=@irc_ann:ring.example");
-    assert_eq!(bridge.get(&twice).await.errcode(), (400, "M_INVALID_PARAM".into()));
-    let wrong = service.anonymous().with_token("hs_token_of_irc");
-    assert_eq!(wrong.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(bridge.get(&twice).await.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
+    let wrong = service.anonymous_client().with_token("hs_token_of_irc");
+    assert_eq!(
+        wrong.get(&pushrules("")).await.status_and_errcode(),
+        (401, "M_UNKNOWN_TOKEN".into())
+    );
 }
 
 #[tokio::test]
@@ -175,7 +179,7 @@ async fn an_application_service_cannot_act_for_a_disabled_user() {
         .set_account_disabled_at(&any_events(), ann.id, Some(service.now()))
         .await
         .unwrap();
-    assert_eq!(bridge.get(&path).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    assert_eq!(bridge.get(&path).await.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
     service.store().set_account_disabled_at(&any_events(), ann.id, None).await.unwrap();
     assert_eq!(bridge.get(&path).await.status, 200);
 }
@@ -184,7 +188,7 @@ async fn an_application_service_cannot_act_for_a_disabled_user() {
 async fn a_new_user_is_available_to_application_services_immediately() {
     let (service, bridge) = service_with_bridge().await;
     let path = pushrules("?user_id=@irc_new:ring.example");
-    assert_eq!(bridge.get(&path).await.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(bridge.get(&path).await.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     service.add_account("irc_new").await;
     assert_eq!(bridge.get(&path).await.status, 200);
 }
@@ -194,10 +198,10 @@ async fn an_application_service_can_use_whoami_but_not_logout() {
     let (_service, bridge) = service_with_bridge().await;
     let whoami = "/_matrix/client/v3/account/whoami";
     let response = bridge.get(&format!("{whoami}?user_id=@irc_ann:ring.example")).await;
-    assert_eq!(response.expect(StatusCode::OK)["user_id"], "@irc_ann:ring.example");
+    assert_eq!(response.expect_json(StatusCode::OK)["user_id"], "@irc_ann:ring.example");
     assert_eq!(bridge.get(whoami).await.json()["user_id"], "@irc_bot:ring.example");
     let response = bridge.send("POST /_matrix/client/v3/logout", "").await;
-    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     assert_eq!(bridge.get(&pushrules("")).await.status, 200);
 }
 
@@ -206,8 +210,8 @@ async fn a_name_in_an_exclusive_namespace_cannot_be_registered() {
     let (service, _) = service_with_bridge().await;
     let body = json!({ "username": "irc_new", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
     let response =
-        service.anonymous().send("POST /_matrix/client/v3/register", body.to_string()).await;
-    assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
+        service.anonymous_client().send("POST /_matrix/client/v3/register", body.to_string()).await;
+    assert_eq!(response.status_and_errcode(), (400, "M_EXCLUSIVE".into()));
 }
 
 #[tokio::test]
@@ -217,26 +221,29 @@ async fn a_generated_name_is_not_in_an_exclusive_namespace() {
     let (service, _) =
         service_with_registration(&REGISTRATION.replace("@irc_.*", "@[u-z].*")).await;
     for _ in 0..3 {
-        let registered =
-            service.anonymous().send(register, body.to_string()).await.expect(StatusCode::OK);
+        let registered = service
+            .anonymous_client()
+            .send(register, body.to_string())
+            .await
+            .expect_json(StatusCode::OK);
         let user_id = registered["user_id"].as_str().unwrap();
         assert!(!('u'..='z').contains(&user_id.chars().nth(1).unwrap()), "{user_id}");
     }
     // An exclusive namespace with every name leaves no name to generate.
     let (service, _) = service_with_registration(&REGISTRATION.replace("@irc_.*", "@.*")).await;
-    let response = service.anonymous().send(register, body.to_string()).await;
-    assert_eq!(response.errcode(), (400, "M_EXCLUSIVE".into()));
+    let response = service.anonymous_client().send(register, body.to_string()).await;
+    assert_eq!(response.status_and_errcode(), (400, "M_EXCLUSIVE".into()));
 }
 
 #[tokio::test]
 async fn an_application_service_is_configured_in_belfry_toml() {
-    let folder = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
     let settings = "server_name = 'x.example'\n[[application_services]]\nid = 'bot'\n\
                     as_token = 'token of bot'\nsender_localpart = 'bot'\n\
                     namespaces.users = [{ regex = '@b_.*' }]\n";
-    std::fs::write(folder.path().join("belfry.toml"), settings).unwrap();
-    let process = Process::start(folder.path(), &["--limits", "off"]);
-    process::run_successfully(folder.path(), &["account", "add", "b_ann"]);
+    std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
+    let process = Process::start(dir.path(), &["--limits", "off"]);
+    process::run_successfully(dir.path(), &["account", "add", "b_ann"]);
     let url = format!("{}{}", process.url, pushrules("?user_id=@b_ann:x.example"));
     let response =
         reqwest::Client::new().get(url).bearer_auth("token of bot").send().await.unwrap();
@@ -245,19 +252,18 @@ async fn an_application_service_is_configured_in_belfry_toml() {
 
 #[tokio::test]
 async fn an_invalid_registration_is_reported_before_serving() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("belfry.toml"), "application_services = ['irc.yaml']")
-        .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), "application_services = ['irc.yaml']").unwrap();
     for (file, problem) in [
         (None, "irc.yaml: No such file"),
         (Some("id: a\nas_token: secret_of_a\n".to_owned()), "sender_localpart"),
         (Some(REGISTRATION.replace("@irc_.*", "@irc_(")), "users.regex"),
     ] {
         if let Some(file) = file {
-            std::fs::write(folder.path().join("irc.yaml"), file).unwrap();
+            std::fs::write(dir.path().join("irc.yaml"), file).unwrap();
         }
         for command in [&["config", "check"][..], &["serve"]] {
-            let output = process::run(folder.path(), command);
+            let output = process::run(dir.path(), command);
             let stderr = String::from_utf8(output.stderr).unwrap();
             assert!(!output.status.success() && stderr.contains(problem), "{command:?}: {stderr}");
             assert!(!stderr.contains("secret_of_a"), "{stderr}");

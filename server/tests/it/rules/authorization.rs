@@ -5,37 +5,37 @@ use belfry_store::NewToken;
 use serde_json::json;
 
 use super::{minimal_rule, pushrules, service};
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Process, Service, any_events, process};
 
 #[tokio::test]
 async fn requests_without_a_token_are_rejected() {
     let service = service().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     for client in [
         anonymous.clone(),
-        anonymous.with("authorization", "Basic YTpi"),
-        anonymous.with("authorization", "Bearer"),
-        anonymous.with("authorization", "Bearer "),
-        anonymous.with("authorization", "Bearer\tabc"),
-        anonymous.with("authorization", ""),
+        anonymous.with_header("authorization", "Basic YTpi"),
+        anonymous.with_header("authorization", "Bearer"),
+        anonymous.with_header("authorization", "Bearer "),
+        anonymous.with_header("authorization", "Bearer\tabc"),
+        anonymous.with_header("authorization", ""),
     ] {
         for request in ["GET ", "GET global/", "PUT global/room/a", "DELETE global/room/a", "GET x"]
         {
             let (method, path) = request.split_once(' ').unwrap();
             let response = client.send(&format!("{method} {}", pushrules(path)), "{}").await;
-            assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
+            assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
             assert_eq!(response.header("www-authenticate"), "Bearer", "{request}");
         }
     }
     let response = anonymous.get(&pushrules("?access_token=")).await;
-    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
+    assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
 }
 
 #[tokio::test]
 async fn every_endpoint_under_every_prefix_requires_a_token() {
     let service = service().await;
-    let anonymous = service.anonymous();
+    let anonymous = service.anonymous_client();
     let endpoints = [
         "GET pushrules/",
         "GET pushrules/global/",
@@ -64,7 +64,11 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
                 let (method, path) = endpoint.split_once(' ').unwrap();
                 let request = format!("{method} /{segment}/client/{api}/{path}");
                 let response = anonymous.send(&request, minimal_rule("room").to_string()).await;
-                assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
+                assert_eq!(
+                    response.status_and_errcode(),
+                    (401, "M_MISSING_TOKEN".into()),
+                    "{request}"
+                );
             }
         }
     }
@@ -72,28 +76,30 @@ async fn every_endpoint_under_every_prefix_requires_a_token() {
 
 #[tokio::test]
 async fn tokens_in_the_query_can_be_disabled() {
-    let service = Service::with(config(|config| config.oauth.query_tokens = false)).await;
-    let alice = service.user("alice").await;
+    let service =
+        Service::start_with(config_with(|config| config.oauth.query_tokens = false)).await;
+    let alice = service.user_client("alice").await;
     let in_query = pushrules(&format!("?access_token={}", alice.token()));
-    let response = service.anonymous().get(&in_query).await;
-    assert_eq!(response.errcode(), (401, "M_MISSING_TOKEN".into()));
+    let response = service.anonymous_client().get(&in_query).await;
+    assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
     assert_eq!(alice.get(&in_query).await.status, 200, "only the header is read");
 }
 
 #[tokio::test]
 async fn a_token_is_read_from_the_query_or_the_header() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let in_query = pushrules(&format!("?access_token={}", alice.token()));
-    assert_eq!(service.anonymous().get(&in_query).await.status, 200);
+    assert_eq!(service.anonymous_client().get(&in_query).await.status, 200);
     let put =
         format!("PUT {}", pushrules(&format!("global/room/a?access_token={}", alice.token())));
-    let response = service.anonymous().send(&put, minimal_rule("room").to_string()).await;
-    assert_eq!(response.expect(StatusCode::OK), json!({}));
+    let response = service.anonymous_client().send(&put, minimal_rule("room").to_string()).await;
+    assert_eq!(response.expect_json(StatusCode::OK), json!({}));
     // The scheme is case-insensitive (RFC 9110, section 11.1).
     for scheme in ["Bearer", "bearer", "BEARER"] {
-        let client =
-            service.anonymous().with("authorization", &format!("{scheme} {}", alice.token()));
+        let client = service
+            .anonymous_client()
+            .with_header("authorization", &format!("{scheme} {}", alice.token()));
         assert_eq!(client.get(&pushrules("")).await.status, 200, "{scheme}");
     }
 }
@@ -102,27 +108,28 @@ async fn a_token_is_read_from_the_query_or_the_header() {
 #[tokio::test]
 async fn a_token_sent_twice_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let token = alice.token();
-    let twice = service.anonymous().with_token(token).with_token(token);
-    let other = service.anonymous().with_token(token).with("authorization", "Basic YTpi");
+    let twice = service.anonymous_client().with_token(token).with_token(token);
+    let other =
+        service.anonymous_client().with_token(token).with_header("authorization", "Basic YTpi");
     for (client, query) in [
         (&alice, format!("?access_token={token}")),
         (&alice, "?access_token=x".to_owned()),
         (&alice, "?access_token=".to_owned()),
-        (&service.anonymous(), format!("?access_token={token}&access_token={token}")),
+        (&service.anonymous_client(), format!("?access_token={token}&access_token={token}")),
         (&twice, String::new()),
         (&other, String::new()),
     ] {
         let response = client.get(&pushrules(&query)).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
     }
 }
 
 #[tokio::test]
 async fn an_unknown_token_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let token = alice.token();
     for header in [
         "Bearer garbage".to_owned(),
@@ -133,8 +140,12 @@ async fn an_unknown_token_is_rejected() {
         format!("Bearer {}", token.to_uppercase()),
         format!("Bearer {}", "x".repeat(10_000)),
     ] {
-        let response = service.anonymous().with("authorization", &header).get(&pushrules("")).await;
-        assert_eq!(response.errcode(), (401, "M_UNKNOWN_TOKEN".into()), "{header:.60}");
+        let response = service
+            .anonymous_client()
+            .with_header("authorization", &header)
+            .get(&pushrules(""))
+            .await;
+        assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()), "{header:.60}");
         assert_eq!(response.json()["soft_logout"], false);
         assert_eq!(response.header("www-authenticate"), "Bearer error=\"invalid_token\"");
     }
@@ -143,12 +154,12 @@ async fn an_unknown_token_is_rejected() {
 #[tokio::test]
 async fn a_revoked_or_expired_token_is_rejected_immediately() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     assert_eq!(alice.get(&pushrules("")).await.status, 200);
     let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
-    assert_eq!(alice.get(&pushrules("")).await.errcode(), unknown);
+    assert_eq!(alice.get(&pushrules("")).await.status_and_errcode(), unknown);
 
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
@@ -163,16 +174,16 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
         device: None,
     };
     service.store().add_token(&any_events(), &new_token).await.unwrap();
-    let client = service.anonymous().with_token(token.reveal());
+    let client = service.anonymous_client().with_token(token.reveal());
     assert_eq!(client.get(&pushrules("")).await.status, 200);
     service.clock.advance(60);
-    assert_eq!(client.get(&pushrules("")).await.errcode(), unknown);
+    assert_eq!(client.get(&pushrules("")).await.status_and_errcode(), unknown);
 }
 
 #[tokio::test]
 async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     service
@@ -180,9 +191,12 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
         .set_account_disabled_at(&any_events(), account.id, Some(service.now()))
         .await
         .unwrap();
-    assert_eq!(alice.get(&pushrules("")).await.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    assert_eq!(
+        alice.get(&pushrules("")).await.status_and_errcode(),
+        (403, "M_USER_DEACTIVATED".into())
+    );
     let response = alice.put("global/room/b", &minimal_rule("room")).await;
-    assert_eq!(response.errcode(), (403, "M_USER_DEACTIVATED".into()));
+    assert_eq!(response.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
     service.store().set_account_disabled_at(&any_events(), account.id, None).await.unwrap();
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
@@ -190,25 +204,28 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
 #[tokio::test]
 async fn a_token_of_a_disabled_app_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     service.store().set_app_disabled_at(&any_events(), 1, Some(service.now())).await.unwrap();
-    assert_eq!(alice.get(&pushrules("")).await.errcode(), (401, "M_UNKNOWN_TOKEN".into()));
+    assert_eq!(
+        alice.get(&pushrules("")).await.status_and_errcode(),
+        (401, "M_UNKNOWN_TOKEN".into())
+    );
 }
 
 #[tokio::test]
 async fn an_app_token_is_rejected() {
     let service = service().await;
-    let token = service.issue(None, "read write push").await;
-    let app = service.anonymous().with_token(token.reveal());
-    assert_eq!(app.get(&pushrules("")).await.errcode(), (403, "M_FORBIDDEN".into()));
+    let token = service.issue_token(None, "read write push").await;
+    let app = service.anonymous_client().with_token(token.reveal());
+    assert_eq!(app.get(&pushrules("")).await.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     let response = app.put("global/room/a", &minimal_rule("room")).await;
-    assert_eq!(response.errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
 async fn each_scope_grants_its_access() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for (scopes, read, write) in [
         ("read", true, false),
@@ -219,7 +236,7 @@ async fn each_scope_grants_its_access() {
         ("read write", true, true),
         ("profile follow read:accounts write:media", false, false),
     ] {
-        let token = service.user_with_scopes("alice", scopes).await;
+        let token = service.user_client_with_scopes("alice", scopes).await;
         for (request, body, needs_read) in [
             ("GET ", "", true),
             ("HEAD global/", "", true),
@@ -249,11 +266,11 @@ async fn each_scope_grants_its_access() {
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     for scopes in ["write", "write:notifications", "push"] {
         alice.put_ok("global/room/b", &minimal_rule("room")).await;
-        let token = service.user_with_scopes("alice", scopes).await;
-        assert_eq!(token.delete("global/room/b").await.expect(StatusCode::OK), json!({}));
+        let token = service.user_client_with_scopes("alice", scopes).await;
+        assert_eq!(token.delete("global/room/b").await.expect_json(StatusCode::OK), json!({}));
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"], "{scopes}");
     }
-    let reader = service.user_with_scopes("alice", "read").await;
+    let reader = service.user_client_with_scopes("alice", "read").await;
     assert_eq!(reader.delete("global/room/a").await.status, 403);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
@@ -262,13 +279,13 @@ async fn each_scope_grants_its_access() {
 #[tokio::test]
 async fn a_token_grants_access_to_the_rules_of_its_user_only() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     bob.put_ok("global/room/secret", &minimal_rule("room")).await;
     for query in ["?user_id=@bob:ring.example", "?user_id=bob", "?user=bob"] {
         let path = format!("global/room/{query}");
         assert_eq!(alice.user_rule_ids(&path).await, [""; 0], "{query}");
         let response = alice.delete(&format!("global/room/secret{query}")).await;
-        assert_eq!(response.errcode(), (404, "M_NOT_FOUND".into()), "{query}");
+        assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()), "{query}");
     }
     assert_eq!(bob.user_rule_ids("global/room/").await, ["secret"]);
 }
@@ -276,12 +293,12 @@ async fn a_token_grants_access_to_the_rules_of_its_user_only() {
 #[tokio::test]
 async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for client in [
-        alice.with("x-http-method-override", "DELETE"),
-        alice.with("x-method-override", "DELETE"),
-        alice.with("x-http-method", "DELETE"),
+        alice.with_header("x-http-method-override", "DELETE"),
+        alice.with_header("x-method-override", "DELETE"),
+        alice.with_header("x-http-method", "DELETE"),
     ] {
         assert_eq!(client.get(&pushrules("global/room/a?_method=delete")).await.status, 200);
         assert_eq!(
@@ -295,11 +312,11 @@ async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
 /// Neither the `Authorization` header nor the query is logged, whether or not the token is valid.
 #[tokio::test]
 async fn credentials_are_not_logged() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &["--log-level", "debug", "--limits", "off"]);
-    process::run_successfully(folder.path(), &["account", "add", "alice"]);
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path(), &["--log-level", "debug", "--limits", "off"]);
+    process::run_successfully(dir.path(), &["account", "add", "alice"]);
     let token =
-        process::run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "read"]);
+        process::run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "read"]);
     let token = token.trim();
     let client = reqwest::Client::new();
     for (header, query) in [
@@ -328,11 +345,11 @@ async fn credentials_are_not_logged() {
 /// Tokens in the query do not appear in logs, metrics or responses.
 #[tokio::test]
 async fn a_token_in_the_query_does_not_leak() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &["--log-level", "trace", "--limits", "off"]);
-    process::run_successfully(folder.path(), &["account", "add", "alice"]);
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path(), &["--log-level", "trace", "--limits", "off"]);
+    process::run_successfully(dir.path(), &["account", "add", "alice"]);
     let token =
-        process::run_successfully(folder.path(), &["token", "issue", "alice", "--scopes", "push"]);
+        process::run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
     let token = token.trim();
     let mut responses = String::new();
     for path in ["", "global", "global/room/a", "%zz/", "global/room/a%2Fb"] {

@@ -8,7 +8,7 @@ use super::{KINDS, ids, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn built_in_rules_contain_the_user_name() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let global = alice.get_rules("global/").await;
     let count: usize = KINDS.iter().map(|kind| ids(&global[kind], true).len()).sum();
     assert_eq!(count, 18);
@@ -24,18 +24,18 @@ async fn built_in_rules_contain_the_user_name() {
 #[tokio::test]
 async fn creating_and_deleting_a_rule_restores_the_response() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     assert_ne!(alice.get(&pushrules("")).await.text, before);
-    alice.delete("global/room/a").await.expect(StatusCode::OK);
+    alice.delete("global/room/a").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
 #[tokio::test]
 async fn enabled_and_actions_of_a_built_in_rule_can_be_changed() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let path = "global/override/.m.rule.master";
     alice.put_ok(&format!("{path}/enabled"), &json!(true)).await;
     assert_eq!(alice.get_rules(path).await["enabled"], true);
@@ -49,7 +49,7 @@ async fn enabled_and_actions_of_a_built_in_rule_can_be_changed() {
 #[tokio::test]
 async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let before = alice.get_rules("global/").await;
     let mut count = 0;
     for kind in KINDS {
@@ -79,13 +79,13 @@ async fn built_in_rules_of_every_kind_can_be_changed_and_keep_their_position() {
 #[tokio::test]
 async fn a_built_in_rule_cannot_be_deleted_or_replaced() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let path = "global/override/.m.rule.master";
     alice.put_ok(&format!("{path}/enabled"), &json!(true)).await;
-    assert_eq!(alice.delete(path).await.errcode(), (404, "M_NOT_FOUND".into()));
+    assert_eq!(alice.delete(path).await.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     for id in [".m.rule.master", ".mine", ".", ".."] {
         let response = alice.put(&format!("global/override/{id}"), &minimal_rule("override")).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{id}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{id}");
     }
     assert_eq!(alice.get_rules(path).await["enabled"], true);
 }

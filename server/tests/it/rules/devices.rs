@@ -8,7 +8,7 @@ use super::{KINDS, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn a_device_has_rules_of_every_kind_but_no_built_in_rules() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("device/phone/{kind}/a");
         alice.put_ok(&path, &minimal_rule(kind)).await;
@@ -32,7 +32,7 @@ async fn a_device_has_rules_of_every_kind_but_no_built_in_rules() {
 #[tokio::test]
 async fn an_unknown_tag_has_five_empty_arrays_and_is_not_listed() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let empty = json!({ "override": [], "content": [], "room": [], "sender": [], "underride": [] });
     assert_eq!(alice.get_rules("device/phone/").await, empty);
     assert_eq!(alice.get_rules("device/phone/room/").await, json!([]));
@@ -43,7 +43,7 @@ async fn an_unknown_tag_has_five_empty_arrays_and_is_not_listed() {
 #[tokio::test]
 async fn a_tag_is_listed_while_it_has_a_rule() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for tag in ["phone", "tablet", "тег", "a%20b"] {
         alice.put_ok(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
     }
@@ -52,7 +52,7 @@ async fn a_tag_is_listed_while_it_has_a_rule() {
     assert_eq!(tags, ["a b", "phone", "tablet", "тег"]);
     assert_eq!(alice.get_rules("device/").await, all["device"]);
 
-    alice.delete("device/phone/room/r").await.expect(StatusCode::OK);
+    alice.delete("device/phone/room/r").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("").await["device"].get("phone"), None);
     assert_eq!(alice.get_rules("device/").await.as_object().unwrap().len(), 3);
 }
@@ -60,11 +60,11 @@ async fn a_tag_is_listed_while_it_has_a_rule() {
 #[tokio::test]
 async fn the_same_id_in_two_scopes_is_two_rules() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for scope in ["global", "device/a", "device/b"] {
         alice.put_ok(&format!("{scope}/room/r"), &minimal_rule("room")).await;
     }
-    alice.delete("device/a/room/r").await.expect(StatusCode::OK);
+    alice.delete("device/a/room/r").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("global/room/r").await["rule_id"], "r");
     assert_eq!(alice.get_rules("device/b/room/r").await["rule_id"], "r");
 }
@@ -72,7 +72,7 @@ async fn the_same_id_in_two_scopes_is_two_rules() {
 #[tokio::test]
 async fn the_slash_of_a_device_scope_may_be_escaped() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("device%2Fphone/room/r", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("device/phone/room/r").await["rule_id"], "r");
 }
@@ -80,11 +80,11 @@ async fn the_slash_of_a_device_scope_may_be_escaped() {
 #[tokio::test]
 async fn an_invalid_tag_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let long = "a".repeat(256);
     for tag in ["", "a%2Fb", "a%5Cb", "%00", "%ff", "%", &long] {
         let response = alice.put(&format!("device/{tag}/room/r"), &minimal_rule("room")).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{tag}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{tag}");
     }
     assert_eq!(alice.get_rules("").await["device"], json!({}));
 }

@@ -8,7 +8,7 @@ use super::{KINDS, ids, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn all_rulesets_have_the_keys_device_and_global_and_five_arrays() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let all = alice.get_rules("").await;
     assert_eq!(all.as_object().unwrap().keys().collect::<Vec<_>>(), ["device", "global"]);
     assert_eq!(all["device"], json!({}));
@@ -23,7 +23,7 @@ async fn all_rulesets_have_the_keys_device_and_global_and_five_arrays() {
 #[tokio::test]
 async fn a_scope_returns_its_part_of_all_rulesets() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/!a:x", &minimal_rule("room")).await;
     alice.put_ok("device/phone/sender/@b:x", &minimal_rule("sender")).await;
     let all = alice.get_rules("").await;
@@ -35,7 +35,7 @@ async fn a_scope_returns_its_part_of_all_rulesets() {
 #[tokio::test]
 async fn a_kind_returns_its_array() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let all = alice.get_rules("").await;
     for kind in KINDS {
         assert_eq!(
@@ -49,7 +49,7 @@ async fn a_kind_returns_its_array() {
 #[tokio::test]
 async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         // Create.
@@ -78,9 +78,9 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
         alice.put_ok(&path, &other).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!(["coalesce"]), "{kind}");
         // Delete.
-        assert_eq!(alice.delete(&path).await.expect(StatusCode::OK), json!({}), "{kind}");
+        assert_eq!(alice.delete(&path).await.expect_json(StatusCode::OK), json!({}), "{kind}");
         assert_eq!(
-            alice.get(&pushrules(&path)).await.errcode(),
+            alice.get(&pushrules(&path)).await.status_and_errcode(),
             (404, "M_NOT_FOUND".into()),
             "{kind}"
         );
@@ -90,7 +90,7 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
 #[tokio::test]
 async fn enabled_accepts_a_boolean_or_an_object() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for (body, enabled) in [
         (json!(false), false),
@@ -113,7 +113,7 @@ async fn enabled_accepts_a_boolean_or_an_object() {
     ] {
         let response =
             alice.send(&format!("PUT {}", pushrules("global/room/a/enabled")), body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
     }
     assert_eq!(alice.get_rules("global/room/a").await["enabled"], true);
 }
@@ -121,7 +121,7 @@ async fn enabled_accepts_a_boolean_or_an_object() {
 #[tokio::test]
 async fn actions_accept_an_object_with_an_array() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     for (body, code) in [
         ("[\"notify\"]", "M_BAD_JSON"),
@@ -132,7 +132,7 @@ async fn actions_accept_an_object_with_an_array() {
     ] {
         let response =
             alice.send(&format!("PUT {}", pushrules("global/room/a/actions")), body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
     }
     assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]));
     alice.put_ok("global/room/a/actions", &json!({ "actions": [] })).await;
@@ -142,7 +142,7 @@ async fn actions_accept_an_object_with_an_array() {
 #[tokio::test]
 async fn every_request_for_an_absent_rule_is_not_found() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (request, body) in [
         ("GET global/room/a", ""),
         ("GET global/room/a/enabled", ""),
@@ -157,19 +157,19 @@ async fn every_request_for_an_absent_rule_is_not_found() {
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;
-        assert_eq!(response.errcode(), (404, "M_NOT_FOUND".into()), "{request}");
+        assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()), "{request}");
     }
 }
 
 #[tokio::test]
 async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for id in ["a", "b"] {
         alice.put_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
     }
     alice.put_ok("global/room/a/enabled", &json!(false)).await;
-    alice.delete("global/room/a").await.expect(StatusCode::OK);
+    alice.delete("global/room/a").await.expect_json(StatusCode::OK);
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("global/room/a").await["enabled"], true);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"]);
@@ -178,28 +178,28 @@ async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
 #[tokio::test]
 async fn the_same_id_in_two_kinds_is_two_rules() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     alice.put_ok("global/sender/a", &minimal_rule("sender")).await;
-    alice.delete("global/room/a").await.expect(StatusCode::OK);
+    alice.delete("global/room/a").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("global/sender/a").await["rule_id"], "a");
 }
 
 #[tokio::test]
 async fn every_prefix_serves_the_same_rules() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let all = alice.get_rules("").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
             let prefix = format!("/{segment}/client/{api}/pushrules/");
             let response = alice.get(&prefix).await;
-            assert_eq!(response.expect(StatusCode::OK), all, "{prefix}");
+            assert_eq!(response.expect_json(StatusCode::OK), all, "{prefix}");
             let rule = format!("PUT {prefix}global/content/{segment}{}", &api[..2]);
             let response = alice.send(&rule, minimal_rule("content").to_string()).await;
             assert_eq!(response.status, 200, "{rule}");
-            alice.send(&rule.replace("PUT", "DELETE"), "").await.expect(StatusCode::OK);
+            alice.send(&rule.replace("PUT", "DELETE"), "").await.expect_json(StatusCode::OK);
         }
     }
     for path in ["/_service/client/v1/pushrules/", "/_other/client/v3/pushrules/"] {
@@ -209,11 +209,11 @@ async fn every_prefix_serves_the_same_rules() {
 
 #[tokio::test]
 async fn the_name_segments_are_configurable() {
-    let config = crate::support::service::config(|config| {
+    let config = crate::support::service::config_with(|config| {
         config.name_segments = vec!["bells".to_owned(), "pushrules".to_owned()];
     });
-    let service = crate::support::Service::with(config).await;
-    let alice = service.user("alice").await;
+    let service = crate::support::Service::start_with(config).await;
+    let alice = service.user_client("alice").await;
     for path in ["/bells/client/v3/pushrules/", "/pushrules/client/r0/pushrules/"] {
         assert_eq!(alice.get(path).await.status, 200, "{path}");
         assert_eq!(alice.get(&format!("{path}global/room/")).await.status, 200, "{path}");
@@ -224,7 +224,7 @@ async fn the_name_segments_are_configurable() {
 #[tokio::test]
 async fn head_responds_like_get_without_a_body() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for path in [pushrules(""), pushrules("global/"), pushrules("global/override/.m.rule.master")] {
         let get = alice.get(&path).await;
         let head = alice.send(&format!("HEAD {path}"), "").await;
@@ -237,7 +237,7 @@ async fn head_responds_like_get_without_a_body() {
 #[tokio::test]
 async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (request, allowed) in [
         ("POST ", "GET,HEAD"),
         ("DELETE global/", "GET,HEAD"),
@@ -252,7 +252,7 @@ async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let response = alice.send(&format!("{method} {}", pushrules(path)), "").await;
-        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
+        assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
         assert_eq!(response.header("allow"), allowed, "{request}");
     }
 }
@@ -261,12 +261,12 @@ async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
 #[tokio::test]
 async fn responses_must_not_be_cached() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (client, path) in [
         (&alice, pushrules("")),
         (&alice, pushrules("global/room/none")),
         (&alice, pushrules("nonsense")),
-        (&service.anonymous(), pushrules("")),
+        (&service.anonymous_client(), pushrules("")),
         (&alice, "/_matrix/client/versions".to_owned()),
         (&alice, "/_matrix/nothing".to_owned()),
     ] {
@@ -275,14 +275,14 @@ async fn responses_must_not_be_cached() {
         assert_eq!(response.header("content-type"), "application/json", "{path}");
     }
     let with_token = format!("{}?access_token={}", pushrules(""), alice.token());
-    let response = service.anonymous().get(&with_token).await;
+    let response = service.anonymous_client().get(&with_token).await;
     assert_eq!((response.status, response.header("cache-control")), (200, "private, no-store"));
 }
 
 #[tokio::test]
 async fn each_user_has_separate_rules() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(bob.user_rule_ids("global/room/").await, [""; 0]);
     assert_eq!(bob.delete("global/room/a").await.status, 404);

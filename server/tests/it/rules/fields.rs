@@ -8,7 +8,7 @@ use super::{KINDS, minimal_rule, pushrules, service};
 #[tokio::test]
 async fn a_rule_has_the_fields_of_its_kind() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (kind, fields) in [
         ("override", &["actions", "conditions", "default", "enabled", "rule_id"][..]),
         ("underride", &["actions", "conditions", "default", "enabled", "rule_id"]),
@@ -27,42 +27,42 @@ async fn a_rule_has_the_fields_of_its_kind() {
 #[tokio::test]
 async fn a_misspelt_field_changes_nothing_and_is_named() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let misspelt = "unknown field `untill`; did you mean `until`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": misspelt });
     let response = alice.put("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
-    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let absent = alice.get(&pushrules("global/room/!a:b")).await;
-    assert_eq!(absent.errcode(), (404, "M_NOT_FOUND".into()));
+    assert_eq!(absent.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     let body = json!({ "enabled": true, "untill": 1 });
     let response = alice.put("global/override/.m.rule.master/enabled", &body).await;
-    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let condition = json!({ "kind": "room_member_count", "is": "2" });
     let rule = json!({ "actions": [], "condtions": [condition] });
     let response = alice.put("global/override/a", &rule).await;
     let error = "unknown field `condtions`; did you mean `conditions`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": error });
-    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let absent = alice.get(&pushrules("global/override/a")).await;
-    assert_eq!(absent.errcode(), (404, "M_NOT_FOUND".into()));
+    assert_eq!(absent.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     let event = json!({ "event": {}, "rom": 1 });
     let response = alice.post_rules("explain", &event).await;
     let error = "unknown field `rom`; did you mean `room`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": error });
-    assert_eq!(response.expect(StatusCode::BAD_REQUEST), error);
+    assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
 }
 
 #[tokio::test]
 async fn actions_are_required_and_may_be_empty() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         let response = alice.put(&path, &json!({ "pattern": "x", "conditions": [] })).await;
-        assert_eq!(response.errcode(), (400, "M_MISSING_PARAM".into()), "{kind}");
+        assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()), "{kind}");
         for wrong in [json!("notify"), json!(null), json!({}), json!(1)] {
             let response = alice.put(&path, &json!({ "pattern": "x", "actions": wrong })).await;
-            assert_eq!(response.errcode(), (400, "M_BAD_JSON".into()), "{kind} {wrong}");
+            assert_eq!(response.status_and_errcode(), (400, "M_BAD_JSON".into()), "{kind} {wrong}");
         }
         alice.put_ok(&path, &json!({ "pattern": "x", "actions": [] })).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!([]), "{kind}");
@@ -72,7 +72,7 @@ async fn actions_are_required_and_may_be_empty() {
 #[tokio::test]
 async fn every_form_of_an_action_is_returned_unchanged() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for action in [
         json!("notify"),
         json!("dont_notify"),
@@ -92,7 +92,7 @@ async fn every_form_of_an_action_is_returned_unchanged() {
 #[tokio::test]
 async fn unknown_and_malformed_actions_are_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (action, code) in [
         (json!("ring"), "M_INVALID_PARAM"),
         (json!("Notify"), "M_INVALID_PARAM"),
@@ -107,7 +107,7 @@ async fn unknown_and_malformed_actions_are_rejected() {
         (json!({ "set_tweak": "sound", "value": null }), "M_BAD_JSON"),
     ] {
         let response = alice.put("global/room/a", &json!({ "actions": ["notify", action] })).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{action}");
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{action}");
     }
     assert_eq!(alice.get(&pushrules("global/room/a")).await.status, 404);
 }
@@ -115,7 +115,7 @@ async fn unknown_and_malformed_actions_are_rejected() {
 #[tokio::test]
 async fn every_form_of_a_condition_is_returned_unchanged() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let conditions = json!([
         { "kind": "event_match", "key": "content.body", "pattern": "cake*" },
         { "kind": "contains_display_name" },
@@ -138,7 +138,7 @@ async fn every_form_of_a_condition_is_returned_unchanged() {
 #[tokio::test]
 async fn conditions_default_to_an_empty_array() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in ["override", "underride"] {
         for body in [json!({ "actions": [] }), json!({ "actions": [], "conditions": [] })] {
             alice.put_ok(&format!("global/{kind}/a"), &body).await;
@@ -150,7 +150,7 @@ async fn conditions_default_to_an_empty_array() {
 #[tokio::test]
 async fn a_malformed_condition_is_rejected() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (conditions, code) in [
         (json!("contains_display_name"), "M_BAD_JSON"),
         (json!(null), "M_BAD_JSON"),
@@ -168,7 +168,7 @@ async fn a_malformed_condition_is_rejected() {
     ] {
         let body = json!({ "actions": [], "conditions": conditions });
         let response = alice.put("global/override/a", &body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{conditions}");
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{conditions}");
     }
     assert_eq!(alice.get(&pushrules("global/override/a")).await.status, 404);
 }
@@ -176,9 +176,9 @@ async fn a_malformed_condition_is_rejected() {
 #[tokio::test]
 async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let response = alice.put("global/content/a", &json!({ "actions": [] })).await;
-    assert_eq!(response.errcode(), (400, "M_MISSING_PARAM".into()));
+    assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()));
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         for pattern in ["cake*", "", "a.b?", "торт"] {
@@ -186,14 +186,14 @@ async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
             assert_eq!(alice.get_rules(&path).await["pattern"], pattern, "{kind}");
         }
         let response = alice.put(&path, &json!({ "actions": [], "pattern": 1 })).await;
-        assert_eq!(response.errcode(), (400, "M_BAD_JSON".into()), "{kind}");
+        assert_eq!(response.status_and_errcode(), (400, "M_BAD_JSON".into()), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let extra = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
     let body = json!({
         "actions": [], "org.example": extra, "rule_id": "b", "default": true, "enabled": false,
@@ -212,7 +212,7 @@ async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
 #[tokio::test]
 async fn a_rule_can_be_sent_back_as_it_was_returned() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         let mut body = minimal_rule(kind);
@@ -227,7 +227,7 @@ async fn a_rule_can_be_sent_back_as_it_was_returned() {
 #[tokio::test]
 async fn an_id_is_returned_exactly_as_it_was_sent() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for id in
         ["a", "!room:x.org", "@bob:x", "#spam:example.com", "тест", "a b+c", "50%", "🔔", "a.b"]
     {
@@ -235,7 +235,7 @@ async fn an_id_is_returned_exactly_as_it_was_sent() {
         alice.put_ok(&path, &minimal_rule("room")).await;
         assert_eq!(alice.get_rules(&path).await["rule_id"], id);
         alice.put_ok(&format!("{path}/enabled"), &json!(false)).await;
-        assert_eq!(alice.delete(&path).await.expect(StatusCode::OK), json!({}), "{id}");
+        assert_eq!(alice.delete(&path).await.expect_json(StatusCode::OK), json!({}), "{id}");
     }
 }
 
@@ -247,7 +247,7 @@ fn encode(text: &str) -> String {
 #[tokio::test]
 async fn special_characters_have_no_effect() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for text in [
         "'; drop table rulesets; --",
         "<script>alert(1)</script>",

@@ -8,10 +8,10 @@ use serde_json::json;
 
 use super::{minimal_rule, pushrules};
 use crate::support::Service;
-use crate::support::service::{config, peer};
+use crate::support::service::{config_with, peer_address};
 
 async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
-    Service::with(config(|config| {
+    Service::start_with(config_with(|config| {
         config.limits.mode = LimitMode::Off;
         config.rules.max_rules = max_rules;
         config.rules.max_bytes = max_bytes;
@@ -23,13 +23,13 @@ async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes:
 #[tokio::test]
 async fn the_number_of_rules_in_all_scopes_is_limited() {
     let service = service_with_limits(3, 1 << 20, 1 << 16).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for path in ["global/room/a", "global/content/a", "device/phone/room/a"] {
         alice.put_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
     }
     for path in ["global/room/b", "device/phone/sender/b", "device/new/room/b"] {
         let response = alice.put(path, &minimal_rule("room")).await;
-        assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     // Existing rules can be replaced, changed and deleted.
     alice.put_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
@@ -38,7 +38,7 @@ async fn the_number_of_rules_in_all_scopes_is_limited() {
     alice.put_ok("global/room/b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
     // The limit applies to each account separately.
-    service.user("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
+    service.user_client("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
 }
 
 #[tokio::test]
@@ -54,18 +54,18 @@ async fn the_number_of_conditions_in_a_new_rule_is_limited() {
         json!({ "actions": [], "conditions": vec![condition; conditions] })
     };
     let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/override/a", &rule(64)).await;
     for path in ["global/override/a", "global/underride/b", "global/room/c"] {
         let response = alice.put(path, &rule(65)).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{path}");
     }
 }
 
 #[tokio::test]
 async fn the_stored_size_of_the_rules_is_limited() {
     let service = service_with_limits(1000, 2000, 1 << 16).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let big = json!({ "actions": [], "x": "x".repeat(800) });
     alice.put_ok("global/room/a", &big).await;
     alice.put_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) })).await;
@@ -81,7 +81,7 @@ async fn the_stored_size_of_the_rules_is_limited() {
         ),
     ] {
         let response = alice.put(path, body).await;
-        assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     assert_eq!(alice.get(&pushrules("")).await.text, before);
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
@@ -91,7 +91,7 @@ async fn the_stored_size_of_the_rules_is_limited() {
 #[tokio::test]
 async fn concurrent_changes_within_the_limit_are_stored() {
     let service = service_with_limits(1000, 2000, 1 << 16).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..16 {
         let alice = alice.clone();
@@ -111,7 +111,7 @@ async fn concurrent_changes_within_the_limit_are_stored() {
 #[tokio::test]
 async fn a_rate_limited_request_changes_nothing() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/a", &minimal_rule("room")).await;
     let before = alice.get(&pushrules("")).await.text;
     for _ in 0..298 {
@@ -130,7 +130,7 @@ async fn a_rate_limited_request_changes_nothing() {
     ] {
         let (method, path) = request.split_once(' ').unwrap();
         let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;
-        assert_eq!(response.errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{request}");
+        assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{request}");
         assert!(
             response.json()["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0),
             "{request}"
@@ -145,14 +145,14 @@ async fn a_rate_limited_request_changes_nothing() {
 #[tokio::test]
 async fn the_size_of_a_body_is_limited() {
     let service = service_with_limits(1000, 1 << 20, 1000).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let body = |size: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(size - 21));
     for path in ["global/room/a", "global/room/a/enabled", "global/room/a/actions"] {
         let put = format!("PUT {}", pushrules(path));
-        let declared = alice.with("content-length", "1001").send(&put, "").await;
-        assert_eq!(declared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        let declared = alice.with_header("content-length", "1001").send(&put, "").await;
+        assert_eq!(declared.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
         let undeclared = alice.send(&put, body(1001)).await;
-        assert_eq!(undeclared.errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        assert_eq!(undeclared.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     let fits = alice.send(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
     assert_eq!(fits.status, 200, "{fits:?}");
@@ -162,7 +162,7 @@ async fn the_size_of_a_body_is_limited() {
 #[tokio::test]
 async fn the_size_of_unread_responses_is_limited_per_account() {
     let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let large = json!({ "actions": [], "pattern": "x".repeat(60_000) });
     for client in [&alice, &bob] {
         for id in 0..16 {
@@ -173,7 +173,7 @@ async fn the_size_of_unread_responses_is_limited_per_account() {
     let get = async |token: &str, path: &str| {
         let request = Request::get(path).header("authorization", format!("Bearer {token}"));
         let request = request.body(Body::empty()).unwrap();
-        service.http.respond(Peer(peer([192, 0, 2, 1])), request).await
+        service.http.respond(Peer(peer_address([192, 0, 2, 1])), request).await
     };
     let account_data =
         "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules".to_owned();

@@ -91,7 +91,7 @@ fn deep(levels: usize) -> String {
 #[tokio::test]
 async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let valid: Value = serde_json::from_str(VALID).unwrap();
     alice.put_ok("global/content/there", &valid).await;
     let before = alice.get(&pushrules("")).await.text;
@@ -99,7 +99,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
         let too_large = body.len() > 64 * 1024;
         for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
             let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
-            let (status, actual) = response.errcode();
+            let (status, actual) = response.status_and_errcode();
             if too_large {
                 assert_eq!((status, actual.as_str()), (413, "M_TOO_LARGE"), "{name}");
                 continue;
@@ -116,7 +116,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
                 alice.put_ok(path, &json!({ "actions": valid["actions"] })).await;
                 continue;
             }
-            let (status, actual) = response.errcode();
+            let (status, actual) = response.status_and_errcode();
             assert!(matches!(status, 400 | 413), "{name}: {response:?}");
             assert!(too_large || CODES.contains(&actual.as_str()), "{name}: {actual}");
         }
@@ -127,11 +127,11 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
 /// The maximum body size is raised, because it would reject these bodies first.
 #[tokio::test]
 async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
-    let config = crate::support::service::config(|config| {
+    let config = crate::support::service::config_with(|config| {
         config.rules.max_body_bytes = 10 << 20;
     });
-    let service = crate::support::Service::with(config).await;
-    let alice = service.user("alice").await;
+    let service = crate::support::Service::start_with(config).await;
+    let alice = service.user_client("alice").await;
     for (name, body, codes) in [
         ("100,000 levels", deep(100_000), (400, "M_BAD_JSON")),
         ("100,000 levels, not closed", "[".repeat(100_000), (400, "M_BAD_JSON")),
@@ -143,7 +143,7 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
         ),
     ] {
         let response = alice.send(&format!("PUT {}", pushrules("global/room/a")), body).await;
-        let (status, code) = response.errcode();
+        let (status, code) = response.status_and_errcode();
         assert_eq!((status, code.as_str()), codes, "{name}");
     }
     assert_eq!(alice.get(&pushrules("global/room/a")).await.status, 404);
@@ -152,16 +152,16 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
 #[tokio::test]
 async fn a_body_of_five_megabytes_is_too_large() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let response =
         alice.send(&format!("PUT {}", pushrules("global/room/a")), vec![b'x'; 5 << 20]).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test]
 async fn unusual_but_valid_json_is_accepted() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (name, body, extra) in [
         ("100 levels", deep(100), None),
         ("a pair of surrogates", r#"{"actions":[],"x":"\ud83d\udd14"}"#.into(), Some(json!("🔔"))),

@@ -22,7 +22,7 @@ impl TestClient {
     /// Makes changes, which must succeed with `{}`.
     async fn change_rules(&self, changes: &Value) {
         let response = self.post_rules("bulk", &json!({ "changes": changes })).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}), "{changes}");
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{changes}");
     }
 
     /// Returns the export without its time.
@@ -35,7 +35,7 @@ impl TestClient {
     /// Imports rules, which must succeed with `{}`.
     async fn import(&self, body: &Value) {
         let response = self.post_rules("import", body).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}));
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}));
     }
 }
 

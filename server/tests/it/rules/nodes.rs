@@ -16,7 +16,7 @@ const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Two nodes with a private database, and the token of an account.
 struct Nodes {
-    folder: TempDir,
+    dir: TempDir,
     url: String,
     servers: [Process; 2],
     token: String,
@@ -27,13 +27,12 @@ impl Nodes {
     async fn start() -> Option<Self> {
         let database = TestDatabase::postgres().await?;
         let url = database.url().unwrap().to_owned();
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let serve = ["--database", &url, "--limits", "off"];
-        let servers =
-            [Process::start(folder.path(), &serve), Process::start(folder.path(), &serve)];
-        process::run_successfully(folder.path(), &["account", "add", "alice", "--database", &url]);
-        let token = issue_token(&folder, &url);
-        Some(Self { folder, url, servers, token, client: Client::new() })
+        let servers = [Process::start(dir.path(), &serve), Process::start(dir.path(), &serve)];
+        process::run_successfully(dir.path(), &["account", "add", "alice", "--database", &url]);
+        let token = issue_token(&dir, &url);
+        Some(Self { dir, url, servers, token, client: Client::new() })
     }
 
     fn url(&self, node: usize, path: &str) -> String {
@@ -79,9 +78,9 @@ impl Nodes {
     }
 }
 
-fn issue_token(folder: &TempDir, url: &str) -> String {
+fn issue_token(dir: &TempDir, url: &str) -> String {
     let arguments = ["token", "issue", "alice", "--scopes", "push", "--database", url];
-    process::run_successfully(folder.path(), &arguments).trim().to_owned()
+    process::run_successfully(dir.path(), &arguments).trim().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -123,7 +122,7 @@ async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
 async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
     let Some(mut nodes) = Nodes::start().await else { return };
     for round in 0..5 {
-        nodes.token = issue_token(&nodes.folder, &nodes.url);
+        nodes.token = issue_token(&nodes.dir, &nodes.url);
         for node in [0, 1] {
             assert_eq!(nodes.get(node, "").await.0, 200, "round {round}");
         }

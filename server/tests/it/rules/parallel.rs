@@ -5,7 +5,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{ids, minimal_rule};
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Service, TestDatabase};
 
 const CLIENTS: usize = 64;
@@ -24,8 +24,10 @@ async fn no_rule_of_64_concurrent_clients_is_lost_on_postgres() {
 }
 
 async fn assert_no_rule_is_lost(database: TestDatabase) {
-    let service = Service::on(database, config(|config| config.limits.mode = LimitMode::Off)).await;
-    let alice = service.user("alice").await;
+    let service =
+        Service::start_on(database, config_with(|config| config.limits.mode = LimitMode::Off))
+            .await;
+    let alice = service.user_client("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();
@@ -55,13 +57,13 @@ async fn assert_no_rule_is_lost(database: TestDatabase) {
     }
     // The limit is reached exactly.
     let one_more = alice.put("global/room/one_more", &minimal_rule("room")).await;
-    assert_eq!(one_more.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(one_more.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_changes_each_get_their_own_response() {
     let service = super::service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();
@@ -76,7 +78,7 @@ async fn concurrent_changes_each_get_their_own_response() {
                 let stored = alice.get_rules(&rule).await;
                 assert_eq!((&stored["enabled"], &stored["actions"]), (&json!(false), &json!([])));
                 let wrong = alice.put(&format!("{rule}?before=none"), &minimal_rule("room")).await;
-                assert_eq!(wrong.errcode(), (400, "M_UNKNOWN".into()));
+                assert_eq!(wrong.status_and_errcode(), (400, "M_UNKNOWN".into()));
                 assert_eq!(alice.delete(&rule).await.status, 200);
             }
         });

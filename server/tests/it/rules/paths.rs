@@ -6,7 +6,7 @@ use crate::support::Process;
 #[tokio::test]
 async fn an_invalid_path_is_unrecognized() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     for path in [
         "global",
@@ -36,7 +36,11 @@ async fn an_invalid_path_is_unrecognized() {
             let response = alice
                 .send(&format!("{method} {}", pushrules(path)), minimal_rule("content").to_string())
                 .await;
-            assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{method} {path}");
+            assert_eq!(
+                response.status_and_errcode(),
+                (400, "M_UNRECOGNIZED".into()),
+                "{method} {path}"
+            );
         }
     }
     assert_eq!(alice.get(&pushrules("")).await.text, before);
@@ -45,15 +49,15 @@ async fn an_invalid_path_is_unrecognized() {
 #[tokio::test]
 async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     for path in
         ["", "global/", "device/", "device/phone/", "global/override/", "device/phone/room/"]
     {
         let response = alice.put(path, &minimal_rule("content")).await;
-        assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
         let response = alice.delete(path).await;
-        assert_eq!(response.errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
     }
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
@@ -62,7 +66,7 @@ async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
 #[tokio::test]
 async fn an_invalid_id_is_an_invalid_parameter() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let before = alice.get(&pushrules("")).await.text;
     let (long, longer) = ("a".repeat(256), "a".repeat(60_000));
     for id in [
@@ -90,18 +94,22 @@ async fn an_invalid_id_is_an_invalid_parameter() {
             let response =
                 alice.send(&format!("{method} {path}"), minimal_rule("content").to_string()).await;
             let id = &id[..id.len().min(40)];
-            assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{method} {id}");
+            assert_eq!(
+                response.status_and_errcode(),
+                (400, "M_INVALID_PARAM".into()),
+                "{method} {id}"
+            );
         }
     }
     let response = alice.get(&pushrules("global/content//enabled")).await;
-    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     assert_eq!(alice.get(&pushrules("")).await.text, before);
 }
 
 #[tokio::test]
 async fn an_id_has_up_to_255_bytes() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (text, encoded) in
         [("a".repeat(255), "a".repeat(255)), ("ü".repeat(127) + "a", "%C3%BC".repeat(127) + "a")]
     {
@@ -113,14 +121,14 @@ async fn an_id_has_up_to_255_bytes() {
         assert_eq!(alice.user_rule_ids("global/room/").await, [text]);
         assert_eq!(alice.delete(&path).await.status, 200);
         let response = alice.put(&format!("{path}a"), &minimal_rule("room")).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     }
 }
 
 #[tokio::test]
 async fn dots_are_not_resolved_as_path_segments() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for id in [".", "..", "%2e%2e", "..%5c"] {
         let status = alice.get(&pushrules(&format!("global/content/{id}"))).await.status;
         assert!(matches!(status, 400 | 404), "{id}: {status}");
@@ -130,7 +138,7 @@ async fn dots_are_not_resolved_as_path_segments() {
 #[tokio::test]
 async fn a_path_without_a_route_is_not_found() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for path in [
         "/_service/client/api/v1/pushrules",
         "/_matrix/client/v3/pushrules",
@@ -141,15 +149,15 @@ async fn a_path_without_a_route_is_not_found() {
         "/_matrix/client/v3/%70ushrules/",
     ] {
         let response = alice.get(path).await;
-        assert_eq!(response.errcode(), (404, "M_UNRECOGNIZED".into()), "{path}");
+        assert_eq!(response.status_and_errcode(), (404, "M_UNRECOGNIZED".into()), "{path}");
     }
 }
 
 /// The responses are read from a socket, where `Content-Length` must match the body.
 #[tokio::test]
 async fn an_error_response_arrives_complete() {
-    let folder = tempfile::tempdir().unwrap();
-    let process = Process::start(folder.path(), &[]);
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path(), &[]);
     for (path, status) in [
         (pushrules(""), 401),
         ("/_matrix/client/v3/pushrules".to_owned(), 404),

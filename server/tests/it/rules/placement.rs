@@ -15,7 +15,7 @@ async fn put_rules(alice: &TestClient, kind: &str, ids: &[&str]) {
 #[tokio::test]
 async fn a_new_rule_is_placed_on_top_of_its_kind_below_the_master_rule() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for kind in KINDS {
         put_rules(&alice, kind, &["a", "b", "c"]).await;
         assert_eq!(
@@ -35,7 +35,7 @@ async fn a_new_rule_is_placed_on_top_of_its_kind_below_the_master_rule() {
 #[tokio::test]
 async fn before_and_after_place_a_new_rule() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (query, order) in [
         ("before=b", ["a", "new", "b", "c"]),
         ("after=b", ["a", "b", "new", "c"]),
@@ -63,7 +63,7 @@ async fn before_and_after_place_a_new_rule() {
 #[tokio::test]
 async fn before_and_after_move_an_existing_rule() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b", "c", "d"]).await;
     for (id, query, order) in [
         ("a", "after=c", ["b", "c", "a", "d"]),
@@ -79,7 +79,7 @@ async fn before_and_after_move_an_existing_rule() {
 #[tokio::test]
 async fn a_replaced_rule_keeps_its_position_and_enabled() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b", "c"]).await;
     alice.put_ok("global/room/b/enabled", &json!(false)).await;
     alice.put_ok("global/room/b", &json!({ "actions": ["coalesce"] })).await;
@@ -93,7 +93,7 @@ async fn a_replaced_rule_keeps_its_position_and_enabled() {
 #[tokio::test]
 async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b"]).await;
     alice.put_ok("global/sender/elsewhere", &minimal_rule("sender")).await;
     alice.put_ok("device/phone/room/elsewhere", &minimal_rule("room")).await;
@@ -115,20 +115,20 @@ async fn an_invalid_neighbour_is_rejected_and_the_order_is_unchanged() {
     ] {
         let path = format!("global/room/a?{query}");
         let response = alice.put(&path, &json!({ "actions": ["coalesce"] })).await;
-        assert_eq!(response.errcode(), (400, "M_UNKNOWN".into()), "{query}");
+        assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".into()), "{query}");
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"], "{query}");
         assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]), "{query}");
     }
     for query in ["before=%", "after=%zz", "before=%ff"] {
         let response = alice.put(&format!("global/room/a?{query}"), &minimal_rule("room")).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
+        assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
     }
 }
 
 #[tokio::test]
 async fn before_and_after_are_percent_decoded() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/%21a%20b", &minimal_rule("room")).await;
     alice.put_ok("global/room/c?after=%21a+b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["!a b", "c"]);

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{pushrules, service};
-use crate::support::service::{START, config};
+use crate::support::service::{START, config_with};
 use crate::support::{Service, TestClient, any_events};
 
 const HOUR: i64 = 3600;
@@ -20,7 +20,7 @@ fn after_start(seconds: i64) -> i64 {
 async fn list_rules(alice: &TestClient) -> Vec<String> {
     let all = alice.get_rules("").await;
     let data = "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules";
-    assert_eq!(alice.get(data).await.expect(StatusCode::OK), all);
+    assert_eq!(alice.get(data).await.expect_json(StatusCode::OK), all);
     assert_eq!(alice.get_rules("global/").await, all["global"]);
     assert_eq!(alice.get_rules("device/").await, all["device"]);
     let mut rules = Vec::new();
@@ -49,7 +49,7 @@ async fn master(alice: &TestClient) -> (Value, Value) {
 #[tokio::test]
 async fn an_expired_rule_is_absent_everywhere() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let timed = json!({ "actions": [], "until": after_start(HOUR) });
     let path = "global/room/!a:x";
     alice.put_ok(path, &timed).await;
@@ -72,20 +72,24 @@ async fn an_expired_rule_is_absent_everywhere() {
     let not_found = (404, "M_NOT_FOUND".to_owned());
     for attribute in ["", "/enabled", "/actions"] {
         let path = pushrules(&format!("{path}{attribute}"));
-        assert_eq!(alice.get(&path).await.errcode(), not_found, "GET {path}");
+        assert_eq!(alice.get(&path).await.status_and_errcode(), not_found, "GET {path}");
     }
     for (attribute, body) in [("enabled", json!(true)), ("actions", json!({ "actions": [] }))] {
         let response = alice.put(&format!("{path}/{attribute}"), &body).await;
-        assert_eq!(response.errcode(), not_found, "PUT {attribute}");
+        assert_eq!(response.status_and_errcode(), not_found, "PUT {attribute}");
     }
     for position in ["before", "after"] {
         let response = alice.put(&format!("global/room/!c:x?{position}=!a:x"), &timed).await;
-        assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".to_owned()), "it has ended as well");
+        assert_eq!(
+            response.status_and_errcode(),
+            (400, "M_INVALID_PARAM".to_owned()),
+            "it has ended as well"
+        );
         let body = json!({ "actions": [] });
         let response = alice.put(&format!("global/room/!c:x?{position}=!a:x"), &body).await;
-        assert_eq!(response.errcode(), (400, "M_UNKNOWN".to_owned()), "{position}");
+        assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".to_owned()), "{position}");
     }
-    assert_eq!(alice.delete(path).await.errcode(), not_found);
+    assert_eq!(alice.delete(path).await.status_and_errcode(), not_found);
     assert_eq!(list_rules(&alice).await, ["global/room/!b:x"]);
     assert_eq!(alice.get_rules("device/").await, json!({}));
 }
@@ -93,7 +97,7 @@ async fn an_expired_rule_is_absent_everywhere() {
 #[tokio::test]
 async fn an_expired_rule_is_created_anew_at_the_top_and_enabled() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let permanent = json!({ "actions": [] });
     alice.put_ok("global/room/a", &json!({ "actions": [], "until": after_start(10) })).await;
     alice.put_ok("global/room/b", &permanent).await;
@@ -109,7 +113,7 @@ async fn an_expired_rule_is_created_anew_at_the_top_and_enabled() {
 #[tokio::test]
 async fn enabled_and_actions_keep_the_expiry_and_a_put_without_until_removes_it() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let until = async || alice.get_rules("global/room/a").await["until"].clone();
     alice.put_ok("global/room/a", &json!({ "actions": [], "until": after_start(10) })).await;
     alice.put_ok("global/room/a/enabled", &json!(false)).await;
@@ -126,7 +130,7 @@ async fn enabled_and_actions_keep_the_expiry_and_a_put_without_until_removes_it(
 #[tokio::test]
 async fn an_invalid_expiry_is_rejected_with_the_reason() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let kind = "until must be an integer: milliseconds since 1970";
     let range = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
     let past = |until| {
@@ -150,7 +154,7 @@ async fn an_invalid_expiry_is_rejected_with_the_reason() {
         for (path, body) in
             [("global/room/a", rule), ("global/override/.m.rule.master/enabled", change)]
         {
-            let response = alice.put(path, &body).await.expect(StatusCode::BAD_REQUEST);
+            let response = alice.put(path, &body).await.expect_json(StatusCode::BAD_REQUEST);
             assert_eq!(response, json!({ "errcode": code, "error": error }), "{path} {body}");
         }
     }
@@ -165,7 +169,7 @@ async fn an_invalid_expiry_is_rejected_with_the_reason() {
 #[tokio::test]
 async fn a_timed_pause_of_everything_expires() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let path = "global/override/.m.rule.master/enabled";
     let pause = json!({ "enabled": true, "until": after_start(HOUR) });
     alice.put_ok(path, &pause).await;
@@ -174,7 +178,7 @@ async fn a_timed_pause_of_everything_expires() {
     assert_eq!(master(&alice).await, (json!(true), json!(after_start(HOUR))));
     service.clock.advance_millis(1);
     assert_eq!(master(&alice).await, (json!(false), Value::Null));
-    assert_eq!(alice.put(path, &pause).await.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert_eq!(alice.put(path, &pause).await.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
 
     // A change without an expiry replaces one with an expiry.
     alice.put_ok(path, &json!({ "enabled": true, "until": after_start(2 * HOUR) })).await;
@@ -187,7 +191,7 @@ async fn a_timed_pause_of_everything_expires() {
 #[tokio::test]
 async fn the_actions_of_a_built_in_rule_stay_when_its_timed_change_expires() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let path = "global/underride/.m.rule.message";
     alice.put_ok(&format!("{path}/actions"), &json!({ "actions": ["dont_notify"] })).await;
     let change = json!({ "enabled": false, "until": after_start(10) });
@@ -202,14 +206,14 @@ async fn the_actions_of_a_built_in_rule_stay_when_its_timed_change_expires() {
 #[tokio::test]
 async fn the_expiry_of_a_user_rule_is_not_accepted_with_enabled() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let change = json!({ "enabled": false, "until": after_start(10) });
     let missing = alice.put("global/room/a/enabled", &change).await;
-    assert_eq!(missing.errcode(), (404, "M_NOT_FOUND".into()));
+    assert_eq!(missing.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
     let response = alice.put("global/room/a/enabled", &change).await;
     assert_eq!(
-        response.expect(StatusCode::BAD_REQUEST),
+        response.expect_json(StatusCode::BAD_REQUEST),
         json!({
             "errcode": "M_INVALID_PARAM",
             "error": "until can be given with enabled for built-in rules only; for your own rule \
@@ -221,17 +225,17 @@ async fn the_expiry_of_a_user_rule_is_not_accepted_with_enabled() {
 
 #[tokio::test]
 async fn expired_rules_do_not_count_towards_the_limits() {
-    let config = config(|config| {
+    let config = config_with(|config| {
         config.limits.mode = LimitMode::Off;
         config.rules.max_rules = 2;
     });
-    let service = Service::with(config).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_with(config).await;
+    let alice = service.user_client("alice").await;
     let timed = |seconds| json!({ "actions": [], "until": after_start(seconds) });
     alice.put_ok("global/room/a", &timed(10)).await;
     alice.put_ok("device/phone/room/b", &timed(10)).await;
     let response = alice.put("global/room/c", &timed(20)).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     service.clock.advance(10);
     alice.put_ok("global/room/c", &timed(20)).await;
     alice.put_ok("device/phone/room/d", &timed(20)).await;
@@ -251,7 +255,7 @@ async fn stored_rules(service: &Service, account: i64) -> usize {
 #[tokio::test]
 async fn expired_rules_are_deleted_by_the_next_change_and_in_the_background() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let timed = |seconds| json!({ "actions": [], "until": after_start(seconds) });
     alice.put_ok("global/room/a", &timed(10)).await;
@@ -277,7 +281,7 @@ async fn an_unreadable_ruleset_does_not_block_the_deletion_of_others() {
     let service = service().await;
     let timed = json!({ "actions": [], "until": after_start(10) });
     for name in ["alice", "bob"] {
-        service.user(name).await.put_ok("global/room/a", &timed).await;
+        service.user_client(name).await.put_ok("global/room/a", &timed).await;
     }
     let id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
     let [alice, bob] = [id("alice").await, id("bob").await];

@@ -13,20 +13,20 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     let mut browser = sign_in_alice(&service).await;
     service.clock.advance(3600);
     sign_in(&service, "alice", SAFARI).await;
-    let (app, bob) = (service.user("alice").await, service.user("bob").await);
+    let (app, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     for (client, rule) in [(&app, "alices"), (&bob, "bobs")] {
         for scope in ["global", "device/phone"] {
             let request = format!("PUT /_matrix/client/v3/pushrules/{scope}/room/{rule}");
             client
                 .send(&request, json!({ "actions": [] }).to_string())
                 .await
-                .expect(StatusCode::OK);
+                .expect_json(StatusCode::OK);
         }
     }
     service.state.flush_uses().await;
     let page = browser.get(SECURITY).await;
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
-    let data = response.expect(StatusCode::OK);
+    let data = response.expect_json(StatusCode::OK);
     let attachment = "attachment; filename=\"alice-2027-01-15.json\"";
     assert_eq!(response.header("content-disposition"), attachment);
     for (name, value) in [
@@ -104,8 +104,8 @@ async fn an_account_can_run_one_download_at_a_time() {
     assert_eq!(response.header("retry-after"), "1");
     assert_eq!(events(&service, "alice").await[0], "sign_in success 1", "nothing was downloaded");
     drop(running);
-    browser.submit(&page, DOWNLOAD, &[]).await.expect(StatusCode::OK);
-    browser.submit(&page, DOWNLOAD, &[]).await.expect(StatusCode::OK);
+    browser.submit(&page, DOWNLOAD, &[]).await.expect_json(StatusCode::OK);
+    browser.submit(&page, DOWNLOAD, &[]).await.expect_json(StatusCode::OK);
 }
 
 /// An admin's address and notes are not data of the account.
@@ -120,7 +120,7 @@ async fn admin_actions_are_exported_without_address_and_notes() {
     service.store().record_account_event(&event.into(), alice).await.unwrap();
     let page = browser.get(SECURITY).await;
     let response = browser.submit(&page, DOWNLOAD, &[]).await;
-    let data = response.expect(StatusCode::OK);
+    let data = response.expect_json(StatusCode::OK);
     let note = data["audit_events"].as_array().unwrap().iter();
     let note = note.clone().find(|event| event["kind"] == "account_note").unwrap();
     assert_eq!((note.get("detail"), note.get("address")), (None, None));

@@ -26,7 +26,7 @@ async fn sweep_for(service: &Service, minutes: i64) {
 
 async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
     let mut browser = sign_in_alice(&service).await;
-    let app = service.user("alice").await;
+    let app = service.user_client("alice").await;
     let page = browser.get(SECURITY).await;
     page.assert_page(200, "Your account is deleted after one day");
     let requested = request_deletion(&mut browser, &page, "alice").await;

@@ -8,7 +8,7 @@ use super::{
     sign_in_alice,
 };
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Service, on_both_engines};
 
 const CHANGED: &str = "/oauth/account/security?notice=password-changed";
@@ -18,8 +18,8 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
     let mut here = sign_in_alice(&service).await;
     let mut elsewhere = sign_in(&service, "alice", SAFARI).await;
     let mut bob = sign_in(&service, "bob", FIREFOX).await;
-    let (app, bobs_app) = (service.user("alice").await, service.user("bob").await);
-    app.get(RULES).await.expect(StatusCode::OK);
+    let (app, bobs_app) = (service.user_client("alice").await, service.user_client("bob").await);
+    app.get(RULES).await.expect_json(StatusCode::OK);
 
     let page = here.get(SECURITY).await;
     let response = change_password(&mut here, &page, "correct horse alice", "a new horse").await;
@@ -32,8 +32,8 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
 
     assert!(is_signed_in(&mut here).await && is_signed_in(&mut bob).await);
     assert!(!is_signed_in(&mut elsewhere).await);
-    assert_eq!(app.get(RULES).await.errcode(), (401, "M_UNKNOWN_TOKEN".to_owned()));
-    bobs_app.get(RULES).await.expect(StatusCode::OK);
+    assert_eq!(app.get(RULES).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+    bobs_app.get(RULES).await.expect_json(StatusCode::OK);
     for (password, status) in [("correct horse alice", 401), ("a new horse", 303)] {
         let mut browser = service.browser();
         let page = browser.get("/oauth/sign_in").await;
@@ -64,7 +64,7 @@ async fn a_double_submit_changes_the_password_once_and_reports_success(service: 
     }
     // Both forms arrive at the same time.
     let cookies = browser.cookies.clone();
-    let mut tab = Browser::new(service.anonymous());
+    let mut tab = Browser::new(service.anonymous_client());
     tab.cookies = cookies;
     let (one, other) = tokio::join!(
         change_password(&mut browser, &page, "new horse", "newer horse"),
@@ -170,7 +170,7 @@ async fn all_problems_of_a_new_password_are_reported_together() {
 #[tokio::test]
 async fn wrong_passwords_in_a_session_count_as_sign_in_attempts_for_the_account() {
     let limits = json!({ "sign_in_name": { "requests": 4 } });
-    let service = Service::with(config(|config| {
+    let service = Service::start_with(config_with(|config| {
         config.limits.abuse = serde_json::from_value(limits).unwrap();
     }))
     .await;
@@ -189,12 +189,12 @@ async fn wrong_passwords_in_a_session_count_as_sign_in_attempts_for_the_account(
     let rejected = browser.submit(&page, "/oauth/account/security/delete", &delete).await;
     rejected.assert_page(429, "Too many attempts.");
     // A stolen session cannot be used to guess from another address.
-    let mut thief = Browser::new(service.anonymous().at(address(9)));
+    let mut thief = Browser::new(service.anonymous_client().with_address(address(9)));
     thief.cookies = browser.cookies.clone();
     let moved = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;
     moved.assert_page(429, "Too many attempts.");
     // The owner can still sign in elsewhere.
-    let mut owner = Browser::new(service.anonymous().at(address(7)));
+    let mut owner = Browser::new(service.anonymous_client().with_address(address(7)));
     let page = owner.get("/oauth/sign_in").await;
     owner.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }

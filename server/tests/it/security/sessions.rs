@@ -3,7 +3,7 @@
 use super::{FIREFOX, SAFARI, SECURITY, events, is_signed_in, lookup_key, sign_in, sign_in_alice};
 use crate::support::browser::visible_text;
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const END: &str = "/oauth/account/security/end_session";
@@ -47,9 +47,10 @@ async fn sessions_are_listed_with_browser_and_last_use(service: Service) {
 async fn a_session_has_no_address_if_addresses_are_not_recorded() {
     for (addresses, is_shown) in [("none", false), ("truncated", true), ("full", true)] {
         let addresses = serde_json::from_value(addresses.into()).unwrap();
-        let service = Service::with(config(|config| config.audit.addresses = addresses)).await;
+        let service =
+            Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
         service.add_account("alice").await;
-        let client = service.anonymous().at(address(77));
+        let client = service.anonymous_client().with_address(address(77));
         let mut browser = Browser::new(client).sign_in_as("alice").await;
         let page = browser.get(SECURITY).await;
         assert_eq!(page.text.contains("192.0.2.x"), is_shown, "{addresses:?}");
@@ -144,8 +145,8 @@ async fn a_browser_whose_session_has_ended_shows_that_once() {
         page.assert_page(200, "<h1>Sign in</h1>");
         page.text.contains(ended)
     };
-    let client = service.client().await;
-    for path in [SECURITY, "/oauth/sign_in", &*client.authorize(&[])] {
+    let client = service.register_client().await;
+    for path in [SECURITY, "/oauth/sign_in", &*client.authorize_path(&[])] {
         let mut other = sign_in(&service, "alice", SAFARI).await;
         let page = here.get(SECURITY).await;
         here.submit(&page, END_OTHERS, &[]).await;

@@ -5,9 +5,9 @@ use belfry::config::{Config, RegistrationPolicy};
 use serde_json::json;
 
 use super::events;
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::client::address;
-use crate::support::service::config;
+use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
 const SIGN_UP: &str = "/oauth/sign_up";
@@ -25,7 +25,7 @@ fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
 
 /// Returns settings with a link to rules that users must accept.
 fn config_with_rules() -> Config {
-    config(|config| config.instance.rules_url = "https://ring.example/rules".parse().ok())
+    config_with(|config| config.instance.rules_url = "https://ring.example/rules".parse().ok())
 }
 
 async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
@@ -49,8 +49,8 @@ async fn a_person_signs_up_and_is_signed_in(service: Service) {
 }
 
 async fn a_sign_up_continues_the_authorization(service: Service) {
-    let (client, mut browser) = (service.client().await, service.browser());
-    let page = browser.get(&client.authorize(&[("lang", "de")])).await;
+    let (client, mut browser) = (service.register_client().await, service.browser());
+    let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
     let link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap().split('"').next().unwrap();
     let page = browser.get(&format!("{SIGN_UP}?{link}")).await;
     page.assert_page(200, "<html lang=\"de\"");
@@ -64,7 +64,7 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     consent.assert_page(200, "@carol:ring.example");
     let allowed = browser.decide(&consent, "allow").await;
     let code = allowed.redirect_parameters(&client.redirect_uri)["code"].clone();
-    client.redeem(&code, &[]).await.expect(StatusCode::OK);
+    client.redeem(&code, &[]).await.expect_json(StatusCode::OK);
 }
 
 /// Both forms of a double click lead to the account that the first one created.
@@ -104,7 +104,7 @@ on_both_engines! {
 
 #[tokio::test]
 async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
-    let service = Service::with(config_with_rules()).await;
+    let service = Service::start_with(config_with_rules()).await;
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
@@ -159,11 +159,13 @@ async fn a_person_signs_up_without_an_email_address() {
     let account = service.store().account_by_name("carol").await.unwrap().unwrap();
     assert_eq!((account.email, account.unverified_email), (None, None));
     // The API demands one, as Mastodon does.
-    let token = service.client().await.app_token("write").await;
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
+    let token = service.register_client().await.obtain_app_token("write").await;
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     entered[0].1 = "dave";
-    let response = http.with_token(&token).send("POST /api/v1/accounts", form(&entered)).await;
-    let error = response.expect(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
+    let response =
+        http.with_token(&token).send("POST /api/v1/accounts", encode_form(&entered)).await;
+    let error = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
     assert_eq!(error, json!("Validation failed: E-mail address can't be blank"));
 }
 
@@ -178,7 +180,7 @@ async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
     assert!(!page.text.contains("agreement"), "{}", page.text);
     assert_eq!(browser.submit(&page, SIGN_UP, &without_agreement).await.status, 303);
 
-    let service = Service::with(config_with_rules()).await;
+    let service = Service::start_with(config_with_rules()).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
     page.assert_page(
@@ -228,13 +230,14 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
         assert_eq!(limited.header("retry-after"), "1800");
         assert!(limited.text.contains(&format!("value=\"{name}\"")));
     }
-    let client = service.client().await;
-    let token = client.app_token("write").await;
-    let http = service.anonymous().with("content-type", "application/x-www-form-urlencoded");
-    let sign_up = form(&fields("free", "correct horse"));
+    let client = service.register_client().await;
+    let token = client.obtain_app_token("write").await;
+    let http =
+        service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
+    let sign_up = encode_form(&fields("free", "correct horse"));
     let limited = http.with_token(&token).send("POST /api/v1/accounts", sign_up).await;
     assert_eq!(limited.status, 429);
-    let mut elsewhere = Browser::new(service.anonymous().at(address(9)));
+    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
     assert_eq!(super::sign_up::sign_up(&mut elsewhere, "free").await.status, 303);
 }
 
@@ -242,12 +245,12 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
 async fn a_page_says_that_registration_is_closed() {
     let closed = |sign_up_url: Option<&str>| {
         let url = sign_up_url.map(|url| url.parse().unwrap());
-        config(|config| {
+        config_with(|config| {
             config.registration = RegistrationPolicy::Closed;
             config.instance.sign_up_url = url;
         })
     };
-    let service = Service::with(closed(None)).await;
+    let service = Service::start_with(closed(None)).await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP).await;
     page.assert_page(403, "This server does not accept new accounts.");
@@ -261,11 +264,12 @@ async fn a_page_says_that_registration_is_closed() {
         .await
         .assert_page(403, "This server does not accept new accounts.");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
-    let json = service.anonymous().with("accept", "application/json").get(SIGN_UP).await;
-    let error = json.expect(StatusCode::FORBIDDEN)["error_description"].clone();
+    let json =
+        service.anonymous_client().with_header("accept", "application/json").get(SIGN_UP).await;
+    let error = json.expect_json(StatusCode::FORBIDDEN)["error_description"].clone();
     assert_eq!(error, json!("Registration is closed on this server"));
 
-    let service = Service::with(closed(Some("https://ring.example/join"))).await;
+    let service = Service::start_with(closed(Some("https://ring.example/join"))).await;
     let link = "<a href=\"https://ring.example/join\" rel=\"noreferrer\">Create an account</a>";
     service.browser().get("/oauth/sign_in").await.assert_page(200, link);
 }

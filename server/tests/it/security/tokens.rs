@@ -25,12 +25,13 @@ async fn a_token_is_revoked_and_the_others_stay_valid(service: Service) {
     let mut devices = Vec::new();
     for _ in 0..3 {
         let request = "POST /_matrix/client/v3/login";
-        let response = service.anonymous().send(request, login.to_string()).await;
-        let token = response.expect(StatusCode::OK)["access_token"].as_str().unwrap().to_owned();
-        devices.push(service.anonymous().with_token(&token));
+        let response = service.anonymous_client().send(request, login.to_string()).await;
+        let token =
+            response.expect_json(StatusCode::OK)["access_token"].as_str().unwrap().to_owned();
+        devices.push(service.anonymous_client().with_token(&token));
     }
     service.clock.advance(7200);
-    devices[1].get(RULES).await.expect(StatusCode::OK);
+    devices[1].get(RULES).await.expect_json(StatusCode::OK);
     service.state.flush_uses().await;
     service.clock.advance(3 * 3600);
     let page = browser.get(ACCOUNT).await;
@@ -74,9 +75,9 @@ on_both_engines! {
 async fn the_token_of_another_account_is_not_revoked() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let bob = service.user("bob").await;
+    let bob = service.user_client("bob").await;
     for _ in 0..2 {
-        service.user("alice").await;
+        service.user_client("alice").await;
     }
     let page = browser.get(ACCOUNT).await;
     let bobs = lookup_key(bob.token());
@@ -84,7 +85,7 @@ async fn the_token_of_another_account_is_not_revoked() {
         let response = browser.submit(&page, REVOKE, &[("token", value)]).await;
         assert_eq!(response.status, 303);
     }
-    bob.get(RULES).await.expect(StatusCode::OK);
+    bob.get(RULES).await.expect_json(StatusCode::OK);
     assert_eq!(ids(&browser.get(ACCOUNT).await).len(), 2);
 }
 
@@ -95,7 +96,7 @@ async fn the_page_has_no_secrets_and_a_bounded_number_of_tokens() {
     let mut browser = sign_in_alice(&service).await;
     let mut tokens = Vec::new();
     for _ in 0..12 {
-        tokens.push(service.user("alice").await.token().to_owned());
+        tokens.push(service.user_client("alice").await.token().to_owned());
     }
     let page = browser.get(ACCOUNT).await;
     assert_eq!(ids(&page).len(), 10);

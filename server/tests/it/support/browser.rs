@@ -45,7 +45,7 @@ impl Browser {
     }
 
     /// Sends further requests to a different node.
-    pub(crate) fn move_to(&mut self, node: &str) {
+    pub(crate) fn switch_node(&mut self, node: &str) {
         if let Transport::Http { url, .. } = &mut self.transport {
             node.clone_into(url);
         }
@@ -62,7 +62,7 @@ impl Browser {
     }
 
     pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
-        self.send("POST", path, Some(form(fields))).await
+        self.send("POST", path, Some(encode_form(fields))).await
     }
 
     /// Submits the form with this action on a page, with additional fields.
@@ -125,7 +125,7 @@ impl Browser {
             Transport::InProcess(client) => {
                 let client = headers
                     .iter()
-                    .fold(client.clone(), |client, (name, value)| client.with(name, value));
+                    .fold(client.clone(), |client, (name, value)| client.with_header(name, value));
                 client.send(&format!("{method} {path}"), form.unwrap_or_default()).await
             }
             Transport::Http { client, url } => {
@@ -204,7 +204,7 @@ fn borrow_pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
 }
 
 /// Encodes fields as a form.
-pub(crate) fn form(fields: &[(&str, &str)]) -> String {
+pub(crate) fn encode_form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 

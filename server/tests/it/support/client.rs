@@ -8,7 +8,7 @@ use belfry::http::{HttpService, Peer};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::service::peer;
+use super::service::peer_address;
 
 /// An HTTP client at an address, with optional headers.
 #[derive(Clone)]
@@ -33,19 +33,19 @@ impl TestClient {
 
     /// Returns a copy with an access token.
     pub(crate) fn with_token(&self, token: &str) -> Self {
-        self.with("authorization", &format!("Bearer {token}"))
+        self.with_header("authorization", &format!("Bearer {token}"))
     }
 
     /// Returns a copy with one more header.
-    pub(crate) fn with(&self, name: &str, value: &str) -> Self {
+    pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut client = self.clone();
         client.headers.push((name.to_owned(), value.to_owned()));
         client
     }
 
     /// Returns a copy with a different address.
-    pub(crate) fn at(&self, ip: impl Into<std::net::IpAddr>) -> Self {
-        Self { peer: Peer(peer(ip)), ..self.clone() }
+    pub(crate) fn with_address(&self, ip: impl Into<std::net::IpAddr>) -> Self {
+        Self { peer: Peer(peer_address(ip)), ..self.clone() }
     }
 
     /// Returns the client's access token.
@@ -93,14 +93,14 @@ impl TestResponse {
 
     /// Asserts the status and returns the JSON body.
     #[track_caller]
-    pub(crate) fn expect(&self, status: StatusCode) -> Value {
+    pub(crate) fn expect_json(&self, status: StatusCode) -> Value {
         assert_eq!(self.status, status.as_u16(), "{self:?}");
         self.json()
     }
 
     /// Returns the status and `errcode` of a Matrix error.
     #[track_caller]
-    pub(crate) fn errcode(&self) -> (u16, String) {
+    pub(crate) fn status_and_errcode(&self) -> (u16, String) {
         let body = self.json();
         assert!(body["error"].as_str().is_some_and(|text| !text.is_empty()), "{self:?}");
         (self.status, body["errcode"].as_str().unwrap_or_default().to_owned())

@@ -15,13 +15,13 @@ pub(crate) fn set_mode(path: &Path, mode: u32) {
 
 /// Writes a new certificate for this host to `certificate.pem`, and its key to `key.pem`. Returns
 /// the certificate.
-pub(crate) fn write_certificate(folder: &Path, host: &str) -> CertificateDer<'static> {
-    write_certificate_with(folder, host, |_| {})
+pub(crate) fn write_certificate(dir: &Path, host: &str) -> CertificateDer<'static> {
+    write_certificate_with(dir, host, |_| {})
 }
 
 /// Like [`write_certificate`], with changed certificate parameters.
 pub(crate) fn write_certificate_with(
-    folder: &Path,
+    dir: &Path,
     host: &str,
     change: impl FnOnce(&mut CertificateParams),
 ) -> CertificateDer<'static> {
@@ -29,8 +29,8 @@ pub(crate) fn write_certificate_with(
     let mut params = CertificateParams::new([host.to_owned()]).unwrap();
     change(&mut params);
     let certificate = params.self_signed(&key).unwrap();
-    fs::write(folder.join("key.pem"), key.serialize_pem()).unwrap();
-    fs::write(folder.join("certificate.pem"), certificate.pem()).unwrap();
+    fs::write(dir.join("key.pem"), key.serialize_pem()).unwrap();
+    fs::write(dir.join("certificate.pem"), certificate.pem()).unwrap();
     certificate.der().clone()
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::browser::{Browser, form, with_query};
+use super::browser::{Browser, encode_form, with_query};
 use super::client::{TestClient, TestResponse};
 
 /// The default redirect URI.
@@ -24,10 +24,10 @@ impl OAuthClient {
     }
 
     pub(crate) async fn register_with(http: TestClient, redirect_uri: &str, scopes: &str) -> Self {
-        let http = http.with("content-type", "application/x-www-form-urlencoded");
+        let http = http.with_header("content-type", "application/x-www-form-urlencoded");
         let fields =
             [("client_name", "Tusky"), ("redirect_uris", redirect_uri), ("scopes", scopes)];
-        let response = http.send("POST /api/v1/apps", form(&fields)).await;
+        let response = http.send("POST /api/v1/apps", encode_form(&fields)).await;
         assert_eq!(response.status, 200, "{response:?}");
         let app = response.json();
         let text = |key: &str| app[key].as_str().unwrap().to_owned();
@@ -41,48 +41,52 @@ impl OAuthClient {
     }
 
     /// Returns the path of an authorization request, with additional parameters.
-    pub(crate) fn authorize(&self, more: &[(&str, &str)]) -> String {
+    pub(crate) fn authorize_path(&self, extra_parameters: &[(&str, &str)]) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
             ("client_id", &*self.id),
             ("redirect_uri", &*self.redirect_uri),
         ];
-        parameters.extend(more);
+        parameters.extend(extra_parameters);
         with_query("/oauth/authorize", &parameters)
     }
 
     /// Posts a form with the app's credentials in the body.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
-        let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
-        all.extend(fields);
-        self.http.send(&format!("POST {path}"), form(&all)).await
+        let mut all_fields = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
+        all_fields.extend(fields);
+        self.http.send(&format!("POST {path}"), encode_form(&all_fields)).await
     }
 
     /// Redeems a code, with additional parameters.
-    pub(crate) async fn redeem(&self, code: &str, more: &[(&str, &str)]) -> TestResponse {
+    pub(crate) async fn redeem(
+        &self,
+        code: &str,
+        extra_parameters: &[(&str, &str)],
+    ) -> TestResponse {
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", code),
             ("redirect_uri", &*self.redirect_uri),
         ];
-        fields.extend(more);
+        fields.extend(extra_parameters);
         self.post("/oauth/token", &fields).await
     }
 
     /// Requests an app token.
-    pub(crate) async fn app_token(&self, scope: &str) -> String {
+    pub(crate) async fn obtain_app_token(&self, scope: &str) -> String {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
-        parse_token(&self.post("/oauth/token", &fields).await)
+        expect_token(&self.post("/oauth/token", &fields).await)
     }
 
     /// Signs the user in and approves the request, if these are necessary, and returns the code.
-    pub(crate) async fn code(
+    pub(crate) async fn obtain_code(
         &self,
         browser: &mut Browser,
         name: &str,
-        more: &[(&str, &str)],
+        extra_parameters: &[(&str, &str)],
     ) -> String {
-        let mut page = browser.get(&self.authorize(more)).await;
+        let mut page = browser.get(&self.authorize_path(extra_parameters)).await;
         if page.text.contains("name=\"password\"") {
             page = browser.sign_in(&page, name).await;
         }
@@ -93,14 +97,14 @@ impl OAuthClient {
 
 /// Returns the access token in a token response.
 #[track_caller]
-pub(crate) fn parse_token(response: &TestResponse) -> String {
+pub(crate) fn expect_token(response: &TestResponse) -> String {
     assert_eq!(response.status, 200, "{response:?}");
     response.json()["access_token"].as_str().unwrap().to_owned()
 }
 
 /// Returns the status and `error` of an OAuth error, which must have a description.
 #[track_caller]
-pub(crate) fn parse_error(response: &TestResponse) -> (u16, String) {
+pub(crate) fn expect_error(response: &TestResponse) -> (u16, String) {
     let body: Value = response.json();
     assert!(
         body["error_description"].as_str().is_some_and(|text| !text.is_empty()),
@@ -109,7 +113,7 @@ pub(crate) fn parse_error(response: &TestResponse) -> (u16, String) {
     (response.status, body["error"].as_str().unwrap().to_owned())
 }
 
-/// Returns the expected result of [`parse_error`].
+/// Returns the expected result of [`expect_error`].
 pub(crate) fn oauth_error(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }

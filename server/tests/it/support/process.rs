@@ -24,9 +24,9 @@ pub(crate) struct Process {
 }
 
 /// Returns a `belfry` command without the `BELFRY_…` variables of the test's environment.
-pub(crate) fn belfry(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn belfry(dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_belfry"));
-    command.current_dir(folder).args(arguments).stdin(Stdio::null());
+    command.current_dir(dir).args(arguments).stdin(Stdio::null());
     for (variable, _) in std::env::vars_os() {
         if variable.to_string_lossy().starts_with("BELFRY_") {
             command.env_remove(variable);
@@ -43,8 +43,8 @@ pub(crate) fn is_root() -> bool {
 }
 
 /// Returns a `belfry` command that does not run as root.
-pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = belfry(folder, arguments);
+pub(crate) fn unprivileged_belfry(dir: &Path, arguments: &[&str]) -> Command {
+    let mut command = belfry(dir, arguments);
     if is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }
@@ -52,14 +52,14 @@ pub(crate) fn unprivileged_belfry(folder: &Path, arguments: &[&str]) -> Command 
 }
 
 /// Runs a `belfry` command and waits until it exits.
-pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Output {
-    belfry(folder, arguments).output().unwrap()
+pub(crate) fn run(dir: &Path, arguments: &[&str]) -> Output {
+    belfry(dir, arguments).output().unwrap()
 }
 
 /// Runs a `belfry` command that must succeed, and returns its output.
 #[track_caller]
-pub(crate) fn run_successfully(folder: &Path, arguments: &[&str]) -> String {
-    let output = run(folder, arguments);
+pub(crate) fn run_successfully(dir: &Path, arguments: &[&str]) -> String {
+    let output = run(dir, arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "belfry {arguments:?}: {stderr}");
     String::from_utf8(output.stdout).unwrap()
@@ -67,8 +67,8 @@ pub(crate) fn run_successfully(folder: &Path, arguments: &[&str]) -> String {
 
 /// Adds an account and returns its generated password.
 #[track_caller]
-pub(crate) fn add_account(folder: &Path, name: &str) -> String {
-    let output = run_successfully(folder, &["account", "add", name]);
+pub(crate) fn add_account(dir: &Path, name: &str) -> String {
+    let output = run_successfully(dir, &["account", "add", name]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: "));
     password.unwrap_or_else(|| panic!("{output}")).to_owned()
 }
@@ -76,16 +76,16 @@ pub(crate) fn add_account(folder: &Path, name: &str) -> String {
 impl Process {
     /// Starts a server in a directory, on a free port, and waits until it is ready.
     #[track_caller]
-    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(dir: &Path, arguments: &[&str]) -> Self {
         let mut all = vec!["serve", "--listen", "127.0.0.1:0"];
         all.extend(arguments);
-        Self::launch(belfry(folder, &all), folder)
+        Self::launch(belfry(dir, &all), dir)
     }
 
     /// Starts a server with this command, and waits for its ready line.
     #[track_caller]
-    pub(crate) fn launch(mut command: Command, folder: &Path) -> Self {
-        let log = folder.join("belfry.log");
+    pub(crate) fn launch(mut command: Command, dir: &Path) -> Self {
+        let log = dir.join("belfry.log");
         let file = std::fs::File::options().create(true).append(true).open(&log).unwrap();
         let mut child = command.stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();

@@ -6,16 +6,16 @@ use std::sync::{Mutex, PoisonError};
 
 /// Creates a virtual environment with these requirements, unless it exists, and returns its
 /// directory of programs.
-pub(crate) fn programs(name: &str, requirements: &str) -> Result<PathBuf, String> {
+pub(crate) fn install_programs(name: &str, requirements: &str) -> Result<PathBuf, String> {
     static LOCK: Mutex<()> = Mutex::new(());
     let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let (programs, marker) = (folder.join("bin"), folder.join("requirements.txt"));
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let (programs, marker) = (dir.join("bin"), dir.join("requirements.txt"));
     if std::fs::read_to_string(&marker).is_ok_and(|installed| installed == requirements) {
         return Ok(programs);
     }
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let wanted = folder.join("wanted.txt");
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&dir))?;
+    let wanted = dir.join("wanted.txt");
     std::fs::write(&wanted, requirements).map_err(|error| error.to_string())?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"];
     run(Command::new(programs.join("python")).args(pip).arg(&wanted))?;

@@ -38,22 +38,25 @@ pub(crate) struct Service {
 impl Service {
     /// Creates a service with default settings, on SQLite.
     pub(crate) async fn start() -> Self {
-        Self::with(Config::default()).await
+        Self::start_with(Config::default()).await
     }
 
     /// Creates a service with these settings, on SQLite.
-    pub(crate) async fn with(config: Config) -> Self {
+    pub(crate) async fn start_with(config: Config) -> Self {
         // Boxed, because the settings make this future large, and all futures that contain it.
-        Box::pin(Self::on(TestDatabase::sqlite(), config)).await
+        Box::pin(Self::start_on(TestDatabase::sqlite(), config)).await
     }
 
     /// Creates a service with these settings and a changed state, on SQLite.
-    pub(crate) async fn with_state(config: Config, change: impl FnOnce(&mut AppState)) -> Self {
+    pub(crate) async fn start_with_state(
+        config: Config,
+        change: impl FnOnce(&mut AppState),
+    ) -> Self {
         Box::pin(Self::build(TestDatabase::sqlite(), config, change)).await
     }
 
     /// Creates a service with these settings, on this database.
-    pub(crate) async fn on(database: TestDatabase, config: Config) -> Self {
+    pub(crate) async fn start_on(database: TestDatabase, config: Config) -> Self {
         Self::build(database, config, |_| {}).await
     }
 
@@ -80,7 +83,7 @@ impl Service {
     pub(crate) async fn restart(self, config: Config) -> Self {
         let Self { state, http, database, .. } = self;
         drop((state, http));
-        Box::pin(Self::on(database, config)).await
+        Box::pin(Self::start_on(database, config)).await
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -92,45 +95,45 @@ impl Service {
     }
 
     /// Returns a client without a token, at 192.0.2.1.
-    pub(crate) fn anonymous(&self) -> TestClient {
-        TestClient::new(self.http.clone(), Peer(peer([192, 0, 2, 1])))
+    pub(crate) fn anonymous_client(&self) -> TestClient {
+        TestClient::new(self.http.clone(), Peer(peer_address([192, 0, 2, 1])))
     }
 
     /// Returns a client on the server's machine, without a token.
-    pub(crate) fn operator(&self) -> TestClient {
-        self.anonymous().at([127, 0, 0, 1])
+    pub(crate) fn operator_client(&self) -> TestClient {
+        self.anonymous_client().with_address([127, 0, 0, 1])
     }
 
     /// Returns the text of all metrics.
     pub(crate) async fn metrics(&self) -> String {
-        self.operator().get("/metrics").await.text
+        self.operator_client().get("/metrics").await.text
     }
 
     /// Returns a browser without a session.
     pub(crate) fn browser(&self) -> Browser {
-        Browser::new(self.anonymous())
+        Browser::new(self.anonymous_client())
     }
 
     /// Returns a registered app.
-    pub(crate) async fn client(&self) -> OAuthClient {
-        OAuthClient::register(self.anonymous()).await
+    pub(crate) async fn register_client(&self) -> OAuthClient {
+        OAuthClient::register(self.anonymous_client()).await
     }
 
     /// Returns a client with a token of this user with all scopes for push rules. Adds the account
     /// if it is missing.
-    pub(crate) async fn user(&self, name: &str) -> TestClient {
-        self.user_with_scopes(name, "read write push").await
+    pub(crate) async fn user_client(&self, name: &str) -> TestClient {
+        self.user_client_with_scopes(name, "read write push").await
     }
 
     /// Returns a client with a token of this user with these scopes. Adds the account if it is
     /// missing.
-    pub(crate) async fn user_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
+    pub(crate) async fn user_client_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
         let account = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
             None => self.add_account(name).await,
         };
-        let token = self.issue(Some(account), scopes).await;
-        self.anonymous().with_token(token.reveal())
+        let token = self.issue_token(Some(account), scopes).await;
+        self.anonymous_client().with_token(token.reveal())
     }
 
     /// Adds an account whose password is `correct horse NAME`.
@@ -171,7 +174,7 @@ impl Service {
     }
 
     /// Issues a token for an account, or an app token.
-    pub(crate) async fn issue(&self, account: Option<i64>, scopes: &str) -> SplitToken {
+    pub(crate) async fn issue_token(&self, account: Option<i64>, scopes: &str) -> SplitToken {
         let details = AppDetails {
             name: "Tests".to_owned(),
             website: None,
@@ -200,17 +203,17 @@ impl Service {
     }
 }
 
-pub(crate) fn peer(ip: impl Into<IpAddr>) -> SocketAddr {
+pub(crate) fn peer_address(ip: impl Into<IpAddr>) -> SocketAddr {
     SocketAddr::new(ip.into(), 40_000)
 }
 
 /// Returns the default settings without rate limits.
-pub(crate) fn unlimited() -> Config {
-    config(|config| config.limits.mode = LimitMode::Off)
+pub(crate) fn unlimited_config() -> Config {
+    config_with(|config| config.limits.mode = LimitMode::Off)
 }
 
 /// Returns the default settings with a change.
-pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
+pub(crate) fn config_with(change: impl FnOnce(&mut Config)) -> Config {
     let mut config = Config::default();
     change(&mut config);
     config
@@ -218,7 +221,7 @@ pub(crate) fn config(change: impl FnOnce(&mut Config)) -> Config {
 
 /// Returns the value of a series, with its labels, in the text of all metrics.
 #[track_caller]
-pub(crate) fn metric(metrics: &str, series: &str) -> f64 {
+pub(crate) fn metric_value(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {series}")).parse().unwrap()
 }

@@ -7,7 +7,8 @@ use crate::support::{Service, TestClient, any_events};
 
 /// Returns a client with a token of the admin `root` with these scopes, and the id of `root`.
 async fn admin(service: &Service, scopes: &str) -> (TestClient, i64) {
-    let client = service.user_with_scopes("root", scopes).await.with("content-type", FORM);
+    let client =
+        service.user_client_with_scopes("root", scopes).await.with_header("content-type", FORM);
     let id = service.store().account_by_name("root").await.unwrap().unwrap().id;
     service.store().set_account_role(&any_events(), id, Role::Admin).await.unwrap();
     (client, id)
@@ -40,7 +41,7 @@ async fn accounts_for_admins_match_their_snapshot() {
 async fn admin_errors_match_their_snapshot() {
     let service = Service::start().await;
     let (admin, id) = admin(&service, "admin:write").await;
-    let user = service.user_with_scopes("alice", "read admin:read").await;
+    let user = service.user_client_with_scopes("alice", "read admin:read").await;
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
         ("missing scope", &admin, "GET /api/v1/admin/accounts", ""),

@@ -4,7 +4,7 @@ use belfry_core::secret::SplitToken;
 
 use super::{Cases, Exchange, FORM, assert_snapshot, limited_client};
 use crate::rules::pushrules;
-use crate::support::browser::form;
+use crate::support::browser::encode_form;
 use crate::support::{Service, TestClient, any_events};
 
 /// Returns a body that is too large for each endpoint that it is sent to.
@@ -14,13 +14,13 @@ fn large_body() -> String {
 
 /// Returns a client with an app token.
 async fn app_client(service: &Service, scopes: &str) -> TestClient {
-    let token = service.issue(None, scopes).await;
-    service.anonymous().with_token(token.reveal())
+    let token = service.issue_token(None, scopes).await;
+    service.anonymous_client().with_token(token.reveal())
 }
 
 /// Returns a client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
-    let client = service.user("bob").await;
+    let client = service.user_client("bob").await;
     let token = SplitToken::parse(client.token()).unwrap().hashed().lookup;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     client
@@ -29,11 +29,11 @@ async fn revoked_client(service: &Service) -> TestClient {
 #[tokio::test]
 async fn matrix_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let (anonymous, alice) = (service.anonymous(), service.user("alice").await);
+    let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
     let unknown = anonymous.with_token("unknown");
     let (reader, writer) = (
-        service.user_with_scopes("alice", "read").await,
-        service.user_with_scopes("alice", "write").await,
+        service.user_client_with_scopes("alice", "read").await,
+        service.user_client_with_scopes("alice", "write").await,
     );
     let app = app_client(&service, "read write push").await;
     let (revoked, limited) = (revoked_client(&service).await, limited_client(&service).await);
@@ -81,9 +81,9 @@ async fn matrix_errors_match_their_snapshot() {
 #[tokio::test]
 async fn oauth_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let anonymous = service.anonymous().with("content-type", FORM);
-    let (client, other) = (service.client().await, service.client().await);
-    let foreign = other.app_token("read").await;
+    let anonymous = service.anonymous_client().with_header("content-type", FORM);
+    let (client, other) = (service.register_client().await, service.register_client().await);
+    let foreign = other.obtain_app_token("read").await;
     let limited = limited_client(&service).await;
     let mut cases = Cases(Vec::new());
     let grant = "client_credentials";
@@ -109,18 +109,23 @@ async fn oauth_errors_match_their_snapshot() {
         let response = client.post(&path, &fields).await;
         cases.add(case, Exchange::new(&format!("POST {path}"), &response));
     }
-    let wrong_secret = form(&[
+    let wrong_secret = encode_form(&[
         ("grant_type", grant),
         ("client_id", &client.id),
         ("client_secret", "wrong"),
         ("token", "x"),
     ]);
-    let basic = anonymous.with("authorization", "Basic eDp5");
-    let plain = service.anonymous().with("content-type", "text/plain");
+    let basic = anonymous.with_header("authorization", "Basic eDp5");
+    let plain = service.anonymous_client().with_header("content-type", "text/plain");
     for (case, client, request, body) in [
         ("wrong secret", &anonymous, "POST /oauth/token", wrong_secret.clone()),
-        ("unknown client", &basic, "POST /oauth/token", form(&[("grant_type", grant)])),
-        ("missing credentials", &anonymous, "POST /oauth/token", form(&[("grant_type", grant)])),
+        ("unknown client", &basic, "POST /oauth/token", encode_form(&[("grant_type", grant)])),
+        (
+            "missing credentials",
+            &anonymous,
+            "POST /oauth/token",
+            encode_form(&[("grant_type", grant)]),
+        ),
         ("two credentials", &basic, "POST /oauth/token", wrong_secret.clone()),
         ("wrong secret", &anonymous, "POST /oauth/revoke", wrong_secret.clone()),
         ("wrong secret", &anonymous, "POST /oauth/introspect", wrong_secret),
@@ -139,14 +144,14 @@ async fn oauth_errors_match_their_snapshot() {
 #[tokio::test]
 async fn api_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let (anonymous, alice) = (service.anonymous(), service.user("alice").await);
+    let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
     let unknown = anonymous.with_token("unknown");
     let limited = limited_client(&service).await;
     let revoked = revoked_client(&service).await;
-    let pusher = service.user_with_scopes("alice", "push").await;
-    let app = app_client(&service, "read write").await.with("content-type", FORM);
-    let form_client = anonymous.with("content-type", FORM);
-    let plain = anonymous.with("content-type", "text/plain");
+    let pusher = service.user_client_with_scopes("alice", "push").await;
+    let app = app_client(&service, "read write").await.with_header("content-type", FORM);
+    let form_client = anonymous.with_header("content-type", FORM);
+    let plain = anonymous.with_header("content-type", "text/plain");
     let account = "GET /api/v1/accounts/verify_credentials";
     let (sign_up, register) = ("POST /api/v1/accounts", "POST /api/v1/apps");
     let (large, invalid_account) = (large_body(), "username=Alice&email=nowhere&password=short");
@@ -159,7 +164,7 @@ async fn api_errors_match_their_snapshot() {
         ("missing token", &anonymous, "GET /oauth/userinfo", ""),
         ("missing scope", &pusher, "GET /oauth/userinfo", ""),
         ("app token", &app, account, ""),
-        ("user token", &alice.with("content-type", FORM), sign_up, invalid_account),
+        ("user token", &alice.with_header("content-type", FORM), sign_up, invalid_account),
         ("unknown path", &anonymous, "GET /api/v1/unknown", ""),
         ("unknown path", &anonymous, "GET /.well-known/unknown", ""),
         ("unknown path outside the API", &anonymous, "GET /unknown", ""),
@@ -180,13 +185,13 @@ async fn api_errors_match_their_snapshot() {
 /// Returns the errors on page paths for this `Accept` header.
 async fn page_errors(accept: &str) -> Cases {
     let service = Service::start().await;
-    let anonymous = service.anonymous().with("accept", accept);
-    let form_client = anonymous.with("content-type", FORM);
-    let plain = anonymous.with("content-type", "text/plain");
-    let limited = limited_client(&service).await.with("accept", accept);
+    let anonymous = service.anonymous_client().with_header("accept", accept);
+    let form_client = anonymous.with_header("content-type", FORM);
+    let plain = anonymous.with_header("content-type", "text/plain");
+    let limited = limited_client(&service).await.with_header("accept", accept);
     let authorize = "GET /oauth/authorize?response_type=code&redirect_uri=https://app.example/cb";
     // Adds the app with the client id `tests`.
-    service.issue(None, "read").await;
+    service.issue_token(None, "read").await;
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
         ("missing client", &anonymous, authorize.to_owned(), String::new()),
@@ -230,14 +235,17 @@ async fn page_errors_for_people_match_their_snapshot() {
 async fn gateway_errors_match_their_snapshot() {
     let service = Service::start().await;
     let with_request = |client: &TestClient| {
-        client.with("x-original-method", "POST").with("x-original-uri", "/api/v1/statuses")
+        client
+            .with_header("x-original-method", "POST")
+            .with_header("x-original-uri", "/api/v1/statuses")
     };
-    let anonymous = with_request(&service.anonymous());
-    let alice = with_request(&service.user_with_scopes("alice", "read").await);
+    let anonymous = with_request(&service.anonymous_client());
+    let alice = with_request(&service.user_client_with_scopes("alice", "read").await);
     let unknown = anonymous.with_token("unknown");
     let revoked = with_request(&revoked_client(&service).await);
     let limited = with_request(&limited_client(&service).await);
-    let conflicting = alice.with("x-forwarded-method", "GET").with("x-forwarded-uri", "/other");
+    let conflicting =
+        alice.with_header("x-forwarded-method", "GET").with_header("x-forwarded-uri", "/other");
     let mut cases = Cases(Vec::new());
     for (case, client, query) in [
         ("missing token", &anonymous, ""),
@@ -245,7 +253,7 @@ async fn gateway_errors_match_their_snapshot() {
         ("revoked token", &revoked, ""),
         ("missing scope", &alice, "?scope=write"),
         ("invalid scope in the check", &alice, "?scope=unknown"),
-        ("missing original request", &service.anonymous(), ""),
+        ("missing original request", &service.anonymous_client(), ""),
         ("conflicting original requests", &conflicting, ""),
         ("rate limit exceeded", &limited, ""),
     ] {

@@ -28,7 +28,7 @@ async fn put_content_rule(client: &TestClient, word: &str, actions: &Value) {
 #[tokio::test]
 async fn explain_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     put_content_rule(&alice, "cake", &json!(["notify", { "set_tweak": "highlight" }])).await;
     put_content_rule(&alice, "pie", &json!([])).await;
     put_content_rule(&alice, "tea", &json!([])).await;
@@ -51,13 +51,13 @@ async fn explain_matches_its_snapshot() {
 #[tokio::test]
 async fn evaluate_matches_its_snapshot() {
     let config: Config = toml::from_str(APPLICATION_SERVICE).unwrap();
-    let service = Service::with(config).await;
+    let service = Service::start_with(config).await;
     for name in ["ann", "ben", "cat"] {
         service.add_account(name).await;
     }
     let sound = json!({ "set_tweak": "sound", "value": "default" });
-    put_content_rule(&service.user("dora").await, "cake", &json!(["notify", sound])).await;
-    put_content_rule(&service.user("emma").await, "cake", &json!([])).await;
+    put_content_rule(&service.user_client("dora").await, "cake", &json!(["notify", sound])).await;
+    put_content_rule(&service.user_client("emma").await, "cake", &json!([])).await;
     let names = ["ann", "ben", "cat", "dora", "emma"];
     let mut members: Value =
         names.iter().map(|name| json!({ "user_id": format!("@{name}:ring.example") })).collect();
@@ -65,12 +65,12 @@ async fn evaluate_matches_its_snapshot() {
     let mut body = json!({
         "event": message("Cake for Ben!"), "room": { "member_count": 6 }, "members": members,
     });
-    let chat = service.anonymous().with_token("token of chat");
+    let chat = service.anonymous_client().with_token("token of chat");
     let mut cases = Cases(Vec::new());
     cases.add("users to notify", chat.exchange(EVALUATE, body.to_string()).await);
     body["all"] = json!(true);
     cases.add("all users", chat.exchange(EVALUATE, body.to_string()).await);
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     cases.add("user token", alice.exchange(EVALUATE, body.to_string()).await);
     assert_snapshot("evaluate", &cases);
 }

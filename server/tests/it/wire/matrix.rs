@@ -9,14 +9,14 @@ const CLIENT: &str = "/_matrix/client/v3";
 #[tokio::test]
 async fn versions_match_their_snapshot() {
     let service = Service::start().await;
-    let versions = service.anonymous().exchange("GET /_matrix/client/versions", "").await;
+    let versions = service.anonymous_client().exchange("GET /_matrix/client/versions", "").await;
     versions.assert("matrix_versions");
 }
 
 #[tokio::test]
 async fn login_flows_match_their_snapshot() {
     let service = Service::start().await;
-    let flows = service.anonymous().exchange(&format!("GET {CLIENT}/login"), "").await;
+    let flows = service.anonymous_client().exchange(&format!("GET {CLIENT}/login"), "").await;
     flows.assert("matrix_login_flows");
 }
 
@@ -29,8 +29,10 @@ async fn login_matches_its_snapshot() {
         "identifier": { "type": "m.id.user", "user": "alice" },
         "password": "correct horse alice",
     });
-    let login =
-        service.anonymous().exchange(&format!("POST {CLIENT}/login"), body.to_string()).await;
+    let login = service
+        .anonymous_client()
+        .exchange(&format!("POST {CLIENT}/login"), body.to_string())
+        .await;
     login.assert("matrix_login");
 }
 
@@ -39,7 +41,7 @@ async fn registration_stages_match_their_snapshot() {
     let service = Service::start().await;
     let register = format!("POST {CLIENT}/register");
     let body = json!({ "username": "alice", "password": "correct horse" });
-    let stages = service.anonymous().exchange(&register, body.to_string()).await;
+    let stages = service.anonymous_client().exchange(&register, body.to_string()).await;
     stages.assert("matrix_registration_stages");
 }
 
@@ -49,14 +51,14 @@ async fn registration_matches_its_snapshot() {
     let register = format!("POST {CLIENT}/register");
     let auth = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": "alice", "password": "correct horse", "auth": auth });
-    let account = service.anonymous().exchange(&register, body.to_string()).await;
+    let account = service.anonymous_client().exchange(&register, body.to_string()).await;
     account.assert("matrix_registration");
 }
 
 #[tokio::test]
 async fn whoami_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let whoami = alice.exchange(&format!("GET {CLIENT}/account/whoami"), "").await;
     whoami.assert("matrix_whoami");
 }

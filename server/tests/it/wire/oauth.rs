@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use super::{Cases, Exchange, FORM, assert_snapshot};
-use crate::support::browser::form;
-use crate::support::oauth_client::parse_token;
-use crate::support::service::config;
+use crate::support::browser::encode_form;
+use crate::support::oauth_client::expect_token;
+use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service};
 
 /// Returns a service whose tokens expire after an hour.
 async fn service_with_token_lifetime() -> Service {
-    let expiring = config(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
-    Service::with(expiring).await
+    let expiring =
+        config_with(|config| config.oauth.token_lifetime = Some(Duration::from_hours(1)));
+    Service::start_with(expiring).await
 }
 
 /// Posts a form with the client's credentials.
@@ -21,28 +22,28 @@ async fn post(client: &OAuthClient, path: &str, fields: &[(&str, &str)]) -> Exch
 
 /// Approves these scopes as Alice, and redeems the code.
 async fn redeem_code(service: &Service, client: &OAuthClient, scopes: &str) -> Exchange {
-    let code = client.code(&mut service.browser(), "alice", &[("scope", scopes)]).await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", scopes)]).await;
     Exchange::new("POST /oauth/token", &client.redeem(&code, &[]).await)
 }
 
 #[tokio::test]
 async fn app_registration_matches_its_snapshot() {
     let service = Service::start().await;
-    let fields = form(&[
+    let fields = encode_form(&[
         ("client_name", "Tusky"),
         ("redirect_uris", "https://app.example/cb\nurn:ietf:wg:oauth:2.0:oob"),
         ("scopes", "read write push"),
         ("website", "https://app.example"),
     ]);
-    let client = service.anonymous().with("content-type", FORM);
+    let client = service.anonymous_client().with_header("content-type", FORM);
     client.exchange("POST /api/v1/apps", fields).await.assert("app_registration");
 }
 
 #[tokio::test]
 async fn app_of_a_token_matches_its_snapshot() {
     let service = Service::start().await;
-    let token = service.client().await.app_token("read").await;
-    let client = service.anonymous().with_token(&token);
+    let token = service.register_client().await.obtain_app_token("read").await;
+    let client = service.anonymous_client().with_token(&token);
     let app = client.exchange("GET /api/v1/apps/verify_credentials", "").await;
     app.assert("app_verify_credentials");
 }
@@ -50,7 +51,7 @@ async fn app_of_a_token_matches_its_snapshot() {
 #[tokio::test]
 async fn account_of_a_token_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read:accounts").await;
+    let alice = service.user_client_with_scopes("alice", "read:accounts").await;
     let account = alice.exchange("GET /api/v1/accounts/verify_credentials", "").await;
     account.assert("account_verify_credentials");
 }
@@ -58,9 +59,9 @@ async fn account_of_a_token_matches_its_snapshot() {
 #[tokio::test]
 async fn sign_up_matches_its_snapshot() {
     let service = Service::start().await;
-    let token = service.client().await.app_token("write:accounts").await;
-    let client = service.anonymous().with_token(&token).with("content-type", FORM);
-    let fields = form(&[
+    let token = service.register_client().await.obtain_app_token("write:accounts").await;
+    let client = service.anonymous_client().with_token(&token).with_header("content-type", FORM);
+    let fields = encode_form(&[
         ("username", "alice"),
         ("email", "alice@example.org"),
         ("password", "correct horse"),
@@ -73,12 +74,13 @@ async fn sign_up_matches_its_snapshot() {
 async fn authorization_response_matches_its_snapshot() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut browser = service.browser();
-    let page = browser.get(&client.authorize(&[("state", "a b")])).await;
+    let page = browser.get(&client.authorize_path(&[("state", "a b")])).await;
     let page = browser.sign_in(&page, "alice").await;
     let approved = browser.decide(&page, "allow").await.redirect_parameters(&client.redirect_uri);
-    let page = browser.get(&client.authorize(&[("state", "a b"), ("scope", "read push")])).await;
+    let page =
+        browser.get(&client.authorize_path(&[("state", "a b"), ("scope", "read push")])).await;
     let denied = browser.decide(&page, "deny").await.redirect_parameters(&client.redirect_uri);
     assert_snapshot("authorization_response", &approved);
     assert_snapshot("authorization_response_denied", &denied);
@@ -88,7 +90,7 @@ async fn authorization_response_matches_its_snapshot() {
 async fn user_token_matches_its_snapshot() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     redeem_code(&service, &client, "read push").await.assert("token_authorization_code");
 }
 
@@ -96,7 +98,7 @@ async fn user_token_matches_its_snapshot() {
 async fn user_token_with_a_lifetime_matches_its_snapshot() {
     let service = service_with_token_lifetime().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let token = redeem_code(&service, &client, "read push").await;
     token.assert("token_authorization_code_with_lifetime");
 }
@@ -104,7 +106,7 @@ async fn user_token_with_a_lifetime_matches_its_snapshot() {
 #[tokio::test]
 async fn app_token_matches_its_snapshot() {
     let service = Service::start().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let fields = [("grant_type", "client_credentials")];
     post(&client, "/oauth/token", &fields).await.assert("token_client_credentials");
 }
@@ -112,7 +114,7 @@ async fn app_token_matches_its_snapshot() {
 #[tokio::test]
 async fn app_token_with_a_lifetime_matches_its_snapshot() {
     let service = service_with_token_lifetime().await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let fields = [("grant_type", "client_credentials"), ("scope", "read write:accounts")];
     let token = post(&client, "/oauth/token", &fields).await;
     token.assert("token_client_credentials_with_lifetime");
@@ -121,8 +123,8 @@ async fn app_token_with_a_lifetime_matches_its_snapshot() {
 #[tokio::test]
 async fn revocation_matches_its_snapshot() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let token = client.app_token("read").await;
+    let client = service.register_client().await;
+    let token = client.obtain_app_token("read").await;
     post(&client, "/oauth/revoke", &[("token", &token)]).await.assert("revocation");
 }
 
@@ -130,11 +132,11 @@ async fn revocation_matches_its_snapshot() {
 async fn introspection_matches_its_snapshot() {
     let service = service_with_token_lifetime().await;
     service.add_account("alice").await;
-    let client = service.client().await;
+    let client = service.register_client().await;
     let mut cases = Cases(Vec::new());
-    let code = client.code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
-    let user_token = parse_token(&client.redeem(&code, &[]).await);
-    let app_token = client.app_token("read").await;
+    let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
+    let user_token = expect_token(&client.redeem(&code, &[]).await);
+    let app_token = client.obtain_app_token("read").await;
     for (case, token) in [
         ("active user token", &*user_token),
         ("active app token", &app_token),
@@ -148,8 +150,8 @@ async fn introspection_matches_its_snapshot() {
 #[tokio::test]
 async fn introspection_of_a_token_without_a_lifetime_matches_its_snapshot() {
     let service = Service::start().await;
-    let client = service.client().await;
-    let token = client.app_token("read").await;
+    let client = service.register_client().await;
+    let token = client.obtain_app_token("read").await;
     let active = post(&client, "/oauth/introspect", &[("token", &token)]).await;
     active.assert("introspection_without_lifetime");
 }
@@ -157,15 +159,17 @@ async fn introspection_of_a_token_without_a_lifetime_matches_its_snapshot() {
 #[tokio::test]
 async fn userinfo_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "profile").await;
+    let alice = service.user_client_with_scopes("alice", "profile").await;
     alice.exchange("GET /oauth/userinfo", "").await.assert("userinfo");
 }
 
 #[tokio::test]
 async fn gateway_check_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user_with_scopes("alice", "read write:media").await;
-    let proxy = alice.with("x-original-method", "POST").with("x-original-uri", "/api/v1/media");
+    let alice = service.user_client_with_scopes("alice", "read write:media").await;
+    let proxy = alice
+        .with_header("x-original-method", "POST")
+        .with_header("x-original-uri", "/api/v1/media");
     let check = proxy.exchange("GET /gateway/check?scope=write:media", "").await;
     check.assert("gateway_check");
 }

@@ -36,14 +36,14 @@ async fn get(client: &TestClient, path: &str) -> super::Exchange {
 #[tokio::test]
 async fn rulesets_of_a_new_user_match_their_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     get(&alice, "").await.assert("rulesets_of_a_new_user");
 }
 
 #[tokio::test]
 async fn rulesets_with_a_rule_of_each_kind_and_a_device_match_their_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     get(&alice, "").await.assert("rulesets_with_user_rules");
 }
@@ -51,7 +51,7 @@ async fn rulesets_with_a_rule_of_each_kind_and_a_device_match_their_snapshot() {
 #[tokio::test]
 async fn parts_of_the_rulesets_match_their_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     let mut cases = Cases(Vec::new());
     for (case, path) in [
@@ -77,7 +77,7 @@ async fn parts_of_the_rulesets_match_their_snapshot() {
 #[tokio::test]
 async fn an_export_matches_its_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     get(&alice, "export").await.assert("rulesets_export");
 }
@@ -85,7 +85,7 @@ async fn an_export_matches_its_snapshot() {
 #[tokio::test]
 async fn responses_to_writes_match_their_snapshot() {
     let service = Service::start().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let mut cases = Cases(Vec::new());
     for (case, request, body) in [
         ("create a rule", "PUT global/room/a", r#"{"actions":["notify"]}"#),

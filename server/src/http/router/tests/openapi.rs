@@ -31,8 +31,8 @@ async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_openapi_document_has_every_route_with_its_methods_and_no_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let state = test_state(folder.path()).await;
+    let dir = tempfile::tempdir().unwrap();
+    let state = test_state(dir.path()).await;
     let service = HttpService::new(state.clone());
     let mut served = BTreeMap::new();
     for area in areas(&state) {

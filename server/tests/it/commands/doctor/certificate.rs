@@ -14,8 +14,8 @@ use crate::support::files::{days_from_now, write_certificate_with};
 use crate::support::process::belfry;
 
 /// Writes a certificate for localhost that is valid from and until these days from now.
-pub(super) fn write_certificate(folder: &Path, from: i64, until: i64) {
-    write_certificate_with(folder, "localhost", |params| {
+pub(super) fn write_certificate(dir: &Path, from: i64, until: i64) {
+    write_certificate_with(dir, "localhost", |params| {
         params.not_before = days_from_now(from).into();
         params.not_after = days_from_now(until).into();
     });

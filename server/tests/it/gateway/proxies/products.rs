@@ -13,7 +13,7 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     let Some(gateway) = Gateway::start(Configuration::NginxWith(HOMESERVER), "").await else {
         return;
     };
-    let password = add_account(gateway.folder.path(), "bob");
+    let password = add_account(gateway.dir.path(), "bob");
     let url = |path: &str| format!("http://127.0.0.1:{}/_matrix/client{path}", gateway.port);
     let client = reqwest::Client::new();
     let login = json!({"type": "m.login.password", "password": password,

@@ -21,16 +21,16 @@ pub(super) async fn drive(observer: &mut Observer) -> bool {
     }
     let mut postgres = Postgres::start().unwrap();
     let url = postgres.url();
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("belfry.toml"), "[store]\nconnections = 2\n").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("belfry.toml"), "[store]\nconnections = 2\n").unwrap();
     let run = |arguments: &[&str]| {
-        run_successfully(folder.path(), &[arguments, &["--database", &url]].concat())
+        run_successfully(dir.path(), &[arguments, &["--database", &url]].concat())
     };
     let tokens = ["a", "b", "c"].map(|name| {
         run(&["account", "add", name]);
         run(&["token", "issue", name, "--scopes", "push"]).trim().to_owned()
     });
-    let server = Process::start(folder.path(), &["--database", &url]);
+    let server = Process::start(dir.path(), &["--database", &url]);
     let client = Client::builder().timeout(Duration::from_mins(1)).build().unwrap();
     let put = |token: &str| {
         let rule = format!("{}{}", server.url, pushrules("global/room/!a:b"));

@@ -7,8 +7,8 @@ use crate::support::Process;
 /// Stops Redis while the observer records metrics. Returns false if Redis is not installed.
 pub(super) async fn drive(observer: &mut Observer) -> bool {
     let Some(mut redis) = own_redis() else { return false };
-    let folder = tempfile::tempdir().unwrap();
-    let server = Process::start(folder.path(), &["--redis", &redis.url()]);
+    let dir = tempfile::tempdir().unwrap();
+    let server = Process::start(dir.path(), &["--redis", &redis.url()]);
     let get = async |path: &str| {
         let response = reqwest::get(format!("{}{path}", server.url)).await.unwrap();
         response.text().await.unwrap()

@@ -14,7 +14,7 @@ use super::{Observer, Scrape, Watch};
 use crate::connections::Server;
 use crate::evaluation::work::{expensive_event, expensive_rule};
 use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT, members};
-use crate::support::service::unlimited;
+use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase};
 
 const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
@@ -26,7 +26,7 @@ pub(super) async fn drive(observer: &mut Observer) {
     let one_key = |state: &mut AppState| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
-    let server = Server::start(Service::with_state(settings, one_key).await).await;
+    let server = Server::start(Service::start_with_state(settings, one_key).await).await;
     let service = &server.service;
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
@@ -38,7 +38,7 @@ pub(super) async fn drive(observer: &mut Observer) {
     assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
     watch.observe(&service.metrics().await);
 
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for _ in 0..3 {
         alice.get_rules("").await;
         alice.send("POST /api/v1/media", "").await;
@@ -66,7 +66,7 @@ async fn get_health(connection: &mut TcpStream) {
 
 /// Reads a token with a scope of a newer release.
 async fn read_unknown_scopes(service: &Service) {
-    let bob = service.user("bob").await;
+    let bob = service.user_client("bob").await;
     service.execute_sql("update tokens set scopes = scopes || ' bells:ring'");
     bob.get_rules("").await;
 }
@@ -77,23 +77,23 @@ async fn sign_in(service: &Service) {
     let wrong = [("username", "alice"), ("password", "wrong")];
     assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
     browser.sign_in(&page, "alice").await;
-    let app = service.client().await;
-    app.app_token("read").await;
+    let app = service.register_client().await;
+    app.obtain_app_token("read").await;
 }
 
 async fn evaluate(service: &Service) {
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let explain = json!({ "event": expensive_event() });
     assert_eq!(alice.send(EXPLAIN, explain.to_string()).await.status, 200);
-    let product = service.anonymous().with_token("token of product");
+    let product = service.anonymous_client().with_token("token of product");
     let evaluate = json!({ "event": expensive_event(), "members": members(&["alice"]) });
     assert_eq!(product.send(EVALUATE, evaluate.to_string()).await.status, 200);
 }
 
 /// Sweeps until the authorization request of an app has been deleted.
 async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
-    let app = service.client().await;
-    service.browser().get(&app.authorize(&[])).await;
+    let app = service.register_client().await;
+    service.browser().get(&app.authorize_path(&[])).await;
     watch.observe(&service.metrics().await);
     for _ in 0..100 {
         service.clock.advance(5 * 60);
@@ -109,8 +109,8 @@ async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
 pub(super) async fn drive_failures(observer: &mut Observer) {
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
-    let service = Service::on(database, unlimited()).await;
-    let users = [service.user("alice").await, service.user("bob").await];
+    let service = Service::start_on(database, unlimited_config()).await;
+    let users = [service.user_client("alice").await, service.user_client("bob").await];
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
 
@@ -139,7 +139,10 @@ pub(super) async fn drive_failures(observer: &mut Observer) {
     assert_eq!(scrape.value("belfry_sqlite_queue_length", &queue), Some(0.0));
 
     other.execute_batch("drop table rulesets").unwrap();
-    assert_eq!(service.user("carol").await.get(&crate::rules::pushrules("")).await.status, 500);
+    assert_eq!(
+        service.user_client("carol").await.get(&crate::rules::pushrules("")).await.status,
+        500
+    );
     let failures = [("engine", "sqlite"), ("operation", "read"), ("reason", "failed")];
     let scrape = watch.observe(&service.metrics().await);
     assert!(scrape.value("belfry_store_failures_total", &failures) > Some(0.0));

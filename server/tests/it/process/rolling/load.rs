@@ -59,9 +59,9 @@ impl Load {
         let app = json!({ "client_name": "App", "redirect_uris": "https://app.example/" });
         let response = Client::new().post(format!("{url}/api/v1/apps")).json(&app).send().await;
         let app: Value = response.unwrap().json().await.unwrap();
-        let folder = tempfile::tempdir().unwrap();
+        let dir = tempfile::tempdir().unwrap();
         let run = |arguments: &[&str]| {
-            run_successfully(folder.path(), &[arguments, &["--database", database]].concat())
+            run_successfully(dir.path(), &[arguments, &["--database", database]].concat())
         };
         run(&["account", "add", "alice"]);
         let account_token = run(&["token", "issue", "alice", "--scopes", "push"]).trim().to_owned();

@@ -7,7 +7,7 @@ use crate::rules::{pushrules, service};
 #[tokio::test]
 async fn the_endpoints_have_one_method_each_and_no_trailing_slash() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     for (path, allowed) in
         [("export", "GET,HEAD"), ("import", "POST"), ("reset", "POST"), ("bulk", "POST")]
     {
@@ -22,12 +22,16 @@ async fn the_endpoints_have_one_method_each_and_no_trailing_slash() {
                 "{method} {path}"
             );
             if method != "HEAD" {
-                assert_eq!(response.errcode().1, "M_UNRECOGNIZED", "{method} {path}");
+                assert_eq!(response.status_and_errcode().1, "M_UNRECOGNIZED", "{method} {path}");
             }
         }
         for below in ["/", "/room/", "/room/a"] {
             let response = alice.get(&pushrules(&format!("{path}{below}"))).await;
-            assert_eq!(response.errcode(), (400, "M_UNRECOGNIZED".into()), "{path}{below}");
+            assert_eq!(
+                response.status_and_errcode(),
+                (400, "M_UNRECOGNIZED".into()),
+                "{path}{below}"
+            );
         }
     }
     let export = format!("HEAD {}", pushrules("export"));
@@ -44,7 +48,7 @@ async fn reading_and_writing_require_their_scopes() {
         ("push", 200, 200),
         ("read:accounts", 403, 403),
     ] {
-        let client = service.user_with_scopes("alice", scopes).await;
+        let client = service.user_client_with_scopes("alice", scopes).await;
         assert_eq!(client.get(&pushrules("export")).await.status, read, "{scopes}");
         for (path, body) in [
             ("import", json!({ "global": {} })),
@@ -54,7 +58,7 @@ async fn reading_and_writing_require_their_scopes() {
             let response = client.post_rules(path, &body).await;
             assert_eq!(response.status, write, "{scopes} {path}");
             if write == 403 {
-                assert_eq!(response.errcode().1, "M_FORBIDDEN");
+                assert_eq!(response.status_and_errcode().1, "M_FORBIDDEN");
             }
         }
     }

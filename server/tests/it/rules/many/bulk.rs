@@ -16,7 +16,7 @@ on_both_engines! {
 }
 
 async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.put_ok("global/room/old", &minimal_rule("room")).await;
     alice.put_ok("device/tablet/room/only", &minimal_rule("room")).await;
     // Fills the cache, which must not return the old rules afterwards.
@@ -49,7 +49,7 @@ async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
 }
 
 async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     alice.change_rules(&json!([put_change("global", "a"), put_change("device/phone", "p")])).await;
     let before = alice.get(&pushrules("")).await.text;
     let mut misplaced = put_change("global", "x");
@@ -88,7 +88,7 @@ async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
 async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: Service) {
     const CLIENTS: usize = 16;
     const ROUNDS: usize = 10;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();
@@ -103,7 +103,7 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
                 let mut rejected = pair.to_vec();
                 rejected.push(delete_change("none"));
                 let response = alice.post_rules("bulk", &json!({ "changes": rejected })).await;
-                assert_eq!(response.errcode(), (404, "M_NOT_FOUND".into()));
+                assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
                 alice.change_rules(&json!(pair)).await;
             }
         });
@@ -136,10 +136,10 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
 #[tokio::test]
 async fn a_change_takes_effect_for_the_next_evaluation() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let event = json!({ "event": { "type": "m.room.message", "sender": "@bob:ring.example",
         "room_id": "!r:ring.example", "content": { "body": "cake" } } });
-    let explain = async || alice.post_rules("explain", &event).await.expect(StatusCode::OK);
+    let explain = async || alice.post_rules("explain", &event).await.expect_json(StatusCode::OK);
     assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");
     let cake = json!({ "op": "put", "kind": "content", "rule_id": "cake",
         "rule": { "actions": [], "pattern": "cake" } });

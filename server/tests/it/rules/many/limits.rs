@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use super::{add_rules, delete_change, put_change};
 use crate::rules::{pushrules, service};
 use crate::support::Service;
-use crate::support::service::config;
+use crate::support::service::config_with;
 
 #[tokio::test]
 async fn the_number_of_rules_is_checked_after_all_changes() {
-    let limits = config(|config| {
+    let limits = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.rules.max_rules = 3;
     });
-    let service = Service::with(limits).await;
-    let alice = service.user("alice").await;
+    let service = Service::start_with(limits).await;
+    let alice = service.user_client("alice").await;
     alice
         .change_rules(&json!([
             put_change("global", "a"),
@@ -41,7 +41,7 @@ async fn the_number_of_rules_is_checked_after_all_changes() {
 #[tokio::test]
 async fn a_request_may_have_a_thousand_changes() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let puts = |count: usize| -> Vec<Value> {
         (0..count)
             .map(|number| put_change("global", &format!("!room_{number}:ring.example")))
@@ -49,10 +49,10 @@ async fn a_request_may_have_a_thousand_changes() {
     };
     let many = json!({ "changes": puts(1000) });
     assert!(many.to_string().len() > 64 * 1024, "larger than the body of a single rule");
-    assert_eq!(alice.post_rules("bulk", &many).await.expect(StatusCode::OK), json!({}));
+    assert_eq!(alice.post_rules("bulk", &many).await.expect_json(StatusCode::OK), json!({}));
     assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
     let response = alice.post_rules("bulk", &json!({ "changes": puts(1001) })).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     // An account with the maximum number of rules can still change them.
     let disable = |number: usize| {
         json!({ "op": "set_enabled", "kind": "room", "enabled": false,
@@ -66,7 +66,7 @@ async fn a_request_may_have_a_thousand_changes() {
 #[tokio::test]
 async fn each_rule_has_the_limits_of_a_single_request() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let put_with_rule = |rule: Value| {
         let mut change = put_change("global", "a");
         change["rule"] = rule;
@@ -78,7 +78,7 @@ async fn each_rule_has_the_limits_of_a_single_request() {
         (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
     ] {
         let response = alice.post_rules("bulk", &put_with_rule(rule)).await;
-        assert_eq!(response.errcode(), (status, code.into()));
+        assert_eq!(response.status_and_errcode(), (status, code.into()));
         assert_eq!(response.json()["change"], 0);
     }
     alice
@@ -91,7 +91,7 @@ async fn each_rule_has_the_limits_of_a_single_request() {
 #[tokio::test]
 async fn a_rule_that_was_accepted_is_exported_and_imported() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     // A body of the maximum size; the export adds the id and two more members.
     let body = |bytes: usize| {
         let head = json!({ "actions": [], "x": "" }).to_string().len();
@@ -104,11 +104,11 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
     alice.put_ok(grown, &body(60 * 1024)).await;
     let actions = |count: usize| json!({ "actions": vec!["notify"; count] });
     let response = alice.put(&format!("{grown}/actions"), &actions(1000)).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     let set = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
         "actions": vec!["notify"; 1000] }] });
     let response = alice.post_rules("bulk", &set).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     alice.put_ok(&format!("{grown}/actions"), &actions(10)).await;
 
     bob.import(&alice.get_rules("export").await).await;
@@ -118,7 +118,7 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
 #[tokio::test]
 async fn a_thousand_rules_are_exported_and_imported() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let rules = |count: usize| -> Vec<Value> {
         let rule = |number| {
             json!({ "rule_id": format!("r{number}"), "default": false, "enabled": number % 3 == 0,
@@ -136,14 +136,14 @@ async fn a_thousand_rules_are_exported_and_imported() {
 
     let before = bob.get(&pushrules("")).await.text;
     let response = bob.post_rules("import", &body(1001)).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     // More than 1 MiB of rules, none of which is too large.
     let mut wide = body(1000);
     for rule in wide["global"]["content"].as_array_mut().unwrap() {
         rule["x"] = json!("x".repeat(1000));
     }
     let response = bob.post_rules("import", &wide).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     assert_eq!(
         response.json()["error"],
         "the rules of an account may take at most 1048576 bytes; \
@@ -153,7 +153,7 @@ async fn a_thousand_rules_are_exported_and_imported() {
     let spaces = " ".repeat((2 << 20) + (64 << 10));
     let request = format!("POST {}", pushrules("import"));
     let response = bob.send(&request, format!("{spaces}{{\"global\":{{}}}}")).await;
-    assert_eq!(response.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     assert_eq!(bob.get(&pushrules("")).await.text, before);
 }
 
@@ -161,29 +161,32 @@ async fn a_thousand_rules_are_exported_and_imported() {
 #[tokio::test]
 async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     drop(alice);
-    let lowered = config(|config| {
+    let lowered = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.rules.max_rules = 3;
         config.rules.max_bytes = 100;
     });
     let service = service.restart(lowered).await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let export = alice.get_rules("export").await;
     alice.import(&export).await;
     assert_eq!(alice.export().await["global"], export["global"]);
     let mut more = export.clone();
     more["device"]["new"] = json!({ "room": [{ "rule_id": "a", "actions": [] }] });
-    assert_eq!(alice.post_rules("import", &more).await.errcode(), (413, "M_TOO_LARGE".into()));
+    assert_eq!(
+        alice.post_rules("import", &more).await.status_and_errcode(),
+        (413, "M_TOO_LARGE".into())
+    );
 }
 
 /// An account cannot occupy memory with many bodies that arrive slowly.
 #[tokio::test]
 async fn an_account_can_send_one_large_body_at_a_time() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     let (poll_sender, poll_receiver) = tokio::sync::oneshot::channel::<()>();
     let state = (receiver, Some(poll_sender));
@@ -202,7 +205,7 @@ async fn an_account_can_send_one_large_body_at_a_time() {
     let large = json!({ "global": { "room": [{ "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
         { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) }] } });
     let response = alice.post_rules("import", &large).await;
-    assert_eq!(response.errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert_eq!(response.header("retry-after"), "1");
     bob.import(&large).await;
     alice.change_rules(&json!([])).await;

@@ -17,7 +17,7 @@ const IGNORED: [(&str, &str); 3] = [
 #[tokio::test]
 async fn no_malformed_body_changes_anything() {
     let service = service().await;
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     let rule = json!({ "rule_id": "a", "enabled": true, "actions": ["notify"], "pattern": "é" });
     let import = json!({
@@ -39,7 +39,7 @@ async fn no_malformed_body_changes_anything() {
         let text = valid.to_string();
         for end in 0..text.len() {
             let response = alice.send(&request, text.as_bytes()[..end].to_vec()).await;
-            let code = response.errcode().1;
+            let code = response.status_and_errcode().1;
             assert_eq!((response.status, code.as_str()), (400, "M_NOT_JSON"), "cut at {end}");
             assert_eq!(alice.get(&pushrules("")).await.text, before, "{path} cut at {end}");
         }
@@ -56,7 +56,7 @@ async fn no_malformed_body_changes_anything() {
                     add_rules(&alice).await;
                     continue;
                 }
-                let (status, code) = response.errcode();
+                let (status, code) = response.status_and_errcode();
                 let is_neighbour = pointer.ends_with("/before") || pointer.ends_with("/after");
                 let is_expected = codes.contains(&&*code)
                     || (code == "M_UNKNOWN" && is_neighbour)

@@ -13,13 +13,13 @@ on_both_engines! {
 }
 
 async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     let (new, empty) = (alice.get_rules("").await, alice.export().await);
     add_rules(&alice).await;
     let full = alice.export().await;
     let reset = async |body: &str| {
         let response = alice.send(&format!("POST {}", pushrules("reset")), body.to_owned()).await;
-        assert_eq!(response.expect(StatusCode::OK), json!({}), "{body}");
+        assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{body}");
     };
     reset(r#"{"scope":"device/unknown"}"#).await;
     assert_eq!(alice.export().await, full);
@@ -53,7 +53,7 @@ async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
         ("scope=global", "M_NOT_JSON"),
     ] {
         let response = alice.send(&format!("POST {}", pushrules("reset")), body).await;
-        assert_eq!(response.errcode(), (400, code.into()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
     }
     assert_eq!(alice.export().await, full);
 }

@@ -14,7 +14,7 @@ on_both_engines! {
 }
 
 async fn an_export_is_imported_by_another_account(service: Service) {
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let empty = bob.export().await;
     add_rules(&alice).await;
     let export = alice.get_rules("export").await;
@@ -50,7 +50,7 @@ async fn an_export_is_imported_by_another_account(service: Service) {
 }
 
 async fn an_invalid_import_changes_nothing(service: Service) {
-    let alice = service.user("alice").await;
+    let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     let before = alice.get(&pushrules("")).await.text;
     let rule = json!({ "rule_id": "a", "actions": [] });
@@ -86,7 +86,7 @@ async fn an_invalid_import_changes_nothing(service: Service) {
 #[tokio::test]
 async fn the_response_with_all_rulesets_is_imported() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     add_rules(&alice).await;
     let mut all = alice.get_rules("").await;
     let other = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
@@ -102,7 +102,7 @@ async fn the_response_with_all_rulesets_is_imported() {
 #[tokio::test]
 async fn expired_rules_are_omitted_from_exports_and_imports() {
     let service = service().await;
-    let (alice, bob) = (service.user("alice").await, service.user("bob").await);
+    let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let until = (START + 60) * 1000;
     let timed = json!({ "op": "put", "kind": "room", "rule_id": "timed",
         "rule": { "actions": [], "until": until } });
@@ -124,9 +124,9 @@ async fn expired_rules_are_omitted_from_exports_and_imports() {
     assert_eq!(ids(&after["global"]["room"], false), ["permanent"]);
     assert_eq!(after["builtin_changes"], json!({}));
     assert_eq!(bob.export().await, after);
-    let carol = service.user("carol").await;
+    let carol = service.user_client("carol").await;
     carol.import(&before).await;
     assert_eq!(carol.export().await, after);
     let response = carol.post_rules("bulk", &json!({ "changes": [timed] })).await;
-    assert_eq!(response.errcode(), (400, "M_INVALID_PARAM".into()));
+    assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
 }
