@@ -221,7 +221,9 @@ impl Gateway {
 async fn assert_unavailable(rejected: reqwest::Response) {
     assert_eq!(rejected.status(), 503);
     assert_eq!(rejected.headers()["content-type"], "application/json");
-    let expected = serde_json::json!({ "error": "The service is temporarily unavailable" });
+    let expected = serde_json::json!(
+        { "errcode": "M_UNKNOWN", "error": "The service is temporarily unavailable" }
+    );
     assert_eq!(rejected.json::<Value>().await.unwrap(), expected);
 }
 

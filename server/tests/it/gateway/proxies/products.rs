@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Gateway;
 use super::configurations::{Configuration, HOMESERVER, MASTODON};
+use super::{Gateway, assert_unavailable};
 use crate::support::process::add_account;
 
 /// A client has one URL: it logs in and reads its rules at Belfry, and everything else reaches the
@@ -62,6 +62,15 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
     }
     assert_eq!(gateway.upstream.hits(), 3);
     verify_preflight(&gateway, "/_matrix/client/v3/sync").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paths_that_nginx_forwards_to_belfry_respond_with_json_while_belfry_is_stopped() {
+    let Some(gateway) = Gateway::start(Configuration::NginxWith(HOMESERVER), "").await else {
+        return;
+    };
+    gateway.belfry.signal("KILL");
+    assert_unavailable(gateway.send("GET /_matrix/client/v3/login", None, &[]).await).await;
 }
 
 /// Asserts that the protected server responds to the preflights of browsers, which have no token,
