@@ -103,7 +103,7 @@ pub(super) fn content(body: &Value) -> String {
         match key {
             "json" => parts.push(format!("JSON: {}", kind())),
             "form" => parts.push(format!("form or JSON: {}", kind())),
-            "html" => parts.push("a page".to_owned()),
+            "html" => parts.push("HTML".to_owned()),
             "content" => parts.extend(entries(value).map(|(media, _)| format!("`{media}`"))),
             _ => {}
         }
