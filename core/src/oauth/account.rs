@@ -142,15 +142,19 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
-/// Checks a new password: its length, and that it is neither common nor one of `identifiers`.
-/// `identifiers` are the name and the account's e-mail addresses.
+/// Checks a new password: its length, and that it is neither common nor one of `identifiers`, with or
+/// without digits and punctuation around it. `identifiers` are the name and the account's e-mail
+/// addresses.
 pub fn check_password<'a>(
     password: &Secret,
     identifiers: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), FieldError> {
     let password = password.reveal();
-    let is_password =
-        |identifier: &str| identifier.to_lowercase() == password.trim().to_lowercase();
+    let is_password = |identifier: &str| {
+        let letters = letters(identifier);
+        identifier.to_lowercase() == password.trim().to_lowercase()
+            || !letters.is_empty() && letters == self::letters(password)
+    };
     match password.chars().count() {
         _ if password.trim().is_empty() => Err(FieldError::Blank),
         ..MIN_PASSWORD_LENGTH => Err(FieldError::TooShort(MIN_PASSWORD_LENGTH)),
@@ -159,6 +163,11 @@ pub fn check_password<'a>(
         _ if identifiers.into_iter().any(is_password) => Err(FieldError::PasswordCommon),
         _ => Ok(()),
     }
+}
+
+/// Returns the text in lower case, without the characters before its first letter and after its last.
+fn letters(text: &str) -> String {
+    text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase()
 }
 
 /// Returns whether a password is one repeated character or a listed common password, ignoring case.
