@@ -28,6 +28,8 @@ pub enum CheckOptionsError {
     Scope(#[from] ScopeError),
     #[error("`scope` is empty; name the scopes that the check requires, or remove it")]
     EmptyScope,
+    #[error("the only value of `app` is `allow`; without `app`, app tokens are rejected")]
+    InvalidApp,
     #[error("unknown parameter `{0}`; a check has only `scope` and `app`")]
     UnknownParameter(String),
 }
@@ -41,7 +43,8 @@ impl CheckOptions {
     /// contain one. Such a `scope` is still required, because a client could otherwise remove a
     /// required scope by sending it as well. It is ignored only if it is not a valid scope.
     ///
-    /// Any other parameter is an error, unless the original query has it with the same value: a
+    /// An `app` with another value than `allow` is an error, because the proxy's operator expects it to
+    /// have an effect. Any other parameter is an error, unless the original query has it with the same value: a
     /// check that is configured with a misspelt `scope` would otherwise require none.
     pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
         let original = percent::parse_query(original).ok();
@@ -59,7 +62,9 @@ impl CheckOptions {
                     Err(_) if is_original(&pair) => {}
                     Err(error) => return Err(error),
                 },
-                "app" => allows_app_tokens |= pair.1 == "allow" && !may_be_original("app"),
+                "app" if may_be_original("app") => {}
+                "app" if pair.1 == "allow" => allows_app_tokens = true,
+                "app" => return Err(CheckOptionsError::InvalidApp),
                 _ if is_original(&pair) => {}
                 _ => {
                     let end = pair.0.floor_char_boundary(MAX_NAME);
@@ -90,8 +95,7 @@ mod tests {
             ("scope=nonsense", "scope=other", None, false),
             ("app=allow", "", Some(""), true),
             ("app=allow&scope=read", "scope=x", Some("read"), true),
-            ("app=yes", "", Some(""), false),
-            ("app", "", Some(""), false),
+            ("app=yes", "app=yes", Some(""), false),
             // The proxy appended its client's query.
             ("scope=nonsense&a=b", "scope=nonsense&a=b", Some(""), false),
             ("scope=read&app=allow", "scope=read&app=allow", Some("read"), false),
@@ -117,11 +121,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_scope_and_a_parameter_that_is_not_an_option_are_rejected() {
+    fn invalid_options_are_rejected() {
         let empty = "`scope` is empty; name the scopes that the check requires, or remove it";
         let unknown =
             |name| format!("unknown parameter `{name}`; a check has only `scope` and `app`");
+        let invalid_app =
+            "the only value of `app` is `allow`; without `app`, app tokens are rejected";
         for (check, original, error) in [
+            ("app=yes", "", invalid_app.to_owned()),
+            ("app", "", invalid_app.to_owned()),
+            ("app=allow&app=yes", "", invalid_app.to_owned()),
             ("scope=", "", empty.to_owned()),
             ("scope", "", empty.to_owned()),
             ("scope=read&scope=", "a=b", empty.to_owned()),

@@ -22,9 +22,10 @@ const MAX_LOGGED_URI: usize = 500;
 pub(crate) enum OAuthApiError {
     #[error(transparent)]
     Protocol(#[from] OAuthError),
-    /// The response does not contain the reason.
+    /// The response does not contain the reason. `app` is the app that the request names, if it
+    /// exists.
     #[error("{reason}")]
-    Undisclosed { error: OAuthError, reason: &'static str },
+    Undisclosed { error: OAuthError, reason: &'static str, app: Option<i64> },
     /// A code cannot be redeemed.
     #[error(transparent)]
     Grant(#[from] GrantError),
@@ -34,7 +35,8 @@ pub(crate) enum OAuthApiError {
 
 impl IntoResponse for OAuthApiError {
     fn into_response(self) -> Response {
-        log_rejection(&self, None, None);
+        let app = if let Self::Undisclosed { app, .. } = &self { *app } else { None };
+        log_rejection(&self, app, None);
         match &self {
             Self::Common(error) => error.clone().into_response(),
             Self::Protocol(error) | Self::Undisclosed { error, .. } => {
@@ -52,7 +54,7 @@ pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_u
     let (error, key) = match reason {
         OAuthApiError::Common(_) => return,
         OAuthApiError::Protocol(error) => (error, error.into()),
-        OAuthApiError::Undisclosed { error, reason } => (error, *reason),
+        OAuthApiError::Undisclosed { error, reason, .. } => (error, *reason),
         OAuthApiError::Grant(error) => (&OAuthError::InvalidGrant, error.into()),
     };
     // Without query and fragment, which may contain secrets.
@@ -91,6 +93,7 @@ impl From<IssueError> for OAuthApiError {
             _ => Self::Undisclosed {
                 error: OAuthError::InvalidClient,
                 reason: "the app was disabled during the request",
+                app: None,
             },
         }
     }

@@ -49,5 +49,5 @@ pub(crate) async fn authenticate(
     let subject = Subject { app: id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
     guard.count_wrong_client_secret(client_id, id).await;
-    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason })
+    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason, app: id })
 }

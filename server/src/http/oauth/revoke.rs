@@ -34,7 +34,13 @@ pub(crate) async fn revoke(
         error => error.into(),
     })?;
     let app = match authenticate(&state, &guard, &request.credentials).await {
-        Err(OAuthApiError::Undisclosed { reason, .. }) => return Err(unauthorized(reason)),
+        Err(OAuthApiError::Undisclosed { reason, app, .. }) => {
+            return Err(OAuthApiError::Undisclosed {
+                error: OAuthError::UnauthorizedRevocation,
+                reason,
+                app,
+            });
+        }
         result => result?,
     };
     let secret = SplitToken::parse(request.token.reveal());
@@ -50,5 +56,5 @@ pub(crate) async fn revoke(
 }
 
 fn unauthorized(reason: &'static str) -> OAuthApiError {
-    OAuthApiError::Undisclosed { error: OAuthError::UnauthorizedRevocation, reason }
+    OAuthApiError::Undisclosed { error: OAuthError::UnauthorizedRevocation, reason, app: None }
 }

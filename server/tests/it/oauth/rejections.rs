@@ -232,4 +232,6 @@ async fn the_reason_is_logged() {
     let expected =
         expected.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()));
     assert_eq!(entries, expected.collect::<Vec<_>>(), "{log}");
+    let wrong_secret = lines.iter().find(|line| line["reason"] == "wrong secret").unwrap();
+    assert_eq!(wrong_secret["app"], app["id"], "{log}");
 }
