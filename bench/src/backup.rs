@@ -23,6 +23,7 @@ use crate::fill;
 use crate::print_row;
 use crate::test_data::RulePool;
 
+/// Number of concurrent clients that write during the first backup.
 const WRITERS: i64 = 64;
 
 /// The number of accounts.
@@ -40,18 +41,18 @@ pub(crate) async fn measure(arguments: &Arguments) -> Result<(), Box<dyn Error>>
     fill::add_accounts(&fill::Arguments { accounts, rules: true, database: None }).await?;
 
     let writers = Writers::start(accounts).await?;
-    let mut largest_wal = 0.0;
+    let mut largest_wal_mb = 0.0;
     let backup_result = measure_command(
         &format!("backup of {accounts} accounts from SQLite while 64 clients write"),
         &["backup", "from-sqlite"],
-        || largest_wal = f64::max(largest_wal, megabytes(Path::new("data/belfry.db-wal"))),
+        || largest_wal_mb = f64::max(largest_wal_mb, file_size_mb(Path::new("data/belfry.db-wal"))),
     );
-    let acknowledged = writers.stop().await;
+    let acknowledged_writes = writers.stop().await;
     backup_result?;
-    print_row("writes acknowledged meanwhile", acknowledged, "writes");
-    print_row("largest WAL meanwhile", format_args!("{largest_wal:.0}"), "MB");
-    let size = megabytes(Path::new("from-sqlite"));
-    print_row("backup size", format_args!("{size:.0}"), "MB");
+    print_row("writes acknowledged meanwhile", acknowledged_writes, "writes");
+    print_row("largest WAL meanwhile", format_args!("{largest_wal_mb:.0}"), "MB");
+    let size_mb = file_size_mb(Path::new("from-sqlite"));
+    print_row("backup size", format_args!("{size_mb:.0}"), "MB");
 
     let into_postgres = ["restore", "from-sqlite", "--database", &postgres];
     measure_command("restore into PostgreSQL", &into_postgres, || {})?;
@@ -87,15 +88,15 @@ impl Writers {
         let database = Database::Sqlite("data/belfry.db".into());
         let store = Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await?;
         let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-        let (pool, next) = (Arc::new(RulePool::new()), Arc::new(AtomicI64::new(0)));
+        let (pool, counter) = (Arc::new(RulePool::new()), Arc::new(AtomicI64::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..WRITERS {
-            let (store, pool, next) = (store.clone(), Arc::clone(&pool), Arc::clone(&next));
+            let (store, pool, counter) = (store.clone(), Arc::clone(&pool), Arc::clone(&counter));
             let (stop, writes) = (Arc::clone(&stop), Arc::clone(&writes));
             tasks.spawn(async move {
                 while !stop.load(Ordering::Relaxed) {
                     // Spread over all accounts; no two tasks write the same one at a time.
-                    let number = next.fetch_add(7919, Ordering::Relaxed) % accounts;
+                    let number = counter.fetch_add(7919, Ordering::Relaxed) % accounts;
                     let rulesets =
                         store.rulesets_for_update(number + 1, Timestamp::UNIX_EPOCH).await;
                     let seed = usize::try_from(number).unwrap_or(0) + 1;
@@ -127,28 +128,28 @@ fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) ->
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()?;
-    let mut peak = 0.0;
+    let mut peak_mb = 0.0;
     let status = loop {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        peak = f64::max(peak, peak_memory(child.id()).unwrap_or_default());
+        peak_mb = f64::max(peak_mb, peak_memory_mb(child.id()).unwrap_or_default());
         observe();
         thread::sleep(Duration::from_millis(5));
     };
-    let time = start.elapsed().as_secs_f64();
+    let seconds = start.elapsed().as_secs_f64();
     if !status.success() {
         let mut message = String::new();
         child.stderr.take().map(|mut stderr| stderr.read_to_string(&mut message)).transpose()?;
         return Err(io::Error::other(format!("belfry {}: {message}", arguments.join(" "))));
     }
-    print_row(name, format_args!("{time:.1}"), "s");
-    print_row(&format!("peak memory, {name}"), format_args!("{peak:.0}"), "MB (100 or less)");
+    print_row(name, format_args!("{seconds:.1}"), "s");
+    print_row(&format!("peak memory, {name}"), format_args!("{peak_mb:.0}"), "MB (100 or less)");
     Ok(())
 }
 
 /// Returns the peak resident memory of a process so far, in MB.
-fn peak_memory(process: u32) -> Option<f64> {
+fn peak_memory_mb(process: u32) -> Option<f64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kibibytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
@@ -156,7 +157,7 @@ fn peak_memory(process: u32) -> Option<f64> {
 }
 
 /// Returns the size of a file in MB; 0 if it does not exist.
-fn megabytes(file: &Path) -> f64 {
+fn file_size_mb(file: &Path) -> f64 {
     let bytes = file.metadata().map_or(0, |file| file.len());
     f64::from(u32::try_from(bytes / 1_000_000).unwrap_or(u32::MAX))
 }

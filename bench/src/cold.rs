@@ -19,8 +19,8 @@ const ACCOUNTS: u32 = 10_000;
 const TASKS: u32 = 16;
 /// The number of rounds; the median of their figures is reported. Each round measures both readers.
 const ROUNDS: u32 = 5;
-/// The length of a measurement.
-const LENGTH: Duration = Duration::from_secs(2);
+/// The duration of a measurement.
+const ROUND_DURATION: Duration = Duration::from_secs(2);
 
 /// The statement that `Store::rulesets` executes.
 const SELECT: &str =
@@ -39,9 +39,9 @@ impl Reader for Store {
 }
 
 /// A connection with the prepared statement.
-struct Bare(Client, Statement);
+struct BareClient(Client, Statement);
 
-impl Reader for Bare {
+impl Reader for BareClient {
     async fn read(&self, account: i64) {
         let rows = self.0.query(&self.1, &[&account]).await.expect("the read succeeds");
         assert!(!rows[0].get::<_, &str>(2).is_empty());
@@ -52,32 +52,36 @@ impl Reader for Bare {
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("BELFRY_TEST_POSTGRES")?;
     let database = Some(url.parse()?);
-    let accounts = fill::Arguments { accounts: ACCOUNTS.into(), rules: true, database };
-    fill::add_accounts(&accounts).await?;
+    let arguments = fill::Arguments { accounts: ACCOUNTS.into(), rules: true, database };
+    fill::add_accounts(&arguments).await?;
     let options = Options { cache_bytes: 0, ..Options::default() };
     let database = Database::Postgres(url.parse()?);
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await?;
-    let mut bare = Vec::new();
+    let mut bare_clients = Vec::new();
     for _ in 0..TASKS {
         let (client, connection) = tokio_postgres::connect(&url, NoTls).await?;
         tokio::spawn(connection);
         let select = client.prepare(SELECT).await?;
-        bare.push(Arc::new(Bare(client, select)));
+        bare_clients.push(Arc::new(BareClient(client, select)));
     }
     let stores: Vec<_> = (0..TASKS).map(|_| Arc::new(store.clone())).collect();
 
     let (mut store_figures, mut bare_figures) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         store_figures.push(measure_reads(&stores).await);
-        bare_figures.push(measure_reads(&bare).await);
+        bare_figures.push(measure_reads(&bare_clients).await);
     }
     let pairs = store_figures.iter().zip(&bare_figures);
     let ratio = median(pairs.map(|(store, bare)| store.0 / bare.0).collect());
     for (name, figures) in [("store", store_figures), ("bare select", bare_figures)] {
-        let (rates, cpu): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
+        let (rates, cpu_times_us): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
         let name = format!("cold read of 10 rules, {name}");
         print_row(&name, format_args!("{:.0}", median(rates)), "reads/s");
-        print_row(&name, format_args!("{:.1}", median(cpu)), "µs CPU of the client per read");
+        print_row(
+            &name,
+            format_args!("{:.1}", median(cpu_times_us)),
+            "µs CPU of the client per read",
+        );
     }
     print_row("cold read of 10 rules, store", format_args!("{ratio:.2}"), "times the bare select");
     Ok(())
@@ -87,7 +91,7 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 /// time of this process per read in microseconds.
 async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
     let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
-    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let (start, cpu_before) = (Instant::now(), cpu_seconds());
     let mut tasks = JoinSet::new();
     for reader in readers {
         let (reader, stop, reads) = (Arc::clone(reader), Arc::clone(&stop), Arc::clone(&reads));
@@ -99,9 +103,9 @@ async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
             }
         });
     }
-    tokio::time::sleep(LENGTH).await;
+    tokio::time::sleep(ROUND_DURATION).await;
     stop.store(true, Ordering::Relaxed);
     tasks.join_all().await;
     let reads = f64::from(reads.load(Ordering::Relaxed));
-    (reads / start.elapsed().as_secs_f64(), (cpu_seconds() - cpu) / reads * 1e6)
+    (reads / start.elapsed().as_secs_f64(), (cpu_seconds() - cpu_before) / reads * 1e6)
 }

@@ -10,7 +10,7 @@ use belfry_limits::memory::MemoryCounters;
 use jiff::Timestamp;
 
 use crate::print_row;
-use crate::process::{resident_memory, thread_cpu_time};
+use crate::process::{resident_memory_bytes, thread_cpu_time};
 
 const CHECKS: u32 = 3_000_000;
 
@@ -20,39 +20,43 @@ pub(crate) fn measure() -> Result<(), Box<dyn Error>> {
     let by_account = Arc::new(Limit::new("account", u32::MAX, window)?);
     let by_address = Arc::new(Limit::new("ip", u32::MAX, window)?);
     for keys in [1_000, 1_000_000, 10_000_000] {
-        let before = resident_memory();
+        let memory_before = resident_memory_bytes();
         // A margin, because the shards do not fill evenly.
-        let memory = MemoryCounters::new(keys as usize * 2 + 100_000);
-        let new_key_rate = rate(keys, |i| check(&memory, &[address_bucket(&by_address, i)]));
-        let bytes = resident_memory().saturating_sub(before) / u64::from(keys);
-        let check_rate =
-            rate(CHECKS, |i| check(&memory, &[address_bucket(&by_address, scatter(i) % keys)]));
+        let counters = MemoryCounters::new(keys as usize * 2 + 100_000);
+        let new_key_rate =
+            measure_rate(keys, |i| check_limits(&counters, &[address_bucket(&by_address, i)]));
+        let bytes_per_key = resident_memory_bytes().saturating_sub(memory_before) / u64::from(keys);
+        let check_rate = measure_rate(CHECKS, |i| {
+            check_limits(&counters, &[address_bucket(&by_address, scatter(i) % keys)]);
+        });
         // A request that is counted for an account and an address.
-        let pair_rate = rate(CHECKS, |i| {
+        let pair_rate = measure_rate(CHECKS, |i| {
             let id = scatter(i) % (keys / 2);
             let account = Bucket { limit: &by_account, key: LimitKey::Account(id.into()) };
-            check(&memory, &[account, address_bucket(&by_address, scatter(i) % keys)]);
+            check_limits(&counters, &[account, address_bucket(&by_address, scatter(i) % keys)]);
         });
         let name = format!("counters, {keys} keys");
         print_row(&name, format_args!("{new_key_rate:.0}"), "new keys/s");
         print_row(&name, format_args!("{check_rate:.0}"), "checks/s of one limit");
         print_row(&name, format_args!("{pair_rate:.0}"), "checks/s of two limits together");
-        print_row(&name, bytes, "bytes per key");
+        print_row(&name, bytes_per_key, "bytes per key");
     }
-    flood(&by_address);
+    measure_flood(&by_address);
     Ok(())
 }
 
 /// Measures checks of ten million new keys with counters that have room for one million.
-fn flood(limit: &Arc<Limit>) {
-    let memory = MemoryCounters::new(1_000_000);
+fn measure_flood(limit: &Arc<Limit>) {
+    let counters = MemoryCounters::new(1_000_000);
     for million in 0..10 {
-        let from = million * 1_000_000;
-        let new_key_rate = rate(1_000_000, |i| check(&memory, &[address_bucket(limit, from + i)]));
+        let first = million * 1_000_000;
+        let new_key_rate = measure_rate(1_000_000, |i| {
+            check_limits(&counters, &[address_bucket(limit, first + i)]);
+        });
         if [0, 9].contains(&million) {
             let name = format!("room for 1,000,000 keys, million {} of a flood", million + 1);
             print_row(&name, format_args!("{new_key_rate:.0}"), "new keys/s");
-            print_row(&name, memory.keys().0, "keys");
+            print_row(&name, counters.key_counts().0, "keys");
         }
     }
 }
@@ -64,20 +68,20 @@ fn address_bucket(limit: &Arc<Limit>, number: u32) -> Bucket<'_> {
     }
 }
 
-fn check(memory: &MemoryCounters, buckets: &[Bucket<'_>]) {
-    std::hint::black_box(memory.check(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
+fn check_limits(counters: &MemoryCounters, buckets: &[Bucket<'_>]) {
+    std::hint::black_box(counters.check(CountMode::Check, buckets, Timestamp::UNIX_EPOCH));
 }
 
 /// Runs a function this many times and returns the runs per second of CPU time, or of elapsed time
 /// if the CPU time is not known.
-fn rate(runs: u32, mut each: impl FnMut(u32)) -> f64 {
-    let (start, cpu) = (Instant::now(), thread_cpu_time());
-    (0..runs).for_each(&mut each);
-    let spent = thread_cpu_time()
-        .zip(cpu)
+fn measure_rate(runs: u32, mut run_once: impl FnMut(u32)) -> f64 {
+    let (start, cpu_before) = (Instant::now(), thread_cpu_time());
+    (0..runs).for_each(&mut run_once);
+    let cpu_time = thread_cpu_time()
+        .zip(cpu_before)
         .and_then(|(after, before)| after.checked_sub(before))
-        .filter(|spent| !spent.is_zero());
-    f64::from(runs) / spent.unwrap_or_else(|| start.elapsed()).as_secs_f64()
+        .filter(|cpu_time| !cpu_time.is_zero());
+    f64::from(runs) / cpu_time.unwrap_or_else(|| start.elapsed()).as_secs_f64()
 }
 
 /// Maps neighbouring numbers to distant ones, so that successive checks do not share a cache line.

@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 
 use crate::fill;
 use crate::print_row;
-use crate::test_data::message;
+use crate::test_data::message_event;
 
 const MEMBERS: u32 = 10_000;
-const LENGTH: Duration = Duration::from_secs(3);
+const MEASUREMENT_DURATION: Duration = Duration::from_secs(3);
 
 /// Adds the members' accounts, measures the request, and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
@@ -33,21 +33,21 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
     let body = Bytes::from(request_body(service.state().server_name()).to_string());
     let response = send(&service, &body).await?;
     let (start, mut requests) = (Instant::now(), 0_u32);
-    while start.elapsed() < LENGTH {
+    while start.elapsed() < MEASUREMENT_DURATION {
         black_box(send(&service, &body).await?);
         requests += 1;
     }
-    let total = start.elapsed() / requests;
-    let parsing = time(|| EvaluateRequest::read(&body).is_ok());
+    let total_time = start.elapsed() / requests;
+    let parse_time = mean_time(|| EvaluateRequest::read(&body).is_ok());
     let response: Value = serde_json::from_slice(&response)?;
-    let serialising = time(|| response.to_string());
-    let rest = total.saturating_sub(parsing + serialising);
+    let serialise_time = mean_time(|| response.to_string());
+    let other_time = total_time.saturating_sub(parse_time + serialise_time);
     let name = format!("evaluate, {MEMBERS} members with 10 rules each");
-    let ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e3);
-    print_row(&name, ms(total), "ms");
-    print_row(&name, ms(parsing), "ms to parse the request");
-    print_row(&name, ms(serialising), "ms to serialise the response");
-    let share = rest.as_secs_f64() / total.as_secs_f64() * 100.0;
+    let format_ms = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e3);
+    print_row(&name, format_ms(total_time), "ms");
+    print_row(&name, format_ms(parse_time), "ms to parse the request");
+    print_row(&name, format_ms(serialise_time), "ms to serialise the response");
+    let share = other_time.as_secs_f64() / total_time.as_secs_f64() * 100.0;
     print_row(&name, format_args!("{share:.0}"), "% of the time is not JSON");
     Ok(())
 }
@@ -56,7 +56,7 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 fn request_body(server_name: &str) -> Value {
     let member = |number: u32| json!({ "user_id": format!("@bench{number}:{server_name}"), "display_name": format!("User Number{number}") });
     let members: Vec<Value> = (0..MEMBERS).map(member).collect();
-    json!({ "event": message(), "room": { "member_count": MEMBERS }, "members": members })
+    json!({ "event": message_event(), "room": { "member_count": MEMBERS }, "members": members })
 }
 
 async fn http_service() -> Result<HttpService, Box<dyn Error>> {
@@ -87,7 +87,7 @@ async fn send(service: &HttpService, body: &Bytes) -> Result<Bytes, Box<dyn Erro
 }
 
 /// Returns the mean time of one run.
-fn time<T>(mut run: impl FnMut() -> T) -> Duration {
+fn mean_time<T>(mut run: impl FnMut() -> T) -> Duration {
     let (start, mut runs) = (Instant::now(), 0);
     while start.elapsed() < Duration::from_secs(1) {
         black_box(run());

@@ -10,32 +10,32 @@ use belfry_core::rules::User;
 use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::index::{IndexedRules, Members};
-use belfry_core::rules::pattern::{GlobPattern, Text};
-use belfry_core::rules::work::{Work, WorkBudget};
+use belfry_core::rules::pattern::{GlobPattern, SearchText};
+use belfry_core::rules::work::{UserWorkBudget, WorkBudget};
 use clap::Args;
 use ruma_common::push::{PushConditionRoomCtx, Ruleset};
 use ruma_common::serde::Raw;
 use serde_json::{Value, json};
 
 use crate::print_row;
-use crate::process::resident_memory;
-use crate::test_data::{ROOM, RulePool, message};
+use crate::process::resident_memory_bytes;
+use crate::test_data::{ROOM_ID, RulePool, message_event};
 
-fn id(user: usize) -> String {
+fn user_id(user: usize) -> String {
     format!("@user{user}:example.org")
 }
 
-fn parse(json: &str) -> Event {
+fn parse_event(json: &str) -> Event {
     Event::from_value(belfry_core::json::parse(json.as_bytes()).unwrap()).unwrap()
 }
 
-fn name(user: usize) -> String {
+fn display_name(user: usize) -> String {
     format!("User Number{user}")
 }
 
 /// Returns the time of one run: the best of many short rounds, because other work on the machine
 /// only adds to it.
-fn time<T>(mut run: impl FnMut() -> T) -> Duration {
+fn best_time<T>(mut run: impl FnMut() -> T) -> Duration {
     let end = Instant::now() + Duration::from_millis(700);
     let mut best = Duration::MAX;
     while Instant::now() < end {
@@ -80,14 +80,19 @@ pub(crate) struct Arguments {
 /// Measures single users, rooms and patterns, and prints the figures.
 pub(crate) fn measure(&Arguments { users }: &Arguments) {
     let pool = RulePool::new();
-    let json = message().to_string();
+    let json = message_event().to_string();
 
-    let ruma = measure_one_user(&pool, &json);
-    let [few, many] = [10_000, users].map(|members| measure_room(&pool, members, &json));
-    print_ratio("room of 10,000 members against ruma, per member", ruma / few, "100 or more");
+    let ruma_ns = measure_one_user(&pool, &json);
+    let [small_room_ns, large_room_ns] =
+        [10_000, users].map(|members| measure_room(&pool, members, &json));
+    print_ratio(
+        "room of 10,000 members against ruma, per member",
+        ruma_ns / small_room_ns,
+        "100 or more",
+    );
     print_ratio(
         "large room against the room of 10,000 members, per member",
-        many / few,
+        large_room_ns / small_room_ns,
         "3 or less",
     );
     measure_globs();
@@ -97,20 +102,20 @@ pub(crate) fn measure(&Arguments { users }: &Arguments) {
 struct SingleUser {
     id: String,
     name: String,
-    ours: IndexedRules,
-    theirs: Ruleset,
-    context: PushConditionRoomCtx,
+    belfry_rules: IndexedRules,
+    ruma_rules: Ruleset,
+    ruma_context: PushConditionRoomCtx,
 }
 
 impl SingleUser {
     fn new(pool: &RulePool, user: usize) -> Self {
-        let (id, name, document) = (id(user), name(user), pool.document(user));
-        let room = ROOM.try_into().unwrap();
-        let me = id.as_str().try_into().unwrap();
+        let (id, name, document) = (user_id(user), display_name(user), pool.document(user));
+        let room = ROOM_ID.try_into().unwrap();
+        let ruma_id = id.as_str().try_into().unwrap();
         Self {
-            ours: IndexedRules::new([&document]),
-            theirs: serde_json::from_value(json!(document.ruleset(User::new(&id)))).unwrap(),
-            context: PushConditionRoomCtx::new(room, 10_000_u32.into(), me, name.clone()),
+            belfry_rules: IndexedRules::new([&document]),
+            ruma_rules: serde_json::from_value(json!(document.ruleset(User::new(&id)))).unwrap(),
+            ruma_context: PushConditionRoomCtx::new(room, 10_000_u32.into(), ruma_id, name.clone()),
             name,
             id,
         }
@@ -118,10 +123,10 @@ impl SingleUser {
 
     fn members(&self) -> Members<'_> {
         let member = Member { display_name: Some(&self.name), profile_tag: None };
-        Members::new([(self.id.as_str(), member, Some(&self.ours))])
+        Members::new([(self.id.as_str(), member, Some(&self.belfry_rules))])
     }
 
-    fn notify(&self, event: &Event, room: &Room) -> Option<bool> {
+    fn is_notified(&self, event: &Event, room: &Room) -> Option<bool> {
         self.members()
             .evaluate(event, room, &mut WorkBudget::default())
             .get(0)
@@ -134,48 +139,64 @@ fn measure_one_user(pool: &RulePool, json: &str) -> f64 {
     let room = Room { member_count: Some(10_000), ..Room::default() };
     let raw: Raw<Value> = Raw::from_json_string(json.to_owned()).unwrap();
     let users: Vec<SingleUser> = (0..16).map(|user| SingleUser::new(pool, user)).collect();
-    let event = parse(json);
+    let event = parse_event(json);
     let mut next_user = users.iter().cycle();
-    let ruma_time = time(|| {
-        next_user.next().map(|user| poll_ready(user.theirs.get_actions(&raw, &user.context)))
+    let ruma_time = best_time(|| {
+        next_user
+            .next()
+            .map(|user| poll_ready(user.ruma_rules.get_actions(&raw, &user.ruma_context)))
     });
-    let ruma = print_time_per_item("ruma, get_actions, per user", ruma_time, 1);
+    let ruma_ns = print_time_per_item("ruma, get_actions, per user", ruma_time, 1);
     let mut next_user = users.iter().cycle();
-    let alone_time = time(|| {
-        let event = parse(json);
-        next_user.next().map(|user| user.notify(&event, &room))
+    let belfry_time = best_time(|| {
+        let event = parse_event(json);
+        next_user.next().map(|user| user.is_notified(&event, &room))
     });
-    let alone =
-        print_time_per_item("ours, one user alone from the raw event, per user", alone_time, 1);
-    print_ratio("one user alone against ruma", ruma / alone, "1 or more");
+    let belfry_ns =
+        print_time_per_item("ours, one user alone from the raw event, per user", belfry_time, 1);
+    print_ratio("one user alone against ruma", ruma_ns / belfry_ns, "1 or more");
     let mut next_user = users.iter().cycle();
-    let parsed = time(|| next_user.next().map(|user| user.notify(&event, &room)));
-    print_time_per_item("ours, one user alone from the parsed event, per user", parsed, 1);
-    print_time_per_item("ours, parsing the raw event", time(|| parse(json)), 1);
+    let parsed_event_time =
+        best_time(|| next_user.next().map(|user| user.is_notified(&event, &room)));
+    print_time_per_item(
+        "ours, one user alone from the parsed event, per user",
+        parsed_event_time,
+        1,
+    );
+    print_time_per_item("ours, parsing the raw event", best_time(|| parse_event(json)), 1);
     for user in &users {
         let members = user.members();
-        let ours = members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
-        let actions = json!(ours.actions().collect::<Vec<_>>());
-        assert_eq!(actions, json!(poll_ready(user.theirs.get_actions(&raw, &user.context))));
+        let evaluation =
+            members.evaluate(&event, &room, &mut WorkBudget::default()).get(0).unwrap();
+        let actions = json!(evaluation.actions().collect::<Vec<_>>());
+        assert_eq!(
+            actions,
+            json!(poll_ready(user.ruma_rules.get_actions(&raw, &user.ruma_context)))
+        );
     }
-    ruma
+    ruma_ns
 }
 
 /// Measures a room with this number of members, and returns the time per member in nanoseconds.
-fn measure_room(pool: &RulePool, users: usize, json: &str) -> f64 {
-    let row_name = |label: &str| format!("room of {users} members: {label}");
-    let room = Room { member_count: Some(users as u64), ..Room::default() };
-    let ids: Vec<String> = (0..users).map(id).collect();
-    let names: Vec<String> = (0..users).map(name).collect();
-    let before = resident_memory();
+fn measure_room(pool: &RulePool, member_count: usize, json: &str) -> f64 {
+    let row_name = |label: &str| format!("room of {member_count} members: {label}");
+    let room = Room { member_count: Some(member_count as u64), ..Room::default() };
+    let ids: Vec<String> = (0..member_count).map(user_id).collect();
+    let names: Vec<String> = (0..member_count).map(display_name).collect();
+    let memory_before = resident_memory_bytes();
     let start = Instant::now();
     let rules: Vec<IndexedRules> =
-        (0..users).map(|user| IndexedRules::new([&pool.document(user)])).collect();
-    print_time_per_item(&row_name("compiling, with documents, per user"), start.elapsed(), users);
-    let memory = resident_memory().saturating_sub(before) / users as u64;
-    print_row(&row_name("memory, per user with 10 rules"), memory, "bytes");
+        (0..member_count).map(|user| IndexedRules::new([&pool.document(user)])).collect();
+    print_time_per_item(
+        &row_name("compiling, with documents, per user"),
+        start.elapsed(),
+        member_count,
+    );
+    let bytes_per_user =
+        resident_memory_bytes().saturating_sub(memory_before) / member_count as u64;
+    print_row(&row_name("memory, per user with 10 rules"), bytes_per_user, "bytes");
 
-    let list = || {
+    let member_entries = || {
         ids.iter().zip(&names).zip(&rules).map(|((id, name), rules)| {
             let member = Member { display_name: Some(name.as_str()), profile_tag: None };
             (id.as_str(), member, Some(rules))
@@ -183,37 +204,40 @@ fn measure_room(pool: &RulePool, users: usize, json: &str) -> f64 {
     };
     print_time_per_item(
         &row_name("preparing the members, per member"),
-        time(|| Members::new(list())),
-        users,
+        best_time(|| Members::new(member_entries())),
+        member_count,
     );
-    let members = Members::new(list());
-    let event = parse(json);
-    let elapsed = time(|| members.evaluate(&parse(json), &room, &mut WorkBudget::default()));
-    let per_user = print_time_per_item(
+    let members = Members::new(member_entries());
+    let event = parse_event(json);
+    let elapsed =
+        best_time(|| members.evaluate(&parse_event(json), &room, &mut WorkBudget::default()));
+    let ns_per_member = print_time_per_item(
         &row_name("evaluating the raw event for all, per member"),
         elapsed,
-        users,
+        member_count,
     );
-    let common = parse(&json.replace("word17", "word0"));
-    let elapsed = time(|| members.evaluate(&common, &room, &mut WorkBudget::default()));
+    let common_keyword_event = parse_event(&json.replace("word17", "word0"));
+    let elapsed =
+        best_time(|| members.evaluate(&common_keyword_event, &room, &mut WorkBudget::default()));
     print_time_per_item(
         &row_name("the same when a fifth of the members match a keyword"),
         elapsed,
-        users,
+        member_count,
     );
-    let elapsed = time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
+    let elapsed =
+        best_time(|| members.evaluate(&event, &room, &mut WorkBudget::default()).groups());
     print_time_per_item(
         &row_name("the same with members grouped by result, per member"),
         elapsed,
-        users,
+        member_count,
     );
-    per_user
+    ns_per_member
 }
 
 /// Measures patterns that are expensive to match.
 fn measure_globs() {
-    let text = Text::new(&"a".repeat(64 * 1024));
-    let spaced = Text::new(&("a ".repeat(32 * 1024) + "a"));
+    let text = SearchText::new(&"a".repeat(64 * 1024));
+    let spaced = SearchText::new(&("a ".repeat(32 * 1024) + "a"));
     for (label, glob, text) in [
         ("*a*a*a… × 10,000", "*a".repeat(10_000) + "*b", &text),
         ("? × 10,000", "?".repeat(10_000), &spaced),
@@ -225,11 +249,11 @@ fn measure_globs() {
         ),
     ] {
         let pattern = GlobPattern::new(&glob);
-        let bytes = glob.len() + text.lowered().len();
+        let input_bytes = glob.len() + text.as_lowercase().len();
         print_time_per_item(
             &format!("glob {label} on 64 KiB, per byte"),
-            time(|| pattern.matches_word(text, &Work::unlimited())),
-            bytes,
+            best_time(|| pattern.matches_word(text, &UserWorkBudget::unlimited())),
+            input_bytes,
         );
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn app(now: Timestamp) -> StoredApp {
     };
     let properties = ClientProperties::new(Origin::Operator);
     let app = App { id: 1, client_id: "bench".to_owned(), details, properties };
-    StoredApp::new(app, random::secret(now).hashed(), now)
+    StoredApp::new(app, random::secret(now).hashed_secret(), now)
 }
 
 fn account(number: i64, now: Timestamp) -> Account {
@@ -99,7 +99,7 @@ fn account(number: i64, now: Timestamp) -> Account {
         name: format!("bench{number}"),
         email: None,
         unverified_email: None,
-        password: "not a hash, sign-in fails".to_owned(),
+        password_hash: "not a hash, sign-in fails".to_owned(),
         role: Role::User,
         created_at: now,
         signed_in_at: None,
@@ -117,7 +117,7 @@ fn token_text(digits: &str) -> String {
 fn token(number: i64, now: Timestamp) -> NewToken {
     let text = token_text(&format!("{number:010}"));
     NewToken {
-        secret: SplitToken::parse(&text).expect("64 characters of base64url").hashed(),
+        secret: SplitToken::parse(&text).expect("64 characters of base64url").hashed_secret(),
         app_id: 1,
         account_id: Some(number + 1),
         scopes: [Scope::Read, Scope::Write, Scope::Push].into_iter().collect(),

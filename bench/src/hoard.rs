@@ -17,7 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
 const GRANTS: i64 = 500;
-const TOKENS: i64 = 100;
+const TOKENS_PER_GRANT: i64 = 100;
 /// One fewer than the maximum, because the account has a session already.
 const SESSIONS: i64 = 49;
 
@@ -29,23 +29,23 @@ pub(crate) struct Arguments {
 }
 
 /// Adds the grants, each for a new app, with their tokens, and the sessions.
-pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let now = SystemClock.now();
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);
-    let account = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
+    let account_id = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
     let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
     for app_id in 1..=GRANTS {
         let (store, events) = (Arc::clone(&store), Arc::clone(&events));
         tasks.spawn(async move {
             store.add_app(&events, &app(app_id, now)).await?;
-            for _ in 0..TOKENS {
+            for _ in 0..TOKENS_PER_GRANT {
                 let token = NewToken {
-                    secret: random::secret(now).hashed(),
+                    secret: random::secret(now).hashed_secret(),
                     app_id,
-                    account_id: Some(account),
+                    account_id: Some(account_id),
                     scopes: [Scope::Read, Scope::Write].into_iter().collect(),
                     created_at: now,
                     expires_at: None,
@@ -61,7 +61,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     for _ in 0..SESSIONS {
         let session = Session {
-            account_id: account,
+            account_id,
             created_at: now,
             seen_at: now,
             expires_at: now + SignedDuration::from_hours(24),
@@ -69,7 +69,7 @@ pub(crate) async fn hoard(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             browser: UserAgent::default(),
             address: None,
         };
-        store.add_session(&events, random::secret(now).hashed(), &session, 0).await?;
+        store.add_session(&events, random::secret(now).hashed_secret(), &session, 0).await?;
     }
     Ok(())
 }
@@ -84,5 +84,5 @@ fn app(id: i64, now: Timestamp) -> StoredApp {
     };
     let properties = ClientProperties::new(Origin::Api);
     let app = App { id, client_id: format!("hoarded{id}"), details, properties };
-    StoredApp::new(app, random::secret(now).hashed(), now)
+    StoredApp::new(app, random::secret(now).hashed_secret(), now)
 }

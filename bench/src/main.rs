@@ -25,7 +25,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Measurements of single parts of Belfry, and test data
 #[derive(Debug, Parser)]
-enum Part {
+enum Subcommand {
     /// Measure backup and restore with the `belfry` binary next to this one, SQLite in this
     /// directory and the PostgreSQL server in the variable `BELFRY_TEST_POSTGRES`
     Backup(backup::Arguments),
@@ -48,15 +48,15 @@ enum Part {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    match Part::parse() {
-        Part::Backup(arguments) => backup::measure(&arguments).await,
-        Part::Cold => cold::measure().await,
-        Part::Counters => counters::measure(),
-        Part::Evaluate => evaluate::measure().await,
-        Part::Fill(arguments) => fill::fill(&arguments).await,
-        Part::Hoard(arguments) => hoard::hoard(&arguments).await,
-        Part::Store => store::measure().await,
-        Part::Evaluation(arguments) => {
+    match Subcommand::parse() {
+        Subcommand::Backup(arguments) => backup::measure(&arguments).await,
+        Subcommand::Cold => cold::measure().await,
+        Subcommand::Counters => counters::measure(),
+        Subcommand::Evaluate => evaluate::measure().await,
+        Subcommand::Fill(arguments) => fill::fill(&arguments).await,
+        Subcommand::Hoard(arguments) => hoard::fill_account(&arguments).await,
+        Subcommand::Store => store::measure().await,
+        Subcommand::Evaluation(arguments) => {
             evaluation::measure(&arguments);
             Ok(())
         }

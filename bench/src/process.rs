@@ -17,8 +17,8 @@ pub(crate) fn thread_cpu_time() -> Option<Duration> {
     Some(Duration::from_nanos(stat.split_whitespace().next()?.parse().ok()?))
 }
 
-/// Returns the resident memory of this process in bytes.
-pub(crate) fn resident_memory() -> u64 {
+/// Returns this process's resident memory.
+pub(crate) fn resident_memory_bytes() -> u64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
 }

@@ -21,14 +21,14 @@ use crate::process::cpu_seconds;
 use crate::{median, print_row};
 
 /// Numbers of concurrent tasks.
-const TASKS: [usize; 3] = [1, 16, 64];
+const TASK_COUNTS: [usize; 3] = [1, 16, 64];
 
 /// The number of rounds; the median of their figures is reported. Each round measures every number
 /// of tasks, so that other load affects them equally. Each SQLite measurement begins with an empty
 /// database, because the cost of a write grows with the size of the database.
 const ROUNDS: usize = 5;
-/// The length of a measurement.
-const LENGTH: Duration = Duration::from_secs(2);
+/// The duration of a measurement.
+const MEASUREMENT_DURATION: Duration = Duration::from_secs(2);
 
 /// Measures each engine and prints the figures.
 pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
@@ -37,72 +37,72 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
         number += 1;
         Database::Sqlite(format!("belfry-{number}.db").into())
     };
-    measure_one("SQLite", new_database).await?;
+    measure_engine("SQLite", new_database).await?;
     if let Ok(url) = std::env::var("BELFRY_TEST_POSTGRES") {
         let database = Database::Postgres(url.parse()?);
-        measure_one("PostgreSQL", || database.clone()).await?;
+        measure_engine("PostgreSQL", || database.clone()).await?;
     }
     Ok(())
 }
 
-async fn measure_one(
-    name: &str,
-    mut database: impl FnMut() -> Database,
+async fn measure_engine(
+    engine: &str,
+    mut next_database: impl FnMut() -> Database,
 ) -> Result<(), Box<dyn Error>> {
     let now = Timestamp::UNIX_EPOCH;
     // For each number of tasks: writes per second, CPU time per write, ratio to one task.
-    let mut figures: [[Vec<f64>; 3]; TASKS.len()] = Default::default();
+    let mut figures: [[Vec<f64>; 3]; TASK_COUNTS.len()] = Default::default();
     for _ in 0..ROUNDS {
         let mut rate_of_one_task = None;
-        for (tasks, figures) in TASKS.into_iter().zip(&mut figures) {
-            let store = Arc::new(Store::open(&database(), &Options::default(), now).await?);
+        for (tasks, figures) in TASK_COUNTS.into_iter().zip(&mut figures) {
+            let store = Arc::new(Store::open(&next_database(), &Options::default(), now).await?);
             store.add_first_party_app(&app(now)).await?;
             let cpu_before = cpu_seconds();
             let writes = write_tokens(&store, tasks).await;
-            let cpu = (cpu_seconds() - cpu_before) / writes * 1e6;
-            let rate = writes / LENGTH.as_secs_f64();
+            let cpu_us = (cpu_seconds() - cpu_before) / writes * 1e6;
+            let rate = writes / MEASUREMENT_DURATION.as_secs_f64();
             let ratio = rate / *rate_of_one_task.get_or_insert(rate);
-            for (figures, figure) in figures.iter_mut().zip([rate, cpu, ratio]) {
+            for (figures, figure) in figures.iter_mut().zip([rate, cpu_us, ratio]) {
                 figures.push(figure);
             }
         }
     }
-    for (tasks, figures) in TASKS.into_iter().zip(figures) {
-        let name = format!("{name}, {tasks} concurrent tasks");
-        let [rate, cpu, ratio] = figures.map(median);
+    for (tasks, figures) in TASK_COUNTS.into_iter().zip(figures) {
+        let name = format!("{engine}, {tasks} concurrent tasks");
+        let [rate, cpu_us, ratio] = figures.map(median);
         print_row(&name, format_args!("{rate:.0}"), "durable writes/s");
-        print_row(&name, format_args!("{cpu:.1}"), "µs CPU of Belfry per write");
+        print_row(&name, format_args!("{cpu_us:.1}"), "µs CPU of Belfry per write");
         print_row(&name, format_args!("{ratio:.1}"), "times one task");
     }
     Ok(())
 }
 
 /// Writes tokens with this many tasks, and returns the number of acknowledged writes per
-/// [`LENGTH`].
+/// [`MEASUREMENT_DURATION`].
 async fn write_tokens(store: &Arc<Store>, tasks: usize) -> f64 {
     let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
-    let mut all = JoinSet::new();
+    let mut writer_tasks = JoinSet::new();
     let start = Instant::now();
     for _ in 0..tasks {
         let (store, stop, writes) = (Arc::clone(store), Arc::clone(&stop), Arc::clone(&writes));
-        all.spawn(async move {
+        writer_tasks.spawn(async move {
             while !stop.load(Ordering::Relaxed) {
-                store.add_app_token(&token()).await.expect("the write succeeds");
+                store.add_app_token(&new_token()).await.expect("the write succeeds");
                 writes.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
-    tokio::time::sleep(LENGTH).await;
+    tokio::time::sleep(MEASUREMENT_DURATION).await;
     stop.store(true, Ordering::Relaxed);
-    all.join_all().await;
-    let length = start.elapsed().as_secs_f64() / LENGTH.as_secs_f64();
-    f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / length
+    writer_tasks.join_all().await;
+    let duration_ratio = start.elapsed().as_secs_f64() / MEASUREMENT_DURATION.as_secs_f64();
+    f64::from(u32::try_from(writes.load(Ordering::Relaxed)).unwrap_or(u32::MAX)) / duration_ratio
 }
 
-fn token() -> NewToken {
+fn new_token() -> NewToken {
     let now = SystemClock.now();
     NewToken {
-        secret: random::secret(now).hashed(),
+        secret: random::secret(now).hashed_secret(),
         app_id: 1,
         account_id: None,
         scopes: Scopes::from_iter([Scope::Read]),

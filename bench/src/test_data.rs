@@ -1,21 +1,21 @@
 //! Test data: users with push rules, and a message. The data is the same in each run.
 #![expect(clippy::unwrap_used, reason = "a measurement may panic")]
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// The text of the message: 80 characters, two words of which are keywords of some users.
-const BODY: &str =
+const MESSAGE_BODY: &str =
     "Could somebody bring word17 to the meeting? We also need word4242 before Friday!";
-pub(crate) const ROOM: &str = "!room7:example.org";
+pub(crate) const ROOM_ID: &str = "!room7:example.org";
 
 /// Returns the event that is evaluated.
-pub(crate) fn message() -> Value {
+pub(crate) fn message_event() -> Value {
     json!({
-        "type": "m.room.message", "room_id": ROOM, "sender": "@user19999:example.org",
+        "type": "m.room.message", "room_id": ROOM_ID, "sender": "@user19999:example.org",
         "event_id": "$143273582443PhrSn:example.org", "origin_server_ts": 1_432_735_824_653_u64,
-        "content": {"msgtype": "m.text", "body": BODY},
+        "content": {"msgtype": "m.text", "body": MESSAGE_BODY},
         "unsigned": {"age": 1234},
     })
 }
@@ -59,7 +59,7 @@ impl RulePool {
         let mut random = Random(user as u64);
         let mut document = Document::new(RuleScope::Global);
         let mut put = |kind, id: String, rule: &NewRule| {
-            document.put(kind, id.parse().unwrap(), rule.clone(), Position::default()).unwrap();
+            document.put(kind, id.parse().unwrap(), rule.clone(), RulePosition::default()).unwrap();
         };
         for _ in 0..5 {
             // About a fifth of the users have the keyword 0.

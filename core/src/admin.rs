@@ -54,8 +54,8 @@ mod tests {
     fn an_audit_detail_names_the_admin_and_the_reason() {
         assert_eq!(audit_detail("root", " \n"), "by root");
         assert_eq!(audit_detail("root", " spam\n\u{1b}[1mmore "), "by root: spam  [1mmore");
-        let long = audit_detail("root", &"ä".repeat(600));
-        assert_eq!(long, format!("by root: {}", "ä".repeat(500)));
+        let truncated_detail = audit_detail("root", &"ä".repeat(600));
+        assert_eq!(truncated_detail, format!("by root: {}", "ä".repeat(500)));
     }
 
     #[test]

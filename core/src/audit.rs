@@ -160,7 +160,7 @@ pub struct Events(Vec<AuditEntry>);
 
 impl Events {
     /// Adds an event.
-    pub fn and(mut self, entry: AuditEntry) -> Self {
+    pub fn with_entry(mut self, entry: AuditEntry) -> Self {
         self.0.push(entry);
         self
     }
@@ -189,7 +189,7 @@ impl From<AuditEntry> for Events {
 
 /// Returns the name of a deleted account from the detail of its deletion event: `name alice`, which
 /// `; ` and further details may follow.
-pub fn deleted_name(detail: &str) -> Option<&str> {
+pub fn deleted_account_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
 
@@ -212,7 +212,7 @@ impl AddressPolicy {
         match self {
             Self::None => None,
             Self::Full => Some(address.to_canonical().to_string()),
-            Self::Truncated => Some(network(address).to_string()),
+            Self::Truncated => Some(truncated_network(address).to_string()),
         }
     }
 
@@ -223,7 +223,7 @@ impl AddressPolicy {
         if self == Self::None {
             return None;
         }
-        Some(match network(address).network() {
+        Some(match truncated_network(address).network() {
             IpAddr::V4(address) => {
                 let [a, b, c, _] = address.octets();
                 format!("{a}.{b}.{c}.x")
@@ -237,7 +237,7 @@ impl AddressPolicy {
 }
 
 /// Returns the /24 of an IPv4 address, or the /48 of an IPv6 address.
-fn network(address: IpAddr) -> IpNet {
+fn truncated_network(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     IpNet::new_assert(address, if address.is_ipv4() { 24 } else { 48 }).trunc()
 }
@@ -247,13 +247,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_detail_of_a_deletion_begins_with_the_name() {
+    fn a_deletion_detail_begins_with_the_name() {
         for (detail, name) in [
             ("name alice", Some("alice")),
             ("name a.b-c; by root: spam; more", Some("a.b-c")),
             ("by root", None),
         ] {
-            assert_eq!(deleted_name(detail), name);
+            assert_eq!(deleted_account_name(detail), name);
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_shows_the_network_of_its_address_if_addresses_are_recorded() {
+    fn a_session_shows_its_network_if_addresses_are_recorded() {
         use AddressPolicy::{Full, None, Truncated};
         for (address, expected) in [
             ("192.0.2.77", "192.0.2.x"),

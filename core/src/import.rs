@@ -74,8 +74,8 @@ impl ImportedAccount {
             Some(rules) => read_push_rules(rules, limits)?,
             None => Vec::new(),
         };
-        if let Some(unknown) = fields.into_remaining().into_iter().next() {
-            return Err(ImportError::UnknownField(unknown.0));
+        if let Some((field, _)) = fields.into_remaining().into_iter().next() {
+            return Err(ImportError::UnknownField(field));
         }
         let email = email.map(|email| email.to_lowercase());
         Ok(Self { name, email, password_hash, role, is_disabled, created_at, rulesets })
@@ -86,10 +86,10 @@ impl ImportedAccount {
 fn read_push_rules(value: Value, limits: &ImportLimits) -> Result<Vec<Document>, RuleError> {
     let path = "push_rules";
     let rulesets = read_rulesets(path, value, limits.rule)?;
-    let rules = rulesets.iter().map(Document::len).sum();
-    let bytes = rulesets.iter().map(|ruleset| ruleset.to_text().len()).sum();
-    limits.rules.check_rules(0, rules).map_err(|error| error.at(path))?;
-    limits.rules.check_bytes(0, bytes).map_err(|error| error.at(path))?;
+    let rule_count = rulesets.iter().map(Document::len).sum();
+    let byte_count = rulesets.iter().map(|ruleset| ruleset.to_text().len()).sum();
+    limits.rules.check_rule_count(0, rule_count).map_err(|error| error.at_path(path))?;
+    limits.rules.check_bytes(0, byte_count).map_err(|error| error.at_path(path))?;
     Ok(rulesets)
 }
 

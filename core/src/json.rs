@@ -87,32 +87,34 @@ pub fn parse_streamed<E: From<JsonError>>(
         let result = (on_item.borrow_mut())(index, value);
         result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let result = parse_value(bytes, max_depth, Some(Streamed { array, accept: &accept }));
+    let result = parse_value(bytes, max_depth, Some(StreamedArray { array, accept: &accept }));
     item_error.into_inner().map_or(result.map_err(E::from), Err)
 }
 
 fn parse_value(
     bytes: &[u8],
     max_depth: usize,
-    streamed: Option<Streamed<'_>>,
+    streamed: Option<StreamedArray<'_>>,
 ) -> Result<Value, JsonError> {
     let text = str::from_utf8(bytes)
         .map_err(|error| JsonError::NotUtf8 { valid_up_to: error.valid_up_to() })?;
     let rejection = Cell::new(None);
-    let mut source = serde_json::Deserializer::from_str(text);
-    let strict = Strict { rejection: &rejection, depth: 0, max_depth, streamed };
-    let value = strict.deserialize(&mut source);
-    value.and_then(|value| source.end().map(|()| value)).map_err(|error| match rejection.get() {
-        Some(Rejection::TooDeep) => JsonError::TooDeep { max_depth },
-        Some(Rejection::DuplicateKey) => {
-            JsonError::DuplicateKey { line: error.line(), column: error.column() }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let seed = StrictValue { rejection: &rejection, depth: 0, max_depth, streamed };
+    let value = seed.deserialize(&mut deserializer);
+    value.and_then(|value| deserializer.end().map(|()| value)).map_err(|error| {
+        match rejection.get() {
+            Some(Rejection::TooDeep) => JsonError::TooDeep { max_depth },
+            Some(Rejection::DuplicateKey) => {
+                JsonError::DuplicateKey { line: error.line(), column: error.column() }
+            }
+            // `IgnoredAny` checks the syntax only. Input that passes here but failed above contains
+            // a string or a number that cannot be represented.
+            None if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
+                JsonError::Unrepresentable(error.to_string())
+            }
+            Some(Rejection::Item) | None => JsonError::Syntax(error.to_string()),
         }
-        // `IgnoredAny` checks the syntax only. Input that passes here but failed above contains a
-        // string or a number that cannot be represented.
-        None if serde_json::from_str::<IgnoredAny>(text).is_ok() => {
-            JsonError::Unrepresentable(error.to_string())
-        }
-        Some(Rejection::Item) | None => JsonError::Syntax(error.to_string()),
     })
 }
 
@@ -132,7 +134,7 @@ enum Rejection {
 /// The array whose items are passed to a callback, and the callback. Parsing stops if the callback
 /// returns false.
 #[derive(Clone, Copy)]
-struct Streamed<'a> {
+struct StreamedArray<'a> {
     array: &'a str,
     accept: &'a dyn Fn(usize, Value) -> bool,
 }
@@ -140,15 +142,15 @@ struct Streamed<'a> {
 /// Deserialises one value. The reason for a rejection is returned through a cell, because serde
 /// errors carry only text.
 #[derive(Clone, Copy)]
-struct Strict<'a> {
+struct StrictValue<'a> {
     rejection: &'a Cell<Option<Rejection>>,
     depth: usize,
     max_depth: usize,
     /// Set for the outermost value, and for its member with the name of the streamed array.
-    streamed: Option<Streamed<'a>>,
+    streamed: Option<StreamedArray<'a>>,
 }
 
-impl Strict<'_> {
+impl StrictValue<'_> {
     fn reject<E: serde::de::Error>(self, rejection: Rejection) -> E {
         self.rejection.set(Some(rejection));
         E::custom("rejected")
@@ -163,15 +165,15 @@ impl Strict<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict<'_> {
+impl<'de> DeserializeSeed<'de> for StrictValue<'_> {
     type Value = Value;
 
-    fn deserialize<D: serde::Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
-        source.deserialize_any(self)
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict<'_> {
+impl<'de> Visitor<'de> for StrictValue<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -203,10 +205,10 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let item = Self { streamed: None, ..self.descend()? };
+        let item_seed = Self { streamed: None, ..self.descend()? };
         let mut array = Vec::new();
         let mut index = 0;
-        while let Some(value) = items.next_element_seed(item)? {
+        while let Some(value) = items.next_element_seed(item_seed)? {
             match self.streamed {
                 Some(streamed) if self.depth > 0 => {
                     if !(streamed.accept)(index, value) {
@@ -221,14 +223,15 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let member = self.descend()?;
+        let member_seed = self.descend()?;
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
             if object.contains_key(&key) {
                 return Err(self.reject(Rejection::DuplicateKey));
             }
-            let streamed = self.streamed.filter(|it| self.depth == 0 && it.array == key);
-            let value = members.next_value_seed(Self { streamed, ..member })?;
+            let streamed =
+                self.streamed.filter(|streamed| self.depth == 0 && streamed.array == key);
+            let value = members.next_value_seed(Self { streamed, ..member_seed })?;
             object.insert(key, value);
         }
         Ok(Value::Object(object))

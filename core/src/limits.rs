@@ -46,9 +46,9 @@ impl UnixMicros {
         Self(self.0.saturating_add(time.as_micros().try_into().unwrap_or(i64::MAX)))
     }
 
-    /// Returns the duration until `then`; zero if `then` has passed.
-    pub fn until(self, then: Self) -> Duration {
-        Duration::from_micros(then.0.saturating_sub(self.0).try_into().unwrap_or(0))
+    /// Returns the duration until `end`; zero if `end` has passed.
+    pub fn until(self, end: Self) -> Duration {
+        Duration::from_micros(end.0.saturating_sub(self.0).try_into().unwrap_or(0))
     }
 }
 
@@ -61,8 +61,8 @@ impl From<Timestamp> for UnixMicros {
 /// Times outside the range of `Timestamp` are clamped.
 impl From<UnixMicros> for Timestamp {
     fn from(time: UnixMicros) -> Self {
-        let end = if time.0 < 0 { Self::MIN } else { Self::MAX };
-        Self::from_microsecond(time.0).unwrap_or(end)
+        let nearest = if time.0 < 0 { Self::MIN } else { Self::MAX };
+        Self::from_microsecond(time.0).unwrap_or(nearest)
     }
 }
 
@@ -95,13 +95,13 @@ impl Limit {
 
     /// Creates a limit. With 0 `requests`, every request is rejected.
     pub fn new(name: &str, requests: u32, window: Duration) -> Result<Self, LimitError> {
-        let is_valid =
+        let is_valid_byte =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
-        if name.is_empty() || name.len() > 48 || !name.bytes().all(is_valid) {
+        if name.is_empty() || name.len() > 48 || !name.bytes().all(is_valid_byte) {
             return Err(LimitError::Name(name.chars().take(64).collect()));
         }
-        let is_allowed = (Duration::from_secs(1)..=Self::MAX_WINDOW).contains(&window);
-        if !is_allowed || window.subsec_nanos() > 0 {
+        let is_valid_window = (Duration::from_secs(1)..=Self::MAX_WINDOW).contains(&window);
+        if !is_valid_window || window.subsec_nanos() > 0 {
             return Err(LimitError::Window);
         }
         Ok(Self { name: name.into(), requests, window, site: None })
@@ -137,12 +137,12 @@ impl Limit {
     }
 
     /// Returns the window that a request at `now` falls into, given the stored one.
-    fn window_at(&self, stored: Window, now: UnixMicros) -> Window {
-        let latest = now.plus(self.window());
-        if stored.count > 0 && now < stored.end {
-            Window { end: stored.end.min(latest), ..stored }
+    fn window_at(&self, stored_window: Window, now: UnixMicros) -> Window {
+        let latest_end = now.plus(self.window());
+        if stored_window.count > 0 && now < stored_window.end {
+            Window { end: stored_window.end.min(latest_end), ..stored_window }
         } else {
-            Window { count: 0, end: latest }
+            Window { count: 0, end: latest_end }
         }
     }
 }
@@ -214,7 +214,7 @@ pub struct QuotaStatus {
     /// The end of the window; without a current window, the end of one that starts now.
     pub reset: UnixMicros,
     /// True if this bucket had a request left, or the decision was a refund.
-    pub admitted: bool,
+    pub is_admitted: bool,
 }
 
 impl QuotaStatus {
@@ -229,7 +229,7 @@ impl QuotaStatus {
 /// The decision about a request, with the state of all its buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RateLimitDecision {
-    at: UnixMicros,
+    decided_at: UnixMicros,
     statuses: SmallVec<[QuotaStatus; 2]>,
 }
 
@@ -260,23 +260,23 @@ pub fn decide(
     windows: &mut [(&Arc<Limit>, Window)],
     now: UnixMicros,
 ) -> RateLimitDecision {
-    let mut all_admitted = true;
+    let mut is_admitted_by_all = true;
     for (limit, window) in &mut *windows {
         *window = limit.window_at(*window, now);
-        all_admitted &= window.count < limit.requests();
+        is_admitted_by_all &= window.count < limit.requests();
     }
-    let mut decision = RateLimitDecision { at: now, statuses: SmallVec::new() };
+    let mut decision = RateLimitDecision { decided_at: now, statuses: SmallVec::new() };
     for (limit, window) in windows {
-        let admitted = window.count < limit.requests() || mode == CountMode::Refund;
+        let is_admitted = window.count < limit.requests() || mode == CountMode::Refund;
         window.count = match mode {
-            CountMode::Check => window.count + u32::from(all_admitted),
+            CountMode::Check => window.count + u32::from(is_admitted_by_all),
             CountMode::Peek => window.count,
-            CountMode::Charge => window.count + u32::from(admitted),
+            CountMode::Charge => window.count + u32::from(is_admitted),
             CountMode::Refund => window.count.saturating_sub(1),
         };
         let remaining = limit.requests().saturating_sub(window.count);
         let limit = Arc::clone(limit);
-        decision.statuses.push(QuotaStatus { limit, remaining, reset: window.end, admitted });
+        decision.statuses.push(QuotaStatus { limit, remaining, reset: window.end, is_admitted });
     }
     decision
 }
@@ -284,7 +284,7 @@ pub fn decide(
 impl RateLimitDecision {
     /// Returns whether every bucket admitted the request.
     pub fn is_admitted(&self) -> bool {
-        self.statuses.iter().all(|status| status.admitted)
+        self.statuses.iter().all(|status| status.is_admitted)
     }
 
     /// Returns the state of each bucket, in the order of the buckets.
@@ -294,8 +294,10 @@ impl RateLimitDecision {
 
     /// Returns the status for headers that report a single limit: one that rejected the request, or
     /// else the one with the fewest requests left. Among equals, the one with the latest reset.
-    pub fn closest(&self) -> Option<&QuotaStatus> {
-        self.statuses.iter().min_by_key(|s| (s.admitted, s.remaining, Reverse(s.reset)))
+    pub fn closest_status(&self) -> Option<&QuotaStatus> {
+        self.statuses
+            .iter()
+            .min_by_key(|status| (status.is_admitted, status.remaining, Reverse(status.reset)))
     }
 
     /// Combines decisions about different limits of one request.
@@ -304,19 +306,19 @@ impl RateLimitDecision {
             return other;
         }
         // A decision without limits may be the default, whose time is 0.
-        self.at = self.at.max(other.at);
+        self.decided_at = self.decided_at.max(other.decided_at);
         self.statuses.extend(other.statuses);
         self
     }
 
     /// Combines decisions about different buckets of one request. Each decision comes with the
     /// indices of its buckets, and the combined statuses are ordered by these indices.
-    pub fn combine(parts: [(&[usize], Self); 2]) -> Self {
+    pub fn combine(decisions: [(&[usize], Self); 2]) -> Self {
         let mut combined = Self::default();
         let mut statuses = Vec::new();
-        for (indices, part) in parts {
-            combined.at = combined.at.max(part.at);
-            statuses.extend(indices.iter().zip(part.statuses));
+        for (indices, decision) in decisions {
+            combined.decided_at = combined.decided_at.max(decision.decided_at);
+            statuses.extend(indices.iter().zip(decision.statuses));
         }
         statuses.sort_unstable_by_key(|&(index, _)| index);
         combined.statuses = statuses.into_iter().map(|(_, status)| status).collect();
@@ -328,6 +330,6 @@ impl RateLimitDecision {
         if self.is_admitted() {
             return None;
         }
-        self.closest().map(|rejected| self.at.until(rejected.reset))
+        self.closest_status().map(|status| self.decided_at.until(status.reset))
     }
 }

@@ -56,8 +56,7 @@ pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
-/// Returns the localpart of a user id; `None` if the id is malformed or belongs to a different
-/// server.
+/// Returns a user id's localpart; `None` if the id is malformed or belongs to a different server.
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
     (server == server_name && !localpart.is_empty()).then_some(localpart)
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn localpart_is_returned_for_ids_of_this_server_only() {
+    fn only_user_ids_of_this_server_have_a_localpart() {
         for (id, name) in [
             (user_id("alice", "x.org:8448").as_str(), Some("alice")),
             ("@alice:x.org", None),

@@ -27,7 +27,10 @@ pub fn decode_segment(text: &str) -> Result<Cow<'_, str>, PercentError> {
     if !text.contains('%') {
         return Ok(Cow::Borrowed(text));
     }
-    let is_escape = |rest: &str| matches!(rest.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    let is_escape = |after_percent: &str| match after_percent.as_bytes() {
+        [first, second, ..] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
+        _ => false,
+    };
     if !text.split('%').skip(1).all(is_escape) {
         return Err(PercentError::InvalidEscape);
     }
@@ -92,8 +95,9 @@ mod tests {
     #[test]
     fn a_query_is_decoded_to_ordered_pairs() {
         let pairs = parse_query("b=1+2&&a=%26&b=&c&=x").unwrap();
-        let borrowed: Vec<_> = pairs.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        assert_eq!(borrowed, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
+        let actual: Vec<_> =
+            pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        assert_eq!(actual, [("b", "1 2"), ("a", "&"), ("b", ""), ("c", ""), ("", "x")]);
         assert_eq!(parse_query("a=%"), Err(PercentError::InvalidEscape));
         assert_eq!(parse_query("%FF=a"), Err(PercentError::NotUtf8));
     }

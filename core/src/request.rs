@@ -22,15 +22,15 @@ impl RequestId {
     pub fn parse(text: &[u8]) -> Option<Self> {
         let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let is_valid = (1..=MAX_LENGTH).contains(&text.len()) && text.iter().all(is_safe);
-        is_valid.then(|| Self::from_safe(text))
+        is_valid.then(|| Self::from_safe_text(text))
     }
 
     /// Creates an id of 32 hexadecimal digits from random bytes.
-    pub fn new(random: [u8; 16]) -> Self {
-        Self::from_safe(&to_hex(random))
+    pub fn new(random_bytes: [u8; 16]) -> Self {
+        Self::from_safe_text(&to_hex(random_bytes))
     }
 
-    fn from_safe(text: &[u8]) -> Self {
+    fn from_safe_text(text: &[u8]) -> Self {
         let mut bytes = [0; MAX_LENGTH];
         bytes[..text.len()].copy_from_slice(text);
         Self { bytes, length: u8::try_from(text.len()).expect("ids are short") }
@@ -70,15 +70,16 @@ impl Serialize for RequestId {
 pub struct TraceId(u128);
 
 impl TraceId {
-    /// Returns the trace of a `traceparent` header (W3C Trace Context). `None` if the header is
+    /// Parses the trace id in a `traceparent` header (W3C Trace Context). `None` if the header is
     /// invalid.
     pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
         let mut fields = str::from_utf8(header).ok()?.splitn(5, '-');
-        let mut next = |digits| from_hex(fields.next()?, digits);
-        let (version, trace, parent, _flags) = (next(2)?, next(32)?, next(16)?, next(2)?);
+        let mut next_field = |digit_count| parse_hex(fields.next()?, digit_count);
+        let (version, trace_id, parent_id, _flags) =
+            (next_field(2)?, next_field(32)?, next_field(16)?, next_field(2)?);
         // Version 0 has four fields. Later ones may add fields at the end.
         let has_valid_version = version != 0xff && (version != 0 || fields.next().is_none());
-        (has_valid_version && trace != 0 && parent != 0).then_some(Self(trace))
+        (has_valid_version && trace_id != 0 && parent_id != 0).then_some(Self(trace_id))
     }
 }
 
@@ -104,10 +105,10 @@ fn to_hex(bytes: [u8; 16]) -> [u8; 32] {
     digits
 }
 
-/// Returns the value of this many lower-case hexadecimal digits.
-fn from_hex(text: &str, digits: usize) -> Option<u128> {
+/// Parses exactly `digit_count` lower-case hexadecimal digits.
+fn parse_hex(text: &str, digit_count: usize) -> Option<u128> {
     let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let is_valid = text.len() == digits && text.bytes().all(is_digit);
+    let is_valid = text.len() == digit_count && text.bytes().all(is_digit);
     u128::from_str_radix(text, 16).ok().filter(|_| is_valid)
 }
 
@@ -128,8 +129,8 @@ mod tests {
         assert_eq!(RequestId::parse(&[0xff]), None);
         assert_eq!(RequestId::new([1; 16]).as_str(), "01".repeat(16));
         assert_eq!(RequestId::new([0xaf; 16]).as_str(), "af".repeat(16));
-        let generated = RequestId::new([0; 16]);
-        assert_eq!(RequestId::parse(generated.as_bytes()), Some(generated));
+        let generated_id = RequestId::new([0; 16]);
+        assert_eq!(RequestId::parse(generated_id.as_bytes()), Some(generated_id));
     }
 
     #[test]
@@ -163,8 +164,8 @@ mod tests {
             ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01 ", None),
             ("", None),
         ] {
-            let trace = TraceId::parse_traceparent(header.as_bytes());
-            assert_eq!(trace.map(|id| id.to_string()).as_deref(), expected, "{header}");
+            let trace_id = TraceId::parse_traceparent(header.as_bytes());
+            assert_eq!(trace_id.map(|id| id.to_string()).as_deref(), expected, "{header}");
         }
         assert_eq!(TraceId::parse_traceparent(&[0xff; 55]), None);
     }

@@ -47,7 +47,7 @@ pub use builtin::User;
 pub use bulk::{MAX_CHANGES, RuleChanges};
 pub use change::{PutTarget, RuleChange};
 pub use condition::{Condition, ConditionKind, Scalar};
-pub use document::{Document, Position, RulePatch};
+pub use document::{Document, RulePatch, RulePosition};
 pub use documents::Documents;
 pub use effect::Effect;
 pub use error::RuleError;

@@ -28,7 +28,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the text of the secret.
+    /// Returns the secret's text.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -52,17 +52,17 @@ impl SplitToken {
     pub const RANDOM_BYTES: usize = LookupKey::RANDOM_BYTES + SECRET_BYTES;
 
     /// Creates a token from the time and random bytes.
-    pub fn new(now: Timestamp, random: [u8; Self::RANDOM_BYTES]) -> Self {
-        let [_, _, time @ ..] = now.as_millisecond().to_be_bytes();
+    pub fn new(now: Timestamp, random_bytes: [u8; Self::RANDOM_BYTES]) -> Self {
+        let [_, _, time_bytes @ ..] = now.as_millisecond().to_be_bytes();
         let mut bytes = [0; TOKEN_BYTES];
-        bytes[..TIME_BYTES].copy_from_slice(&time);
-        bytes[TIME_BYTES..].copy_from_slice(&random);
+        bytes[..TIME_BYTES].copy_from_slice(&time_bytes);
+        bytes[TIME_BYTES..].copy_from_slice(&random_bytes);
         Self::from_bytes(BASE64_URL_SAFE_NO_PAD.encode(bytes), &bytes)
     }
 
     /// Parses a secret that a client sent; `None` if the server cannot have issued it.
     pub fn parse(text: &str) -> Option<Self> {
-        let bytes = decode::<TOKEN_BYTES>(text)?;
+        let bytes = decode_base64::<TOKEN_BYTES>(text)?;
         Some(Self::from_bytes(text.to_owned(), &bytes))
     }
 
@@ -78,13 +78,13 @@ impl SplitToken {
         &self.secret
     }
 
-    /// Returns the text of the whole token.
+    /// Returns the whole token's text.
     pub fn reveal(&self) -> &str {
         self.secret.reveal()
     }
 
     /// Returns the stored form.
-    pub fn hashed(&self) -> HashedSecret {
+    pub fn hashed_secret(&self) -> HashedSecret {
         self.hashed
     }
 }
@@ -132,7 +132,7 @@ impl HashedSecret {
 
     /// Parses the text of [`HashedSecret::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
-        let bytes = decode::<TOKEN_BYTES>(text)?;
+        let bytes = decode_base64::<TOKEN_BYTES>(text)?;
         let (lookup, digest) = bytes.split_first_chunk()?;
         Some(Self { lookup: LookupKey(*lookup), digest: Sha256Digest(digest.try_into().ok()?) })
     }
@@ -168,7 +168,7 @@ impl Sha256Digest {
 
     /// Parses the text of [`Sha256Digest::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
-        decode(text).map(Self)
+        decode_base64(text).map(Self)
     }
 }
 
@@ -179,7 +179,7 @@ impl fmt::Debug for Sha256Digest {
 }
 
 /// Decodes base64url of exactly `N` bytes.
-fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
+fn decode_base64<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let length = BASE64_URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).ok()?;
     (length == N).then_some(bytes)
@@ -189,58 +189,68 @@ fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
-    fn at(millisecond: i64) -> Timestamp {
+    fn time(millisecond: i64) -> Timestamp {
         Timestamp::from_millisecond(millisecond).unwrap()
     }
 
     #[test]
     fn a_split_token_is_64_characters_of_time_and_random_bytes() {
-        let token = SplitToken::new(at(0x0192_3456_789a), [0xfb; 42]);
+        let token = SplitToken::new(time(0x0192_3456_789a), [0xfb; 42]);
         let text = token.reveal();
         assert_eq!(text, format!("AZI0Vnia{}", "-_v7".repeat(14)));
-        assert_eq!(token.hashed().lookup.to_text(), format!("01923456789a{}", "fb".repeat(10)));
+        assert_eq!(
+            token.hashed_secret().lookup.to_text(),
+            format!("01923456789a{}", "fb".repeat(10))
+        );
     }
 
     #[test]
     fn only_the_digest_of_the_random_part_is_stored() {
-        let token = SplitToken::new(at(1), [7; 42]);
+        let token = SplitToken::new(time(1), [7; 42]);
         let expected: [u8; 32] = Sha256::digest([7; 32]).into();
-        assert_eq!(token.hashed().digest.0, expected);
-        let text = token.hashed().to_text();
+        assert_eq!(token.hashed_secret().digest.0, expected);
+        let text = token.hashed_secret().to_text();
         assert!(!text.contains(&token.reveal()[24..]), "{text}");
     }
 
     #[test]
     fn a_token_is_parsed_as_it_was_issued() {
-        let token = SplitToken::new(at(1_700_000_000_000), [9; 42]);
-        let parsed = SplitToken::parse(token.reveal()).unwrap();
-        assert_eq!(parsed.hashed(), token.hashed());
-        assert_eq!(HashedSecret::from_text(&token.hashed().to_text()), Some(token.hashed()));
+        let token = SplitToken::new(time(1_700_000_000_000), [9; 42]);
+        let parsed_token = SplitToken::parse(token.reveal()).unwrap();
+        assert_eq!(parsed_token.hashed_secret(), token.hashed_secret());
         assert_eq!(
-            LookupKey::from_text(&token.hashed().lookup.to_text()),
-            Some(token.hashed().lookup)
+            HashedSecret::from_text(&token.hashed_secret().to_text()),
+            Some(token.hashed_secret())
+        );
+        assert_eq!(
+            LookupKey::from_text(&token.hashed_secret().lookup.to_text()),
+            Some(token.hashed_secret().lookup)
         );
     }
 
     #[test]
     fn a_changed_character_changes_the_lookup_key_or_the_digest() {
-        let token = SplitToken::new(at(1_700_000_000_000), [9; 42]);
+        let token = SplitToken::new(time(1_700_000_000_000), [9; 42]);
         for (index, character) in token.reveal().char_indices() {
-            let other = if character == 'A' { "B" } else { "A" };
+            let replacement = if character == 'A' { "B" } else { "A" };
             let mut text = token.reveal().to_owned();
-            text.replace_range(index..=index, other);
-            let changed = SplitToken::parse(&text).unwrap().hashed();
-            assert_ne!(changed, token.hashed(), "{index}");
+            text.replace_range(index..=index, replacement);
+            let changed_secret = SplitToken::parse(&text).unwrap().hashed_secret();
+            assert_ne!(changed_secret, token.hashed_secret(), "{index}");
             // Characters 0 to 20 are only in the lookup key, those from 22 on in the random part.
-            assert_eq!(changed.lookup == token.hashed().lookup, index > 21, "{index}");
+            assert_eq!(
+                changed_secret.lookup == token.hashed_secret().lookup,
+                index > 21,
+                "{index}"
+            );
         }
     }
 
     #[test]
     fn a_string_in_a_different_format_is_not_a_split_token() {
-        let token = SplitToken::new(at(1), [0; 42]);
+        let token = SplitToken::new(time(1), [0; 42]);
         let text = token.reveal();
-        for other in [
+        for malformed_token in [
             "",
             "secret",
             &text[1..],
@@ -253,38 +263,42 @@ mod tests {
             &format!("{}\u{e4}", &text[2..]),
             &"A".repeat(100_000),
         ] {
-            assert!(SplitToken::parse(other).is_none(), "{other}");
+            assert!(SplitToken::parse(malformed_token).is_none(), "{malformed_token}");
         }
     }
 
     #[test]
     fn lookup_keys_sort_by_time_as_their_text() {
-        let keys = [0, 1, 255, 256, 1_700_000_000_000, 1_700_000_000_001]
-            .map(|millisecond| SplitToken::new(at(millisecond), [0xff; 42]).hashed().lookup);
+        let keys = [0, 1, 255, 256, 1_700_000_000_000, 1_700_000_000_001].map(|millisecond| {
+            SplitToken::new(time(millisecond), [0xff; 42]).hashed_secret().lookup
+        });
         assert!(keys.is_sorted());
         assert!(keys.map(LookupKey::to_text).is_sorted());
-        for wrong in ["", "0", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"+".repeat(32)] {
-            assert_eq!(LookupKey::from_text(wrong), None, "{wrong}");
+        for text in ["", "0", &"g".repeat(32), &"A".repeat(32), &"0".repeat(33), &"+".repeat(32)] {
+            assert_eq!(LookupKey::from_text(text), None, "{text}");
         }
     }
 
     #[test]
-    fn the_digest_of_a_string_is_its_sha_256() {
-        let published = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
+    fn a_string_digest_is_its_sha_256() {
+        let published_digest = "ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0";
         let digest = Sha256Digest::compute("abc");
-        assert_eq!(digest.to_text(), published);
-        assert_eq!(Sha256Digest::from_text(published), Some(digest));
-        for wrong in ["", "abc", &"=".repeat(43), &"A".repeat(42), &"A".repeat(44), &"A".repeat(99)]
+        assert_eq!(digest.to_text(), published_digest);
+        assert_eq!(Sha256Digest::from_text(published_digest), Some(digest));
+        for text in ["", "abc", &"=".repeat(43), &"A".repeat(42), &"A".repeat(44), &"A".repeat(99)]
         {
-            assert_eq!(Sha256Digest::from_text(wrong), None, "{wrong}");
+            assert_eq!(Sha256Digest::from_text(text), None, "{text}");
         }
     }
 
     #[test]
     fn secrets_are_not_printed() {
-        let token = SplitToken::new(at(0), [0xab; 42]);
-        let printed = format!("{:?} {token:?}", Secret::new("hunter2"));
-        assert!(!printed.contains("hunter2") && !printed.contains("q6ur"), "{printed}");
-        assert!(printed.starts_with("Secret(..) SplitToken"), "{printed}");
+        let token = SplitToken::new(time(0), [0xab; 42]);
+        let debug_output = format!("{:?} {token:?}", Secret::new("hunter2"));
+        assert!(
+            !debug_output.contains("hunter2") && !debug_output.contains("q6ur"),
+            "{debug_output}"
+        );
+        assert!(debug_output.starts_with("Secret(..) SplitToken"), "{debug_output}");
     }
 }

@@ -6,22 +6,22 @@ use std::fmt::Write as _;
 /// Replaces invisible characters ([`is_invisible`]) with escapes as in JSON (`\u202e`), so that
 /// they are visible and have no effect. Joiners remain, because scripts and emoji need them.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
-    escape(text, is_invisible)
+    escape_characters(text, is_invisible)
 }
 
 /// Like [`escape_invisible`], for JSON documents, in which line breaks separate members. The result
 /// is equivalent JSON.
 pub(crate) fn escape_invisible_in_json(json: &str) -> Cow<'_, str> {
-    escape(json, |c| c != '\n' && is_invisible(c))
+    escape_characters(json, |c| c != '\n' && is_invisible(c))
 }
 
-fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.contains(&is_escaped) {
+fn escape_characters(text: &str, should_escape: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&should_escape) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if is_escaped(c) {
+        if should_escape(c) {
             // All escaped characters are in the basic multilingual plane.
             write!(escaped, "\\u{:04x}", u32::from(c)).expect("a string accepts any text");
         } else {
@@ -33,7 +33,7 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Returns whether text has no visible character.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_in_text(c))
+    text.chars().all(|c| c.is_whitespace() || is_invisible(c) || is_blank_by_itself(c))
 }
 
 /// Returns whether a character is a control character, changes the text direction, or is an
@@ -54,7 +54,7 @@ pub(crate) fn changes_direction(c: char) -> bool {
 
 /// Returns whether a character is blank by itself, although scripts or emoji may need it: the rest
 /// of Unicode's `Default_Ignorable_Code_Point`, and the blank Braille pattern.
-fn is_blank_in_text(c: char) -> bool {
+fn is_blank_by_itself(c: char) -> bool {
     matches!(c,
         '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
         | '\u{200c}'..='\u{200d}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'

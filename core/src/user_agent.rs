@@ -45,8 +45,8 @@ const SYSTEMS: [(&str, &str); 12] = [
     ("X11", "Unix"),
 ];
 
-/// Number of header bytes that are searched. Browsers send about 150.
-const MAX_LENGTH: usize = 1024;
+/// The number of header bytes that are searched. Browsers send about 150.
+const MAX_SEARCHED_BYTES: usize = 1024;
 
 /// A browser and its operating system, as far as they are known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,12 +60,13 @@ pub struct UserAgent {
 impl UserAgent {
     /// Recognises the browser and the operating system in a header.
     pub fn from_header(header: &[u8]) -> Self {
-        let header = header.get(..MAX_LENGTH).unwrap_or(header);
-        let find = |table: &[(&str, &'static str)]| {
-            let is_part = |part: &str| header.windows(part.len()).any(|w| w == part.as_bytes());
-            table.iter().find(|(part, _)| is_part(part)).map(|(_, name)| *name)
+        let header = header.get(..MAX_SEARCHED_BYTES).unwrap_or(header);
+        let find_in_header = |table: &[(&str, &'static str)]| {
+            let contains =
+                |part: &str| header.windows(part.len()).any(|bytes| bytes == part.as_bytes());
+            table.iter().find(|(part, _)| contains(part)).map(|(_, name)| *name)
         };
-        Self { browser: find(&BROWSERS), system: find(&SYSTEMS) }
+        Self { browser: find_in_header(&BROWSERS), system: find_in_header(&SYSTEMS) }
     }
 
     /// Returns the stored form: both names, separated by a slash.
@@ -76,8 +77,8 @@ impl UserAgent {
     /// Reads the stored form. Names that this version does not know are ignored.
     pub fn from_text(text: &str) -> Self {
         let (browser, system) = text.split_once('/').unwrap_or((text, ""));
-        let find_name = |table: &[(&str, &'static str)], stored: &str| {
-            table.iter().map(|(_, name)| *name).find(|name| *name == stored)
+        let find_name = |table: &[(&str, &'static str)], stored_name: &str| {
+            table.iter().map(|(_, name)| *name).find(|name| *name == stored_name)
         };
         Self { browser: find_name(&BROWSERS, browser), system: find_name(&SYSTEMS, system) }
     }
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn only_the_beginning_of_a_long_header_is_searched() {
-        let header = format!("{}Firefox/1", " ".repeat(MAX_LENGTH));
+        let header = format!("{}Firefox/1", " ".repeat(MAX_SEARCHED_BYTES));
         assert_eq!(UserAgent::from_header(header.as_bytes()), UserAgent::default());
     }
 

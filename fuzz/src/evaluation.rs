@@ -35,50 +35,63 @@ const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usi
 type Documents = BTreeMap<RuleScope, Document>;
 
 /// Checks one input.
-pub fn check(input: &[u8]) {
+pub fn check_input(input: &[u8]) {
     let input = String::from_utf8_lossy(input);
     let mut lines = input.split('\n');
-    let mut next = || lines.next().unwrap_or_default();
-    let (me, event, room, tag) = (next(), next(), next(), next());
-    let rules: Vec<&str> = lines.collect();
+    let mut next_line = || lines.next().unwrap_or_default();
+    let (user_id, event, room, profile_tag) = (next_line(), next_line(), next_line(), next_line());
+    let rule_lines: Vec<&str> = lines.collect();
     // Other users have different ids, and may have the same rules.
-    let (neighbour, other) = (format!("{me}r"), format!("{me}s"));
-    let all = [(me, documents(&rules)), (&neighbour, documents(rules.iter().step_by(2)))];
+    let (second_user_id, third_user_id) = (format!("{user_id}r"), format!("{user_id}s"));
+    let documents_by_user = [
+        (user_id, parse_documents(&rule_lines)),
+        (&second_user_id, parse_documents(rule_lines.iter().step_by(2))),
+    ];
 
     let event = parse_event(event);
-    let (request, facts, tag) = explain_request(&event, room, tag);
-    let name = request.member().display_name;
+    let (request, room, profile_tag) = valid_explain_request(&event, room, profile_tag);
+    let display_name = request.member().display_name;
     let members = [
-        (me, json!({"user_id": me, "display_name": name, "profile_tag": tag})),
-        (&neighbour, json!({"user_id": neighbour, "display_name": name})),
-        (me, json!({"user_id": me})),
-        (&other, json!({"user_id": other, "display_name": me, "profile_tag": tag})),
+        (
+            user_id,
+            json!({"user_id": user_id, "display_name": display_name, "profile_tag": profile_tag}),
+        ),
+        (&second_user_id, json!({"user_id": second_user_id, "display_name": display_name})),
+        (user_id, json!({"user_id": user_id})),
+        (
+            &third_user_id,
+            json!({"user_id": third_user_id, "display_name": user_id, "profile_tag": profile_tag}),
+        ),
     ];
-    let list: Vec<&Value> = members.iter().map(|(_, member)| member).collect();
-    let body = json!({"event": event, "room": facts, "members": without_null(&list), "all": true});
-    let many = EvaluateRequest::read(body.to_string().as_bytes())
+    let member_list = without_null(members.iter().map(|(_, member)| member));
+    let body = json!({"event": event, "room": room, "members": member_list, "all": true});
+    let evaluate_request = EvaluateRequest::read(body.to_string().as_bytes())
         .expect("it was accepted as an explain request");
 
-    let of_user = |user: &str| all.iter().find(|(id, _)| *id == user).map(|(_, mine)| mine);
+    let documents_of = |user: &str| {
+        documents_by_user.iter().find(|(id, _)| *id == user).map(|(_, documents)| documents)
+    };
     let rules: Vec<EffectiveRules<'_>> = members
         .iter()
-        .map(|(id, _)| EffectiveRules::new(id, of_user(id).into_iter().flat_map(BTreeMap::values)))
+        .map(|(id, _)| {
+            EffectiveRules::new(id, documents_of(id).into_iter().flat_map(BTreeMap::values))
+        })
         .collect();
-    let indexed: Vec<Option<IndexedRules>> = members
+    let indexed_rules: Vec<Option<IndexedRules>> = members
         .iter()
-        .map(|(id, _)| of_user(id).map(|mine| IndexedRules::new(mine.values())))
+        .map(|(id, _)| documents_of(id).map(|documents| IndexedRules::new(documents.values())))
         .collect();
-    let alone: Vec<PushEvaluation<'_>> = rules
+    let single_evaluations: Vec<PushEvaluation<'_>> = rules
         .iter()
-        .zip(&many.members)
-        .map(|(rules, member)| evaluate_alone(rules, &request, &event, member.member()))
+        .zip(&evaluate_request.members)
+        .map(|(rules, member)| evaluate_single(rules, &request, &event, member.member()))
         .collect();
-    let people: Vec<(&str, Member<'_>)> =
-        many.members.iter().map(|member| (&*member.user_id, member.member())).collect();
-    assert_eq!(people[0].1, request.member());
+    let room_members: Vec<(&str, Member<'_>)> =
+        evaluate_request.members.iter().map(|member| (&*member.user_id, member.member())).collect();
+    assert_eq!(room_members[0].1, request.member());
 
-    check_index(&indexed, &many, &people, &alone);
-    check_response(&indexed, &many, &people);
+    check_index(&indexed_rules, &evaluate_request, &room_members, &single_evaluations);
+    check_response(&indexed_rules, &evaluate_request, &room_members);
 }
 
 /// Parses the JSON of an event, or else creates a message with this text.
@@ -96,53 +109,53 @@ fn parse_event(text: &str) -> Value {
 }
 
 /// Returns an explain request with the room and the profile tag, as far as they are valid.
-fn explain_request(
+fn valid_explain_request(
     event: &Value,
     room: &str,
-    tag: &str,
+    profile_tag: &str,
 ) -> (ExplainRequest, Value, Option<String>) {
     let room = json::parse(room.as_bytes()).ok().filter(Value::is_object);
-    let tag = Some(tag).filter(|tag| !tag.is_empty());
+    let tag = Some(profile_tag).filter(|tag| !tag.is_empty());
     let attempts = [(room.as_ref(), tag), (room.as_ref(), None), (None, tag), (None, None)];
     attempts
         .into_iter()
         .find_map(|(room, tag)| {
-            let facts = room.cloned().unwrap_or_else(|| json!({}));
-            let mut body = json!({"event": event, "room": facts});
+            let room = room.cloned().unwrap_or_else(|| json!({}));
+            let mut body = json!({"event": event, "room": room});
             if let Some(tag) = tag {
                 body["profile_tag"] = json!(tag);
             }
             let request = ExplainRequest::read(body.to_string().as_bytes()).ok()?;
-            Some((request, facts, tag.map(str::to_owned)))
+            Some((request, room, tag.map(str::to_owned)))
         })
         .expect("an event alone is a valid request")
 }
 
 /// Omits unknown values, as a client would.
-fn without_null(members: &[&Value]) -> Value {
-    let mut members = json!(members);
+fn without_null<'a>(members: impl Iterator<Item = &'a Value>) -> Value {
+    let mut members: Value = members.cloned().collect();
     for member in members.as_array_mut().into_iter().flatten() {
         member.as_object_mut().expect("a member is an object").retain(|_, value| !value.is_null());
     }
     members
 }
 
-fn documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
+fn parse_documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Documents {
     let mut documents = Documents::new();
     for (number, line) in lines.into_iter().enumerate() {
         let (path, body) = line.split_once(' ').unwrap_or((line, ""));
         // A rejected change has no effect, as on the server.
-        if put(&mut documents, path, body.as_bytes()).is_none() {
+        if apply_put(&mut documents, path, body.as_bytes()).is_none() {
             let body = json!({"pattern": line, "actions": ["notify"]}).to_string();
             let path = format!("global/content/{number}");
-            put(&mut documents, &path, body.as_bytes());
+            apply_put(&mut documents, &path, body.as_bytes());
         }
     }
     documents
 }
 
 /// Applies a `PUT`; returns `None` if the path does not name a rule.
-fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
+fn apply_put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
     let path = RulePath::read(path).ok()?;
     let change = match path {
         RulePath::Enabled(rule) => RuleChange::set_enabled(rule, body, Timestamp::MIN),
@@ -159,7 +172,7 @@ fn put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), 
 }
 
 /// Returns the evaluation for one user, after comparing it with the steps of the explanation.
-fn evaluate_alone<'a>(
+fn evaluate_single<'a>(
     rules: &'a EffectiveRules<'_>,
     request: &ExplainRequest,
     event: &Value,
@@ -167,52 +180,57 @@ fn evaluate_alone<'a>(
 ) -> PushEvaluation<'a> {
     let explanation = rules.explain(&request.event, &request.room, member);
     let evaluation = explanation.evaluation;
-    let matched = explanation.walk.last().filter(|step| step.outcome == StepOutcome::Won);
-    assert_eq!(matched.map(|step| step.rule), evaluation.rule, "of {event}");
+    let winning_step = explanation.walk.last().filter(|step| step.outcome == StepOutcome::Won);
+    assert_eq!(winning_step.map(|step| step.rule), evaluation.rule, "of {event}");
     let _ = json::to_bytes(&explanation);
     evaluation
 }
 
-fn room_members<'a>(
+fn to_members<'a>(
     rules: &'a [Option<IndexedRules>],
-    people: &[(&'a str, Member<'a>)],
+    room_members: &[(&'a str, Member<'a>)],
 ) -> Members<'a> {
-    let people = people.iter().zip(rules);
-    Members::new(people.map(|((id, member), rules)| (*id, *member, rules.as_ref())))
+    let members_with_rules = room_members.iter().zip(rules);
+    Members::new(members_with_rules.map(|((id, member), rules)| (*id, *member, rules.as_ref())))
 }
 
 /// Checks that the index has the same result for each user as the evaluation for that user alone.
 fn check_index(
     rules: &[Option<IndexedRules>],
     request: &EvaluateRequest,
-    people: &[(&str, Member<'_>)],
-    alone: &[PushEvaluation<'_>],
+    room_members: &[(&str, Member<'_>)],
+    single_evaluations: &[PushEvaluation<'_>],
 ) {
-    let members = room_members(rules, people);
+    let members = to_members(rules, room_members);
     let evaluation = members.evaluate(&request.event, &request.room, &mut WorkBudget::default());
-    for (position, alone) in alone.iter().enumerate() {
-        assert_eq!(evaluation.get(position).as_ref(), Some(alone), "of {:?}", people[position]);
+    for (position, expected) in single_evaluations.iter().enumerate() {
+        assert_eq!(
+            evaluation.get(position).as_ref(),
+            Some(expected),
+            "of {:?}",
+            room_members[position]
+        );
     }
     let groups = evaluation.groups();
-    assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), people.len());
+    assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), room_members.len());
 }
 
 /// Checks that the response is JSON that lists every user.
 fn check_response(
     rules: &[Option<IndexedRules>],
     request: &EvaluateRequest,
-    people: &[(&str, Member<'_>)],
+    room_members: &[(&str, Member<'_>)],
 ) {
-    let members = room_members(rules, people);
-    let positions: Vec<usize> = (0..people.len()).collect();
+    let members = to_members(rules, room_members);
+    let positions: Vec<usize> = (0..room_members.len()).collect();
     let mut response = EvaluationResponse::new(request.all);
-    response.add(
+    response.add_batch(
         &members.evaluate(&request.event, &request.room, &mut WorkBudget::default()),
         &positions,
     );
-    let response =
-        json::parse(&response.to_json(|position| people[position].0)).expect("a response is JSON");
+    let response = json::parse(&response.to_json(|position| room_members[position].0))
+        .expect("a response is JSON");
     let groups = response["groups"].as_array().expect("a response has groups");
-    let users = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
-    assert_eq!(users.sum::<usize>(), people.len());
+    let user_counts = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);
+    assert_eq!(user_counts.sum::<usize>(), room_members.len());
 }

@@ -17,12 +17,12 @@ const LIMITS: ImportLimits = ImportLimits {
 };
 
 /// Checks one input.
-pub fn check(input: &[u8]) {
+pub fn check_input(input: &[u8]) {
     let now = Timestamp::MAX;
-    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now);
+    let mut reader = AccountFileReader::new(LIMITS, HashMap::new(), now);
     let mut names = Vec::new();
     for (index, line) in input.split(|byte| *byte == b'\n').enumerate() {
-        match file.parse_line(line) {
+        match reader.parse_line(line) {
             Ok(Some(account)) => {
                 check_account(&account);
                 assert!(!names.contains(&account.name), "two accounts have the same name");
@@ -31,7 +31,7 @@ pub fn check(input: &[u8]) {
             Ok(None) => {}
             Err(error) => assert_eq!(error.line, index as u64 + 1, "{error}"),
         }
-        assert_eq!(file.line(), index as u64 + 1);
+        assert_eq!(reader.line_number(), index as u64 + 1);
     }
 }
 
@@ -44,23 +44,24 @@ fn check_account(account: &ImportedAccount) {
     assert!(rulesets.iter().map(Document::len).sum::<usize>() <= LIMITS.rules.rules);
     for ruleset in rulesets {
         assert!(!ruleset.is_empty());
-        let read = Document::from_text(ruleset.scope().clone(), &ruleset.to_text());
-        assert_eq!(read.ok().as_ref(), Some(ruleset), "a stored document is read back");
+        let parsed_document = Document::from_text(ruleset.scope().clone(), &ruleset.to_text());
+        assert_eq!(parsed_document.ok().as_ref(), Some(ruleset), "a stored document is read back");
     }
     // An export of the rules can be imported again, here and by the API.
-    let exported = RulesetsExport::new(rulesets, Timestamp::UNIX_EPOCH);
-    let line = json::to_bytes(&json!({"name": "alice", "push_rules": exported}));
-    let rule = NewRuleLimits { bytes: usize::MAX, ..LIMITS.rule };
-    let limits = ImportLimits { rule, ..LIMITS };
-    let mut file = AccountFileReader::new(limits, HashMap::new(), Timestamp::MAX);
-    let again = file.parse_line(&line).expect("an export is valid").expect("it is not blank");
-    let by_scope = |rulesets: &[Document]| {
+    let export = RulesetsExport::new(rulesets, Timestamp::UNIX_EPOCH);
+    let line = json::to_bytes(&json!({"name": "alice", "push_rules": export}));
+    let rule_limits = NewRuleLimits { bytes: usize::MAX, ..LIMITS.rule };
+    let limits = ImportLimits { rule: rule_limits, ..LIMITS };
+    let mut reader = AccountFileReader::new(limits, HashMap::new(), Timestamp::MAX);
+    let reimported_account =
+        reader.parse_line(&line).expect("an export is valid").expect("it is not blank");
+    let sorted_by_scope = |rulesets: &[Document]| {
         let mut rulesets = rulesets.to_vec();
         rulesets.sort_by(|a, b| a.scope().cmp(b.scope()));
         rulesets
     };
-    assert_eq!(by_scope(&again.rulesets), by_scope(rulesets));
-    let read =
-        read_import(&json::to_bytes(&exported), rule, Timestamp::MIN).expect("an export is valid");
-    assert_eq!(by_scope(&read), by_scope(rulesets));
+    assert_eq!(sorted_by_scope(&reimported_account.rulesets), sorted_by_scope(rulesets));
+    let imported_rulesets = read_import(&json::to_bytes(&export), rule_limits, Timestamp::MIN)
+        .expect("an export is valid");
+    assert_eq!(sorted_by_scope(&imported_rulesets), sorted_by_scope(rulesets));
 }

@@ -27,31 +27,31 @@ use belfry_core::{json, percent};
 use url::Url;
 
 /// Checks one input.
-pub fn check(input: &[u8]) {
+pub fn check_input(input: &[u8]) {
     let mut lines = input.splitn(3, |byte| *byte == b'\n');
-    let mut next = || lines.next().unwrap_or_default();
-    let (query, header, rest) = (next(), next(), next());
+    let mut next_line = || lines.next().unwrap_or_default();
+    let (query, header, body) = (next_line(), next_line(), next_line());
     if let Ok(pairs) = form::parse(query) {
-        parse_all(&pairs, header);
+        run_form_parsers(&pairs, header);
     }
     if let Ok(pairs) =
-        json::parse(rest).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
+        json::parse(body).map_err(drop).and_then(|json| form::from_json(json).map_err(drop))
     {
-        parse_all(&pairs, header);
+        run_form_parsers(&pairs, header);
     }
-    let _ = (LoginRequest::read(rest), RegisterRequest::read(rest));
-    let text = String::from_utf8_lossy(rest);
+    let _ = (LoginRequest::read(body), RegisterRequest::read(body));
+    let text = String::from_utf8_lossy(body);
     let _ = (Route::normalize(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {
         assert_eq!(range.to_string().parse(), Ok(range));
     }
     let proxy = IpAddr::from(Ipv4Addr::LOCALHOST);
     let proxies = TrustedProxies("127.0.0.0/8".parse().into_iter().collect());
-    let _ = proxies.client_address(proxy, [header].into_iter(), [rest].into_iter());
+    let _ = proxies.client_address(proxy, [header].into_iter(), [body].into_iter());
 }
 
 /// Runs all parsers of form parameters.
-fn parse_all(pairs: &Pairs, header: &[u8]) {
+fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
     let parameters = Parameters::new(pairs);
     let tokens = pairs.iter().filter(|(name, _)| name == "access_token");
     let _ = bearer::extract_token([header], tokens.map(|(_, token)| token.as_str()));
@@ -69,8 +69,9 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
         }
     }
     // The app is registered with the same parameters, if they are valid.
-    let details =
-        Registration::from_pairs(pairs.clone()).validate(&[]).unwrap_or_else(|_| default_app());
+    let details = Registration::from_pairs(pairs.clone())
+        .validate(&[])
+        .unwrap_or_else(|_| default_app_details());
     let properties = ClientProperties::new(Origin::Api);
     let app = App { id: 1, client_id: "app".to_owned(), details, properties };
     if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
@@ -78,7 +79,7 @@ fn parse_all(pairs: &Pairs, header: &[u8]) {
     }
 }
 
-fn default_app() -> AppDetails {
+fn default_app_details() -> AppDetails {
     let uris = ["https://a.example/cb?x=1", "http://127.0.0.1/cb", "app://cb", "http://[::1]:1/"];
     AppDetails {
         name: "App".to_owned(),
@@ -109,7 +110,7 @@ fn check_redirect_uri(uri: &RedirectUri) {
 fn check_response(request: &AuthorizationRequest, app: &App) {
     let target = &request.target;
     assert!(app.find_redirect_uri(target.redirect_uri.as_str()).is_some());
-    if let Ok(grant) = &request.requested {
+    if let Ok(grant) = &request.grant {
         assert!(app.details.scopes.first_not_covered(&grant.scopes).is_none());
     }
     let code = Secret::new("c0de");
@@ -124,7 +125,7 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
             check_location(&location, target);
             let separator = if target.mode == ResponseMode::Query { '?' } else { '#' };
             let (_, response) = location.split_once(separator).expect("it has parameters");
-            let values = |parameter: &str| -> Vec<String> {
+            let parameter_values = |parameter: &str| -> Vec<String> {
                 let pairs = response.split('&').filter_map(|pair| percent::parse_query(pair).ok());
                 pairs
                     .flatten()
@@ -132,16 +133,20 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
                     .map(|(_, value)| value)
                     .collect()
             };
-            assert_eq!(values("code"), ["c0de"], "{location}");
-            assert_eq!(values("iss"), ["https://belfry.example"], "{location}");
-            assert_eq!(values("state"), Vec::from_iter(target.state.clone()), "{location}");
+            assert_eq!(parameter_values("code"), ["c0de"], "{location}");
+            assert_eq!(parameter_values("iss"), ["https://belfry.example"], "{location}");
+            assert_eq!(
+                parameter_values("state"),
+                Vec::from_iter(target.state.clone()),
+                "{location}"
+            );
         }
     }
 }
 
 /// Checks that a location differs from the redirect URI only in query and fragment.
 fn check_location(location: &str, target: &ResponseTarget) {
-    let page = |uri: &str| uri.split(['?', '#']).next().map(str::to_owned);
-    assert_eq!(page(location), page(target.redirect_uri.as_str()));
+    let without_parameters = |uri: &str| uri.split(['?', '#']).next().map(str::to_owned);
+    assert_eq!(without_parameters(location), without_parameters(target.redirect_uri.as_str()));
     assert!(location.bytes().all(|byte| byte.is_ascii_graphic()), "{location:?}");
 }

@@ -52,32 +52,34 @@ impl Engine {
         {
             return rejection;
         }
-        let sent = Instant::now();
+        let sent_at = Instant::now();
         let CountResult { states, reservation } = redis.count(mode, buckets).await;
         if states.iter().all(Option::is_none) {
             self.local_decisions.fetch_add(1, Ordering::Relaxed);
             let decision = self.local.check(mode, buckets, now);
             if let Some(reservation) = reservation {
-                self.settle(reservation, buckets, &decision, now.into()).await;
+                self.settle_reservation(reservation, buckets, &decision, now.into()).await;
             }
             return decision;
         }
         // Redis reports the time left, which is counted from the arrival of the response.
-        let now = UnixMicros::from(now).plus(sent.elapsed());
+        let now = UnixMicros::from(now).plus(sent_at.elapsed());
         let Some(states) = states.iter().copied().collect::<Option<Vec<_>>>() else {
-            return self.check_divided(mode, buckets, &states, reservation, now).await;
+            return self
+                .check_with_unavailable_shards(mode, buckets, &states, reservation, now)
+                .await;
         };
         let decision = decide(mode, &mut windows(buckets, &states, now), now);
         if let Some(reservation) = reservation {
-            self.settle(reservation, buckets, &decision, now).await;
+            self.settle_reservation(reservation, buckets, &decision, now).await;
         }
-        self.record(mode, buckets, &decision, now);
+        self.record_locally(mode, buckets, &decision, now);
         decision
     }
 
-    /// Decides about a request while a cluster shard is unavailable: Redis has counted the buckets
-    /// of the other shards, and the rest are counted locally.
-    async fn check_divided(
+    /// Decides about a request while cluster shards are unavailable: Redis has counted the buckets
+    /// of the other shards, and the remaining buckets are counted locally.
+    async fn check_with_unavailable_shards(
         &self,
         mode: CountMode,
         buckets: &[Bucket<'_>],
@@ -86,34 +88,38 @@ impl Engine {
         now: UnixMicros,
     ) -> RateLimitDecision {
         self.local_decisions.fetch_add(1, Ordering::Relaxed);
-        let (shared, local): (Vec<usize>, Vec<usize>) =
+        let (shared_indices, local_indices): (Vec<usize>, Vec<usize>) =
             (0..buckets.len()).partition(|&index| states[index].is_some());
-        let pick = |indices: &[usize]| -> Vec<Bucket<'_>> {
+        let buckets_at = |indices: &[usize]| -> Vec<Bucket<'_>> {
             indices.iter().map(|&index| buckets[index].clone()).collect()
         };
-        let (shared_buckets, local_buckets) = (pick(&shared), pick(&local));
+        let (shared_buckets, local_buckets) =
+            (buckets_at(&shared_indices), buckets_at(&local_indices));
         let states: Vec<WindowState> = states.iter().copied().flatten().collect();
         let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
         // A request that either side rejects is counted by neither.
-        let mode_if = |is_admitted: bool| match mode {
-            CountMode::Check if !is_admitted => CountMode::Peek,
+        let effective_mode = |is_admitted_by_other: bool| match mode {
+            CountMode::Check if !is_admitted_by_other => CountMode::Peek,
             _ => mode,
         };
-        let is_admitted = decide_shared(CountMode::Peek).is_admitted();
-        let local_decision = self.local.check(mode_if(is_admitted), &local_buckets, now.into());
-        let shared_decision = decide_shared(mode_if(local_decision.is_admitted()));
-        self.record(mode, &shared_buckets, &shared_decision, now);
-        let decision =
-            RateLimitDecision::combine([(&shared, shared_decision), (&local, local_decision)]);
+        let is_admitted_by_shared = decide_shared(CountMode::Peek).is_admitted();
+        let local_decision =
+            self.local.check(effective_mode(is_admitted_by_shared), &local_buckets, now.into());
+        let shared_decision = decide_shared(effective_mode(local_decision.is_admitted()));
+        self.record_locally(mode, &shared_buckets, &shared_decision, now);
+        let decision = RateLimitDecision::combine([
+            (&shared_indices, shared_decision),
+            (&local_indices, local_decision),
+        ]);
         if let Some(reservation) = reservation {
-            self.settle(reservation, buckets, &decision, now).await;
+            self.settle_reservation(reservation, buckets, &decision, now).await;
         }
         decision
     }
 
     /// Confirms the reservation of an admitted request. Releases that of a rejected one, and undoes
     /// local rejections that the reservation may have caused.
-    async fn settle(
+    async fn settle_reservation(
         &self,
         reservation: Reservation,
         buckets: &[Bucket<'_>],
@@ -128,14 +134,14 @@ impl Engine {
         // rejection was stored locally.
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
             let bucket = std::slice::from_ref(bucket);
-            if status.admitted && self.local.known_rejection(bucket, now.into()).is_some() {
+            if status.is_admitted && self.local.known_rejection(bucket, now.into()).is_some() {
                 self.local.check(CountMode::Refund, bucket, now.into());
             }
         }
     }
 
     /// Stores the counts from Redis in process memory, or refunds the request there too.
-    fn record(
+    fn record_locally(
         &self,
         mode: CountMode,
         buckets: &[Bucket<'_>],
@@ -164,7 +170,7 @@ impl Engine {
     pub fn write_metrics(&self, out: &mut Exposition) {
         let state = self.state();
         out.value(&families::RATE_LIMIT_KEYS, state.keys);
-        out.value(&families::RATE_LIMIT_EVICTED_KEYS, state.evicted);
+        out.value(&families::RATE_LIMIT_EVICTED_KEYS, state.evicted_keys);
         out.value(&families::RATE_LIMIT_LOCAL_DECISIONS, state.local_decisions);
         if let Some(metrics) = self.redis_metrics() {
             out.value(&families::REDIS_UP, u8::from(state.status == EngineStatus::Redis));
@@ -172,16 +178,16 @@ impl Engine {
         }
     }
 
-    /// Returns the status of the background task, if Redis is used.
+    /// Returns the background task's status, if Redis is used.
     pub fn task_status(&self) -> Option<Arc<TaskStatus>> {
         self.redis.as_ref().map(RedisCounters::task_status)
     }
 
-    /// Returns the state of the engine, for health checks and metrics.
+    /// Returns the engine's state, for health checks and metrics.
     pub fn state(&self) -> EngineState {
-        let (keys, evicted) = self.local.keys();
+        let (keys, evicted_keys) = self.local.key_counts();
         EngineState {
-            status: match self.redis.as_ref().map(RedisCounters::unavailable) {
+            status: match self.redis.as_ref().map(RedisCounters::unavailable_servers) {
                 None => EngineStatus::Memory,
                 Some((unavailable, 1..)) if unavailable.is_empty() => EngineStatus::Redis,
                 Some((unavailable, servers)) if unavailable.len() < servers => {
@@ -190,7 +196,7 @@ impl Engine {
                 Some(_) => EngineStatus::RedisUnavailable,
             },
             keys,
-            evicted,
+            evicted_keys,
             local_decisions: self.local_decisions.load(Ordering::Relaxed),
         }
     }
@@ -214,7 +220,7 @@ pub struct EngineState {
     /// The number of keys in process memory.
     pub keys: usize,
     /// The number of keys that were evicted before their window ended, for lack of space.
-    pub evicted: u64,
+    pub evicted_keys: u64,
     /// The number of decisions made locally because Redis was unavailable.
     pub local_decisions: u64,
 }

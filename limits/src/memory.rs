@@ -28,16 +28,16 @@ type PerLimit<T> = SmallVec<[T; 4]>;
 pub struct MemoryCounters {
     /// The number of shards is a power of two.
     shards: Box<[Mutex<Shard>]>,
-    seed: RandomState,
+    hash_builder: RandomState,
 }
 
 impl MemoryCounters {
     /// Creates counters for at most `max_keys` keys, but at least one.
     pub fn new(max_keys: usize) -> Self {
-        let shards = (max_keys / 64).clamp(1, MAX_SHARDS).next_power_of_two();
-        let keys_per_shard = (max_keys / shards).max(1);
-        let shards = (0..shards).map(|_| Mutex::new(Shard::new(keys_per_shard))).collect();
-        Self { shards, seed: RandomState::default() }
+        let shard_count = (max_keys / 64).clamp(1, MAX_SHARDS).next_power_of_two();
+        let keys_per_shard = (max_keys / shard_count).max(1);
+        let shards = (0..shard_count).map(|_| Mutex::new(Shard::new(keys_per_shard))).collect();
+        Self { shards, hash_builder: RandomState::default() }
     }
 
     /// Decides about a request and stores the new counts.
@@ -51,15 +51,16 @@ impl MemoryCounters {
         let now = UnixMicros::from(now);
         let hashes: PerLimit<u64> = buckets.iter().map(|bucket| self.hash(bucket)).collect();
         // Locked in ascending order to avoid deadlocks.
-        let mut indices: PerLimit<usize> = hashes.iter().map(|&hash| self.index(hash)).collect();
+        let mut indices: PerLimit<usize> =
+            hashes.iter().map(|&hash| self.shard_index(hash)).collect();
         indices.sort_unstable();
         indices.dedup();
-        let mut shards: PerLimit<_> = indices.iter().map(|&index| self.lock(index)).collect();
-        let position = |hash| indices.binary_search(&self.index(hash)).unwrap_or_default();
+        let mut shards: PerLimit<_> = indices.iter().map(|&index| self.lock_shard(index)).collect();
+        let position = |hash| indices.binary_search(&self.shard_index(hash)).unwrap_or_default();
 
-        let stored = hashes.iter().map(|&hash| shards[position(hash)].get(hash));
+        let stored_windows = hashes.iter().map(|&hash| shards[position(hash)].get(hash));
         let limits = buckets.iter().map(|bucket| bucket.limit);
-        let mut windows: PerLimit<_> = limits.zip(stored).collect();
+        let mut windows: PerLimit<_> = limits.zip(stored_windows).collect();
         let decision = decide(mode, &mut windows, now);
         for (&hash, &(limit, window)) in hashes.iter().zip(&windows) {
             shards[position(hash)].put(hash, limit, window, now);
@@ -79,14 +80,14 @@ impl MemoryCounters {
     ) -> Option<RateLimitDecision> {
         let stored_window = |bucket: &Bucket<'_>| {
             let hash = self.hash(bucket);
-            self.lock(self.index(hash)).get(hash)
+            self.lock_shard(self.shard_index(hash)).get(hash)
         };
-        let stored: PerLimit<Window> = buckets.iter().map(stored_window).collect();
+        let stored_windows: PerLimit<Window> = buckets.iter().map(stored_window).collect();
         let limits = buckets.iter().map(|bucket| bucket.limit);
-        let mut windows: PerLimit<_> = limits.zip(stored.iter().copied()).collect();
+        let mut windows: PerLimit<_> = limits.zip(stored_windows.iter().copied()).collect();
         let decision = decide(CountMode::Peek, &mut windows, now.into());
         let is_trusted =
-            stored.iter().zip(&windows).all(|(before, (_, after))| before.end <= after.end);
+            stored_windows.iter().zip(&windows).all(|(before, (_, after))| before.end <= after.end);
         (is_trusted && !decision.is_admitted()).then_some(decision)
     }
 
@@ -99,49 +100,55 @@ impl MemoryCounters {
         now: UnixMicros,
     ) {
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
-            let reported =
+            let reported_window =
                 Window { count: status.limit.requests() - status.remaining, end: status.reset };
-            if reported.count == 0 {
+            if reported_window.count == 0 {
                 continue;
             }
             let hash = self.hash(bucket);
-            let mut shard = self.lock(self.index(hash));
+            let mut shard = self.lock_shard(self.shard_index(hash));
             // Responses may arrive out of order, with slightly different ends. The ends of two
             // windows of one key are at least one window length apart.
-            let stored = shard.get(hash);
-            let distance = stored.end.until(reported.end).max(reported.end.until(stored.end));
+            let stored_window = shard.get(hash);
+            let distance = stored_window
+                .end
+                .until(reported_window.end)
+                .max(reported_window.end.until(stored_window.end));
             let is_same_window = distance < bucket.limit.window() / 2;
-            let count =
-                if is_same_window { reported.count.max(stored.count) } else { reported.count };
-            shard.put(hash, bucket.limit, Window { count, ..reported }, now);
+            let count = if is_same_window {
+                reported_window.count.max(stored_window.count)
+            } else {
+                reported_window.count
+            };
+            shard.put(hash, bucket.limit, Window { count, ..reported_window }, now);
         }
     }
 
     /// Deletes windows that have ended and frees their memory.
     pub fn sweep(&self, now: Timestamp) {
-        (0..self.shards.len()).for_each(|index| self.lock(index).sweep(now.into()));
+        (0..self.shards.len()).for_each(|index| self.lock_shard(index).sweep(now.into()));
     }
 
     /// Returns the number of keys, and of those that were evicted before their window ended.
-    pub fn keys(&self) -> (usize, u64) {
-        let shards = (0..self.shards.len()).map(|index| self.lock(index));
-        shards.fold((0, 0), |(keys, evicted), shard| {
-            (keys + shard.entries.len(), evicted + shard.evicted)
+    pub fn key_counts(&self) -> (usize, u64) {
+        let shards = (0..self.shards.len()).map(|index| self.lock_shard(index));
+        shards.fold((0, 0), |(keys, evicted_keys), shard| {
+            (keys + shard.entries.len(), evicted_keys + shard.evicted_keys)
         })
     }
 
     fn hash(&self, bucket: &Bucket<'_>) -> u64 {
-        self.seed.hash_one((bucket.limit.name(), &bucket.key))
+        self.hash_builder.hash_one((bucket.limit.name(), &bucket.key))
     }
 
     /// Returns the index of a hash's shard. The tables use the lowest and highest bits of a hash, so
     /// the index uses bits in between.
-    fn index(&self, hash: u64) -> usize {
+    fn shard_index(&self, hash: u64) -> usize {
         usize::try_from((hash >> 40) & (self.shards.len() as u64 - 1)).unwrap_or_default()
     }
 
     /// Locks a shard. Poisoning is ignored: a lost count matters less than failing requests.
-    fn lock(&self, index: usize) -> MutexGuard<'_, Shard> {
+    fn lock_shard(&self, index: usize) -> MutexGuard<'_, Shard> {
         self.shards[index].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,7 +43,7 @@ use self::node::CONNECT_TIMEOUT;
 pub(super) use self::reservation::Reservation;
 pub(super) use self::script::WindowState;
 use self::script::{ScriptMode, ScriptRun};
-use self::topology::{Servers, Topology, group};
+use self::topology::{Servers, Topology, group_buckets};
 use crate::metrics::RedisMetrics;
 
 /// Returns the connection settings for a `rediss://…` URL whose server needs a certificate from an
@@ -51,7 +51,10 @@ use crate::metrics::RedisMetrics;
 ///
 /// # Errors
 /// If the URL is invalid, or the file cannot be read or contains no usable certificate.
-pub fn with_root_certificate(url: &str, file: &Path) -> RedisResult<ConnectionInfo> {
+pub fn connection_info_with_root_certificate(
+    url: &str,
+    file: &Path,
+) -> RedisResult<ConnectionInfo> {
     let config_error = |reason: String| {
         let setting = "limits.redis_root_certificate";
         let reason = format!("cannot use {}: {reason}", file.display());
@@ -90,35 +93,36 @@ impl RedisCounters {
     /// An unreachable server is not an error: a task tries to connect until this value is dropped.
     pub async fn connect(addresses: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
         let servers = Arc::new(Servers::new(addresses, prefix, timeout));
-        servers.update_first().await;
+        servers.update_at_startup().await;
         servers.wait_for_connections(Instant::now() + CONNECT_TIMEOUT + timeout).await;
         let task_servers = Arc::clone(&servers);
         let refresh = move || refresh::refresh_loop(Arc::clone(&task_servers));
         Self { servers, refresh_task: Task::spawn("redis_refresh", refresh) }
     }
 
-    /// Returns the status of the background task.
+    /// Returns the background task's status.
     pub(super) fn task_status(&self) -> Arc<TaskStatus> {
         self.refresh_task.status()
     }
 
     /// Counts a request.
     pub(super) async fn count(&self, mode: CountMode, buckets: &[Bucket<'_>]) -> CountResult {
-        let mut outcome = CountResult { states: vec![None; buckets.len()], reservation: None };
+        let mut count_result = CountResult { states: vec![None; buckets.len()], reservation: None };
         let is_cluster = match &*self.servers.topology() {
-            Topology::Unknown => return outcome,
+            Topology::Unknown => return count_result,
             Topology::Single(_) => false,
             Topology::Cluster(_) => true,
         };
-        let mut groups = group(buckets, &self.servers.settings.prefix, is_cluster);
+        let mut groups = group_buckets(buckets, &self.servers.settings.prefix, is_cluster);
         let indices: Vec<_> = groups.iter().map(|group| group.indices.clone()).collect();
         let results = if groups.len() > 1 {
             let mode = match mode {
                 CountMode::Check => ScriptMode::Reserve,
                 _ => ScriptMode::Count(mode),
             };
-            let (results, reservation) = reservation::count(&self.servers, groups, mode).await;
-            outcome.reservation = reservation;
+            let (results, reservation) =
+                reservation::count_in_slots(&self.servers, groups, mode).await;
+            count_result.reservation = reservation;
             results
         } else if let Some(group) = groups.pop() {
             let run = ScriptRun { mode: ScriptMode::Count(mode), counters: group.counters };
@@ -130,10 +134,10 @@ impl RedisCounters {
         for (indices, result) in indices.into_iter().zip(results) {
             let Some(result) = result else { continue };
             for (index, state) in indices.into_iter().zip(result.states) {
-                outcome.states[index] = Some(state);
+                count_result.states[index] = Some(state);
             }
         }
-        outcome
+        count_result
     }
 
     /// Returns the metrics of the requests to Redis.
@@ -143,7 +147,7 @@ impl RedisCounters {
 
     /// Returns the addresses of the servers that cannot count at the moment, and the number of all
     /// servers, which is 0 until one has responded.
-    pub(super) fn unavailable(&self) -> (Vec<String>, usize) {
-        self.servers.unavailable()
+    pub(super) fn unavailable_servers(&self) -> (Vec<String>, usize) {
+        self.servers.unavailable_nodes()
     }
 }

@@ -8,28 +8,28 @@ use serde::{Deserialize, Deserializer, Serializer, de};
 /// Parses a positive duration.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match or_zero::deserialize(deserializer)? {
-        Duration::ZERO => Err(de::Error::custom(format!("{EXPECTED}, not 0"))),
-        length => Ok(length),
+        Duration::ZERO => Err(de::Error::custom(format!("{EXPECTED_FORMAT}, not 0"))),
+        duration => Ok(duration),
     }
 }
 
 /// Formats a duration so that it is parsed as the same one.
-pub fn serialize<S: Serializer>(length: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&format(*length))
+pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format(*duration))
 }
 
-const EXPECTED: &str = "must be a duration such as \"30s\" or \"5m\"";
+const EXPECTED_FORMAT: &str = "must be a duration such as \"30s\" or \"5m\"";
 
 /// Durations that may be 0, to switch something off.
 #[expect(missing_docs, reason = "serde calls the functions")]
 pub mod or_zero {
-    use super::{Deserialize, Deserializer, Duration, EXPECTED, de, parse};
+    use super::{Deserialize, Deserializer, Duration, EXPECTED_FORMAT, de, parse};
 
     pub use super::serialize;
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(deserializer)?;
-        parse(&text).ok_or_else(|| de::Error::custom(format!("{EXPECTED}, not {text:?}")))
+        parse(&text).ok_or_else(|| de::Error::custom(format!("{EXPECTED_FORMAT}, not {text:?}")))
     }
 }
 
@@ -45,37 +45,37 @@ pub mod some {
     }
 
     pub fn serialize<S: Serializer>(
-        length: &Option<Duration>,
+        duration: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        match length {
-            Some(length) => super::serialize(length, serializer),
+        match duration {
+            Some(duration) => super::serialize(duration, serializer),
             None => serializer.serialize_none(),
         }
     }
 }
 
 /// The maximum duration: a thousand years, so that arithmetic with times does not overflow.
-const MAX: Duration = Duration::from_hours(1000 * 366 * 24);
+const MAX_DURATION: Duration = Duration::from_hours(1000 * 366 * 24);
 
 /// Parses a duration, which may be 0. A day has 24 hours. Returns `None` if the text is not a
 /// duration, or if the duration is negative or longer than a thousand years.
 pub fn parse(text: &str) -> Option<Duration> {
-    let day = SpanRelativeTo::days_are_24_hours();
-    let length = text.parse::<Span>().and_then(|span| span.to_duration(day)).ok()?;
-    Duration::try_from(length).ok().filter(|length| *length <= MAX)
+    let day_length = SpanRelativeTo::days_are_24_hours();
+    let duration = text.parse::<Span>().and_then(|span| span.to_duration(day_length)).ok()?;
+    Duration::try_from(duration).ok().filter(|duration| *duration <= MAX_DURATION)
 }
 
 /// Returns a duration in the units of [`parse`], the largest first: `1d 12h`.
-pub fn format(length: Duration) -> String {
-    let in_days = SpanRound::new().largest(Unit::Day).days_are_24_hours();
-    let span = Span::try_from(length).and_then(|span| span.round(in_days));
+pub fn format(duration: Duration) -> String {
+    let rounding = SpanRound::new().largest(Unit::Day).days_are_24_hours();
+    let span = Span::try_from(duration).and_then(|span| span.round(rounding));
     format!("{:#}", span.unwrap_or_default())
 }
 
 /// Returns a duration for messages, in whole seconds.
-pub fn format_seconds(length: Duration) -> String {
-    format(Duration::from_secs(length.as_secs()))
+pub fn format_seconds(duration: Duration) -> String {
+    format(Duration::from_secs(duration.as_secs()))
 }
 
 #[cfg(test)]
@@ -95,9 +95,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_formatted_duration_is_parsed_as_the_same(nanoseconds in 0..u64::MAX) {
-            let length = Duration::from_nanos(nanoseconds);
-            prop_assert_eq!(parse(&format(length)), Some(length));
+        fn a_formatted_duration_parses_back_unchanged(nanoseconds in 0..u64::MAX) {
+            let duration = Duration::from_nanos(nanoseconds);
+            prop_assert_eq!(parse(&format(duration)), Some(duration));
         }
     }
 }

@@ -20,9 +20,9 @@ pub fn describe_data_error(directory: &Path, path: &Path, error: &io::Error) -> 
     describe_error(path, Some(directory), error)
 }
 
-fn describe_error(path: &Path, data: Option<&Path>, error: &io::Error) -> String {
+fn describe_error(path: &Path, data_dir: Option<&Path>, error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => describe_denial(path, data),
+        io::ErrorKind::PermissionDenied => describe_denial(path, data_dir),
         io::ErrorKind::ReadOnlyFilesystem => format!(
             "{} is on a read-only file system; mount it for writing (if the kernel made it \
              read-only after an error, dmesg shows the cause)",
@@ -37,7 +37,7 @@ fn describe_error(path: &Path, data: Option<&Path>, error: &io::Error) -> String
 /// # Errors
 /// If access is denied, or the file does not exist.
 pub fn check_readable(path: &Path) -> io::Result<()> {
-    check(path, if path.is_dir() { Access::EXEC_OK } else { Access::READ_OK })
+    check_access(path, if path.is_dir() { Access::EXEC_OK } else { Access::READ_OK })
 }
 
 /// Checks that this process may write a file, or create files in a directory.
@@ -45,8 +45,8 @@ pub fn check_readable(path: &Path) -> io::Result<()> {
 /// # Errors
 /// If access is denied, or the file does not exist.
 pub fn check_writable(path: &Path) -> io::Result<()> {
-    let search = if path.is_dir() { Access::EXEC_OK } else { Access::empty() };
-    check(path, Access::WRITE_OK | search)
+    let search_access = if path.is_dir() { Access::EXEC_OK } else { Access::empty() };
+    check_access(path, Access::WRITE_OK | search_access)
 }
 
 /// Checks that root does not create files in a directory of a different user, who could not read
@@ -54,91 +54,95 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// A message with the owner and the command to run instead.
-pub fn check_creator(directory: &Path) -> Result<(), String> {
-    let owner = fs::metadata(directory).map_or(0, |directory| directory.uid());
+pub fn check_owner_may_read(directory: &Path) -> Result<(), String> {
+    let owner = fs::metadata(directory).map_or(0, |metadata| metadata.uid());
     if owner == 0 || !geteuid().is_root() {
         return Ok(());
     }
-    let users = read_users();
+    let passwd = read_passwd();
     Err(format!(
         "{} belongs to {}, who could not read root's files; run belfry as the owner: sudo -u {} belfry …",
         directory.display(),
-        describe_user(&users, owner),
-        sudo_name(&users, owner),
+        describe_user(&passwd, owner),
+        sudo_name(&passwd, owner),
     ))
 }
 
-fn check(path: &Path, access: Access) -> io::Result<()> {
+fn check_access(path: &Path, access: Access) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
-fn describe_denial(path: &Path, data: Option<&Path>) -> String {
+fn describe_denial(path: &Path, data_dir: Option<&Path>) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     // The file itself; if it is missing or not visible, the nearest visible directory above it.
-    let nearest = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
-    let Some((path, file)) = nearest else { return "permission denied".to_owned() };
-    let user = geteuid().as_raw();
+    let nearest_visible = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
+    let Some((path, metadata)) = nearest_visible else { return "permission denied".to_owned() };
+    let process_uid = geteuid().as_raw();
     let directory = path.parent().and_then(|directory| fs::metadata(directory).ok());
     let path = path.display();
-    let users = read_users();
-    let this_user = describe_user(&users, user);
-    if file.uid() == user {
-        let mode = file.mode() & 0o7777;
+    let passwd = read_passwd();
+    let this_user = describe_user(&passwd, process_uid);
+    if metadata.uid() == process_uid {
+        let mode = metadata.mode() & 0o7777;
         return format!(
             "permission denied: {path} belongs to {this_user}, who runs belfry, but has mode \
              {mode:04o}; change it with chmod"
         );
     }
-    let owner = describe_user(&users, file.uid());
-    let run = format!("run it as the owner (sudo -u {} belfry …)", sudo_name(&users, file.uid()));
+    let owner = describe_user(&passwd, metadata.uid());
+    let run_as_owner =
+        format!("run it as the owner (sudo -u {} belfry …)", sudo_name(&passwd, metadata.uid()));
     // `None` if the data directory is not visible. No remedy is given for the directories above it,
     // because they may contain other data.
-    let data =
-        data.and_then(|data| Some((std::path::absolute(data).ok()?, data.try_exists().ok()?)));
-    let remedy = match data {
-        Some((data, exists)) => {
-            let name = find_name(&users, user).map_or_else(|| user.to_string(), str::to_owned);
-            let data_owner = fs::metadata(&data).map(|data| data.uid()).ok();
-            let data = data.display();
-            let chown = format!("change the owner of all files (chown -R {name} {data})");
-            match file.uid() {
+    let data_dir =
+        data_dir.and_then(|dir| Some((std::path::absolute(dir).ok()?, dir.try_exists().ok()?)));
+    let remedy = match data_dir {
+        Some((data_dir, exists)) => {
+            let name = find_user_name(&passwd, process_uid)
+                .map_or_else(|| process_uid.to_string(), str::to_owned);
+            let data_owner = fs::metadata(&data_dir).map(|metadata| metadata.uid()).ok();
+            let data_dir = data_dir.display();
+            let chown = format!("change the owner of all files (chown -R {name} {data_dir})");
+            match metadata.uid() {
                 _ if !exists => {
-                    format!("create the directory as root (install -d -m 0700 -o {name} {data})")
+                    format!(
+                        "create the directory as root (install -d -m 0700 -o {name} {data_dir})"
+                    )
                 }
                 // A different user ran the command that created the file.
-                _ if data_owner == Some(user) => chown,
-                0 => format!("{chown}, or {run}"),
-                _ => format!("{run}, or {chown}"),
+                _ if data_owner == Some(process_uid) => chown,
+                0 => format!("{chown}, or {run_as_owner}"),
+                _ => format!("{run_as_owner}, or {chown}"),
             }
         }
-        None if directory.is_some_and(|directory| directory.uid() == user) => {
+        None if directory.is_some_and(|directory| directory.uid() == process_uid) => {
             "change the owner with chown".to_owned()
         }
-        None => format!("{run}, or give this user access with chown or chmod"),
+        None => format!("{run_as_owner}, or give this user access with chown or chmod"),
     };
     format!("permission denied: {path} belongs to {owner}, and {this_user} runs belfry; {remedy}")
 }
 
-fn read_users() -> String {
+fn read_passwd() -> String {
     fs::read_to_string("/etc/passwd").unwrap_or_default()
 }
 
 /// Returns the argument for `sudo -u` that selects this user.
-fn sudo_name(users: &str, id: u32) -> String {
-    find_name(users, id).map_or_else(|| format!("'#{id}'"), str::to_owned)
+fn sudo_name(passwd: &str, id: u32) -> String {
+    find_user_name(passwd, id).map_or_else(|| format!("'#{id}'"), str::to_owned)
 }
 
 /// Returns the name and the id of a user: `belfry (uid 998)`. A user without a line in
 /// `/etc/passwd`, as in many containers, has only an id.
-fn describe_user(users: &str, id: u32) -> String {
-    match find_name(users, id) {
+fn describe_user(passwd: &str, id: u32) -> String {
+    match find_user_name(passwd, id) {
         Some(name) => format!("{name} (uid {id})"),
         None => format!("uid {id}"),
     }
 }
 
-fn find_name(users: &str, id: u32) -> Option<&str> {
-    users.lines().find_map(|line| {
+fn find_user_name(passwd: &str, id: u32) -> Option<&str> {
+    passwd.lines().find_map(|line| {
         let mut fields = line.split(':');
         let (name, uid) = (fields.next()?, fields.nth(1)?);
         (uid.parse() == Ok(id)).then_some(name)
@@ -151,10 +155,10 @@ mod tests {
 
     #[test]
     fn a_user_is_described_by_name_and_id() {
-        let users = "root:x:0:0:root:/root:/bin/sh\nbelfry:x:998:998::/:/usr/sbin/nologin\n";
-        assert_eq!(describe_user(users, 998), "belfry (uid 998)");
-        assert_eq!(describe_user(users, 0), "root (uid 0)");
-        assert_eq!(describe_user(users, 65_532), "uid 65532");
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nbelfry:x:998:998::/:/usr/sbin/nologin\n";
+        assert_eq!(describe_user(passwd, 998), "belfry (uid 998)");
+        assert_eq!(describe_user(passwd, 0), "root (uid 0)");
+        assert_eq!(describe_user(passwd, 65_532), "uid 65532");
         assert_eq!(describe_user("", 0), "uid 0");
     }
 }

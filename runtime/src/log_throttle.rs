@@ -11,10 +11,10 @@ const WINDOW: Duration = Duration::from_mins(1);
 pub struct LogThrottle {
     /// The message of the line.
     message: &'static str,
-    state: Mutex<State>,
+    state: Mutex<ThrottleState>,
 }
 
-struct State {
+struct ThrottleState {
     /// A window for each key. Keys are constants in the code, so their number is bounded.
     windows: Vec<(&'static str, Window)>,
     /// True if the throttle is in the registry.
@@ -25,10 +25,10 @@ struct State {
 #[derive(Default)]
 struct Window {
     start: Option<Instant>,
-    written: u32,
-    suppressed: u64,
+    written_lines: u32,
+    suppressed_lines: u64,
     /// The number of lines that were suppressed in earlier windows and not reported yet.
-    unreported: u64,
+    unreported_lines: u64,
 }
 
 /// The throttles that have suppressed a line since the process started.
@@ -54,7 +54,7 @@ macro_rules! log_throttled {
 impl LogThrottle {
     /// Creates a throttle for the lines with this message.
     pub const fn new(message: &'static str) -> Self {
-        let state = State { windows: Vec::new(), is_registered: false };
+        let state = ThrottleState { windows: Vec::new(), is_registered: false };
         Self { message, state: Mutex::new(state) }
     }
 
@@ -70,7 +70,7 @@ impl LogThrottle {
 
     fn admits_at(&'static self, key: &'static str, now: Instant) -> bool {
         let mut state = lock(&self.state);
-        let is_admitted = state.window(key).admits(now);
+        let is_admitted = state.window_mut(key).admits(now);
         if !is_admitted && !std::mem::replace(&mut state.is_registered, true) {
             lock(&REGISTRY).push(self);
         }
@@ -84,14 +84,14 @@ impl LogThrottle {
     }
 
     /// Makes the lines suppressed in the current windows available to `take_suppressed`.
-    fn close(&self) {
+    fn close_windows(&self) {
         lock(&self.state).windows.iter_mut().for_each(|(_, window)| window.end());
     }
 }
 
-impl State {
-    fn window(&mut self, key: &'static str) -> &mut Window {
-        let position = self.windows.iter().position(|(other, _)| *other == key);
+impl ThrottleState {
+    fn window_mut(&mut self, key: &'static str) -> &mut Window {
+        let position = self.windows.iter().position(|(window_key, _)| *window_key == key);
         let index = position.unwrap_or_else(|| {
             self.windows.push((key, Window::default()));
             self.windows.len() - 1
@@ -104,13 +104,13 @@ impl Window {
     fn admits(&mut self, now: Instant) -> bool {
         if self.has_ended(now) {
             self.end();
-            (self.start, self.written) = (Some(now), 0);
+            (self.start, self.written_lines) = (Some(now), 0);
         }
-        let is_admitted = self.written < MAX_LINES;
+        let is_admitted = self.written_lines < MAX_LINES;
         if is_admitted {
-            self.written += 1;
+            self.written_lines += 1;
         } else {
-            self.suppressed += 1;
+            self.suppressed_lines += 1;
         }
         is_admitted
     }
@@ -119,7 +119,7 @@ impl Window {
         if self.has_ended(now) {
             self.end();
         }
-        std::mem::take(&mut self.unreported)
+        std::mem::take(&mut self.unreported_lines)
     }
 
     fn has_ended(&self, now: Instant) -> bool {
@@ -127,7 +127,7 @@ impl Window {
     }
 
     fn end(&mut self) {
-        self.unreported += std::mem::take(&mut self.suppressed);
+        self.unreported_lines += std::mem::take(&mut self.suppressed_lines);
     }
 }
 
@@ -146,7 +146,7 @@ pub fn report_suppressed() {
 /// have not ended. For use before the process exits.
 pub fn report_all_suppressed() {
     for throttle in &*lock(&REGISTRY) {
-        throttle.close();
+        throttle.close_windows();
     }
     report_suppressed();
 }
@@ -163,33 +163,36 @@ mod tests {
     fn ten_lines_are_written_per_minute_and_the_others_are_counted() {
         static THROTTLE: LogThrottle = LogThrottle::new("test");
         let (throttle, start) = (&THROTTLE, Instant::now());
-        let at = |seconds| start + Duration::from_secs(seconds);
-        let written = |seconds, lines: usize| {
-            (0..lines).filter(|_| throttle.admits_at("", at(seconds))).count()
+        let time_at = |seconds| start + Duration::from_secs(seconds);
+        let count_admitted = |seconds, lines: usize| {
+            (0..lines).filter(|_| throttle.admits_at("", time_at(seconds))).count()
         };
-        assert_eq!(throttle.take_suppressed(at(0)), 0);
-        assert_eq!(written(0, 4), 4);
-        assert_eq!(written(30, 1000), 6);
-        assert_eq!(throttle.take_suppressed(at(59)), 0, "the window has not ended");
+        assert_eq!(throttle.take_suppressed(time_at(0)), 0);
+        assert_eq!(count_admitted(0, 4), 4);
+        assert_eq!(count_admitted(30, 1000), 6);
+        assert_eq!(throttle.take_suppressed(time_at(59)), 0, "the window has not ended");
         // A new window begins before the old one is reported.
-        assert_eq!(written(60, 12), 10);
-        assert_eq!(throttle.take_suppressed(at(61)), 994);
-        assert_eq!(throttle.take_suppressed(at(119)), 0);
-        assert_eq!(throttle.take_suppressed(at(120)), 2);
-        assert_eq!(throttle.take_suppressed(at(500)), 0);
-        assert_eq!(written(500, 11), 10);
-        throttle.close();
-        assert_eq!(throttle.take_suppressed(at(501)), 1);
+        assert_eq!(count_admitted(60, 12), 10);
+        assert_eq!(throttle.take_suppressed(time_at(61)), 994);
+        assert_eq!(throttle.take_suppressed(time_at(119)), 0);
+        assert_eq!(throttle.take_suppressed(time_at(120)), 2);
+        assert_eq!(throttle.take_suppressed(time_at(500)), 0);
+        assert_eq!(count_admitted(500, 11), 10);
+        throttle.close_windows();
+        assert_eq!(throttle.take_suppressed(time_at(501)), 1);
     }
 
     #[test]
     fn lines_with_one_key_do_not_suppress_those_with_a_different_key() {
         static THROTTLE: LogThrottle = LogThrottle::new("test");
         let now = Instant::now();
-        let written =
+        let count_admitted =
             |key, lines: usize| (0..lines).filter(|_| THROTTLE.admits_at(key, now)).count();
-        assert_eq!([written("a", 15), written("b", 12), written("a", 1)], [10, 10, 0]);
-        THROTTLE.close();
+        assert_eq!(
+            [count_admitted("a", 15), count_admitted("b", 12), count_admitted("a", 1)],
+            [10, 10, 0]
+        );
+        THROTTLE.close_windows();
         assert_eq!(THROTTLE.take_suppressed(now), 8, "those of all keys");
     }
 }

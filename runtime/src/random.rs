@@ -38,7 +38,7 @@ const ID_CANDIDATES: usize = 32;
 /// millisecond. After a collision, callers try the next one. Each candidate is one millisecond later
 /// than the last, because all ids of a millisecond may be taken. Their number is limited so that
 /// every retry loop ends.
-pub fn ids(now: jiff::Timestamp) -> impl Iterator<Item = i64> {
+pub fn id_candidates(now: jiff::Timestamp) -> impl Iterator<Item = i64> {
     let times = now.as_millisecond()..;
     times.take(ID_CANDIDATES).map(|time| time << 16 | i64::from(u16::from_be_bytes(bytes())))
 }
@@ -62,23 +62,25 @@ mod tests {
         for _ in 0..10_000 {
             assert!(values.insert(bytes::<16>()));
         }
-        let mut ones = [0_u32; 256];
+        let mut ones_per_bit = [0_u32; 256];
         for _ in 0..10_000 {
             let bytes = bytes::<32>();
-            for (bit, count) in ones.iter_mut().enumerate() {
+            for (bit, count) in ones_per_bit.iter_mut().enumerate() {
                 *count += u32::from(bytes[bit / 8] >> (bit % 8) & 1);
             }
         }
         // Ten standard deviations.
-        let half = 4500..5500;
-        assert!(ones.iter().all(|count| half.contains(count)), "{ones:?}");
+        let near_half = 4500..5500;
+        assert!(ones_per_bit.iter().all(|count| near_half.contains(count)), "{ones_per_bit:?}");
     }
 
     #[test]
-    fn the_candidates_for_an_id_are_limited_and_sort_by_time() {
-        let early: Vec<i64> = ids(jiff::Timestamp::from_second(1_700_000_000).unwrap()).collect();
-        let late: Vec<i64> = ids(jiff::Timestamp::from_second(1_700_000_001).unwrap()).collect();
-        assert_eq!((early.len(), late.len()), (32, 32));
-        assert!(0 < early[0] && [early, late].concat().is_sorted_by(|a, b| a < b));
+    fn id_candidates_are_limited_and_sorted_by_time() {
+        let early_ids: Vec<i64> =
+            id_candidates(jiff::Timestamp::from_second(1_700_000_000).unwrap()).collect();
+        let late_ids: Vec<i64> =
+            id_candidates(jiff::Timestamp::from_second(1_700_000_001).unwrap()).collect();
+        assert_eq!((early_ids.len(), late_ids.len()), (32, 32));
+        assert!(0 < early_ids[0] && [early_ids, late_ids].concat().is_sorted_by(|a, b| a < b));
     }
 }

@@ -21,7 +21,7 @@ const MAX_PAUSE: Duration = Duration::from_mins(1);
 const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
 /// The number of failures in a row at which a task is reported as failing.
-const MAX_FAILURES: u32 = 5;
+const FAILURE_THRESHOLD: u32 = 5;
 
 /// Maximum time for all tasks together to end when the process stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,16 +41,16 @@ pub struct TaskStatus {
     pub name: &'static str,
     /// Number of restarts.
     pub restarts: Counter,
-    run: Mutex<Run>,
+    run: Mutex<TaskRun>,
 }
 
 /// The current run of a task.
 #[derive(Debug)]
-struct Run {
+struct TaskRun {
     /// The number of failures in a row before this run.
     failures: u32,
     /// The start of the run; `None` in the pause before it.
-    since: Option<Instant>,
+    started_at: Option<Instant>,
 }
 
 impl Task {
@@ -60,14 +60,14 @@ impl Task {
         mut start: impl FnMut() -> F + Send + 'static,
     ) -> Self {
         Self::supervise(name, move |stop| {
-            let running = start();
-            async move { stop.run_until_cancelled(running).await.unwrap_or_default() }
+            let future = start();
+            async move { stop.run_until_cancelled(future).await.unwrap_or_default() }
         })
     }
 
     /// Runs a future now, and again after each pause of `interval`. Stopping the task lets the
     /// current run finish.
-    pub fn every<F: Future<Output = ()> + Send + 'static>(
+    pub fn spawn_periodic<F: Future<Output = ()> + Send + 'static>(
         name: &'static str,
         interval: Duration,
         run: impl Fn() -> F + Send + Sync + 'static,
@@ -91,12 +91,12 @@ impl Task {
         let status = Arc::new(TaskStatus::new(name));
         let stop = CancellationToken::new();
         let (own_status, own_stop) = (Arc::clone(&status), stop.clone());
-        let supervising = async move {
+        let supervisor = async move {
             loop {
                 own_status.begin_run();
-                let running = AssertUnwindSafe(async { start(own_stop.clone()).await });
+                let run = AssertUnwindSafe(async { start(own_stop.clone()).await });
                 // The server's panic hook logs the panic.
-                let is_panic = running.catch_unwind().await.is_err();
+                let is_panic = run.catch_unwind().await.is_err();
                 if own_stop.is_cancelled() {
                     return;
                 }
@@ -109,7 +109,7 @@ impl Task {
                 own_status.restarts.inc();
             }
         };
-        Self { status, stop, handle: AbortOnDropHandle::new(tokio::spawn(supervising)) }
+        Self { status, stop, handle: AbortOnDropHandle::new(tokio::spawn(supervisor)) }
     }
 
     /// Returns the task's name and failures.
@@ -120,37 +120,37 @@ impl Task {
 
 impl TaskStatus {
     fn new(name: &'static str) -> Self {
-        let run = Mutex::new(Run { failures: 0, since: None });
+        let run = Mutex::new(TaskRun { failures: 0, started_at: None });
         Self { name, restarts: Counter::default(), run }
     }
 
     /// Returns whether the task has failed repeatedly, and has not run for a minute since then.
     pub fn keeps_failing(&self) -> bool {
         let run = self.lock();
-        run.failures >= MAX_FAILURES && !run.is_healthy()
+        run.failures >= FAILURE_THRESHOLD && !run.is_healthy()
     }
 
     fn begin_run(&self) {
-        self.lock().since = Some(Instant::now());
+        self.lock().started_at = Some(Instant::now());
     }
 
     /// Records a failure, and returns the pause before the next run.
     fn end_run(&self) -> Duration {
         let mut run = self.lock();
         run.failures = if run.is_healthy() { 1 } else { run.failures.saturating_add(1) };
-        run.since = None;
-        let doubled = 1_u32.checked_shl(run.failures - 1).unwrap_or(u32::MAX);
-        FIRST_PAUSE.saturating_mul(doubled).min(MAX_PAUSE)
+        run.started_at = None;
+        let factor = 1_u32.checked_shl(run.failures - 1).unwrap_or(u32::MAX);
+        FIRST_PAUSE.saturating_mul(factor).min(MAX_PAUSE)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Run> {
+    fn lock(&self) -> MutexGuard<'_, TaskRun> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Run {
+impl TaskRun {
     fn is_healthy(&self) -> bool {
-        self.since.is_some_and(|since| since.elapsed() >= HEALTHY_AFTER)
+        self.started_at.is_some_and(|started_at| started_at.elapsed() >= HEALTHY_AFTER)
     }
 }
 
@@ -200,9 +200,9 @@ mod tests {
         let task = Task::spawn("test", move || {
             let mut starts = task_starts.lock().unwrap();
             starts.push(start.elapsed().as_millis());
-            let number = starts.len();
+            let run_number = starts.len();
             async move {
-                match number {
+                match run_number {
                     1 => panic!("the first run"),
                     2 | 3 => {}
                     _ => std::future::pending().await,
@@ -220,9 +220,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_task_keeps_failing_until_it_has_run_for_a_minute() {
         let is_broken = Arc::new(AtomicBool::new(true));
-        let broken = Arc::clone(&is_broken);
-        let task = Task::every("test", Duration::from_secs(1), move || {
-            let is_broken = broken.load(Ordering::Relaxed);
+        let task_is_broken = Arc::clone(&is_broken);
+        let task = Task::spawn_periodic("test", Duration::from_secs(1), move || {
+            let is_broken = task_is_broken.load(Ordering::Relaxed);
             async move { assert!(!is_broken) }
         });
         let status = task.status();
@@ -265,7 +265,7 @@ mod tests {
             std::future::pending().inspect(move |()| drop(recorder))
         }));
         let second = recorder("second");
-        tasks.add(Task::every("second", Duration::from_mins(1), move || {
+        tasks.add(Task::spawn_periodic("second", Duration::from_mins(1), move || {
             let recorder = second();
             sleep(Duration::from_secs(1)).map(move |()| drop(recorder))
         }));
@@ -286,7 +286,7 @@ mod tests {
     async fn a_task_that_does_not_end_is_aborted() {
         let (tasks, runs) = (Tasks::default(), Arc::new(AtomicU32::new(0)));
         let task_runs = Arc::clone(&runs);
-        tasks.add(Task::every("stuck", Duration::from_secs(1), move || {
+        tasks.add(Task::spawn_periodic("stuck", Duration::from_secs(1), move || {
             task_runs.fetch_add(1, Ordering::Relaxed);
             std::future::pending()
         }));

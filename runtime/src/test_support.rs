@@ -12,7 +12,7 @@ pub struct FakeClock(AtomicI64);
 
 impl FakeClock {
     /// Creates a clock at this second since the Unix epoch.
-    pub fn at(second: i64) -> Self {
+    pub fn at_second(second: i64) -> Self {
         Self(AtomicI64::new(second * 1000))
     }
 

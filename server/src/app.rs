@@ -42,7 +42,7 @@ const MAX_SETBACK: SignedDuration = SignedDuration::from_mins(1);
 pub struct AppState {
     pub config: Config,
     /// Digests of the settings in use. SIGHUP replaces some of them.
-    pub settings: ArcSwap<SettingDigests>,
+    pub setting_digests: ArcSwap<SettingDigests>,
     /// The public URL of this service.
     pub base_url: BaseUrl,
     pub store: Store,
@@ -62,14 +62,14 @@ pub struct AppState {
     /// Maximum number of authorization requests that wait for sign-in or consent.
     pub max_pending_requests: usize,
     /// The push rules of recently evaluated accounts.
-    pub rule_index: RuleIndexCache,
+    pub rule_index_cache: RuleIndexCache,
     /// Changes push rules, with one write at a time per account.
     pub rule_writer: RuleWriter,
     pub evaluation_pool: EvaluationPool,
     pub logo: Option<StaticFile>,
     pub style: StaticFile,
     /// Accounts that are sending a large body.
-    pub large_bodies: AccountSlots,
+    pub large_body_slots: AccountSlots,
     /// Large responses that clients have not read yet.
     pub unread_responses: UnreadResponses,
     pub tasks: Tasks,
@@ -98,10 +98,10 @@ impl AppState {
             audit: AuditCounters::new(config.audit.addresses),
             application_services,
             max_pending_requests: MAX_PENDING_REQUESTS,
-            rule_index: RuleIndexCache::new(config.store.cache_bytes / 8),
+            rule_index_cache: RuleIndexCache::new(config.store.cache_bytes / 8),
             rule_writer: RuleWriter::new(store.clone(), rule_limits),
             evaluation_pool: EvaluationPool::default(),
-            large_bodies: AccountSlots::default(),
+            large_body_slots: AccountSlots::default(),
             unread_responses: UnreadResponses::default(),
             tasks: Tasks::default(),
             last_clock_check: Mutex::default(),
@@ -109,7 +109,7 @@ impl AppState {
             style: StaticFile::style_sheet(config.instance.accent),
             database_status: Mutex::default(),
             is_stopping: AtomicBool::new(false),
-            settings: ArcSwap::from_pointee(SettingDigests::new(&config)),
+            setting_digests: ArcSwap::from_pointee(SettingDigests::new(&config)),
             diagnostics_key: DiagnosticsKey::random(),
             config,
             base_url,
@@ -153,20 +153,20 @@ impl AppState {
     /// have made.
     async fn measure_clock_setback(&self) -> Option<Duration> {
         let now = self.clock.now();
-        let last = self.last_clock_check.lock().await.replace(now);
-        let last = match last {
-            Some(last) => Some(last),
+        let last_check = self.last_clock_check.lock().await.replace(now);
+        let reference_time = match last_check {
+            Some(time) => Some(time),
             None => self.store.last_sweep().await.unwrap_or_default(),
         };
-        let setback = last?.duration_since(now);
+        let setback = reference_time?.duration_since(now);
         (setback > MAX_SETBACK).then(|| setback.unsigned_abs())
     }
 
     /// Deletes rows that are no longer needed, if a sweep is due.
     pub async fn sweep(&self) {
         match self.store.sweep(&self.config.retention, self.clock.now()).await {
-            Ok(SweepOutcome::Swept(deleted)) => {
-                for (table, rows) in deleted {
+            Ok(SweepOutcome::Swept(deleted_rows)) => {
+                for (table, rows) in deleted_rows {
                     self.metrics.count_deleted_rows(table, rows);
                 }
             }
@@ -180,11 +180,11 @@ impl AppState {
 
     /// Deletes the least recently used tokens, grants and sessions of accounts and apps that have
     /// too many. Unlike a sweep, every node does this, for the owners to which it issued new ones.
-    pub async fn delete_excess(&self) {
+    pub async fn delete_excess_rows(&self) {
         let max_app_tokens = self.config.oauth.max_app_tokens;
         match self.store.delete_excess(max_app_tokens, self.clock.now()).await {
-            Ok(deleted) => {
-                for (table, rows) in deleted {
+            Ok(deleted_rows) => {
+                for (table, rows) in deleted_rows {
                     self.metrics.count_deleted_rows(table, rows);
                 }
             }
@@ -222,7 +222,7 @@ impl AppState {
         format!("{}/users/{account}", self.base_url)
     }
 
-    /// Returns the URL of a profile.
+    /// Returns a profile's URL.
     pub(crate) fn profile_url(&self, name: &str) -> String {
         format!("{}{PROFILE}{name}", self.base_url)
     }
@@ -258,7 +258,7 @@ mod tests {
 
     use super::*;
 
-    async fn state(dir: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
+    async fn open_state(dir: &std::path::Path, clock: &Arc<FakeClock>) -> AppState {
         let (config, clock) = (Config::default(), Arc::clone(clock));
         let database = Database::Sqlite(dir.join("belfry.db"));
         let store = Store::open(&database, &config.store, clock.now()).await.unwrap();
@@ -269,19 +269,19 @@ mod tests {
     #[tokio::test]
     async fn a_clock_setback_is_detected_even_by_the_next_process() {
         let dir = tempfile::tempdir().unwrap();
-        let clock = Arc::new(FakeClock::at(1_800_000_000));
-        let first = state(dir.path(), &clock).await;
+        let clock = Arc::new(FakeClock::at_second(1_800_000_000));
+        let first_process = open_state(dir.path(), &clock).await;
         for (seconds, setback) in [(0, None), (60, None), (-60, None), (-61, Some(61)), (5, None)] {
             clock.advance(seconds);
             let setback = setback.map(Duration::from_secs);
-            assert_eq!(first.measure_clock_setback().await, setback, "{seconds}");
+            assert_eq!(first_process.measure_clock_setback().await, setback, "{seconds}");
         }
-        first.sweep().await;
-        drop(first);
+        first_process.sweep().await;
+        drop(first_process);
 
         clock.advance(-2 * 86_400);
-        let second = state(dir.path(), &clock).await;
-        assert_eq!(second.measure_clock_setback().await, Some(Duration::from_hours(48)));
-        assert_eq!(second.measure_clock_setback().await, None);
+        let second_process = open_state(dir.path(), &clock).await;
+        assert_eq!(second_process.measure_clock_setback().await, Some(Duration::from_hours(48)));
+        assert_eq!(second_process.measure_clock_setback().await, None);
     }
 }

@@ -10,29 +10,29 @@ use jiff::Timestamp;
 use belfry_store::{Store, StoreError};
 
 /// Maximum number of rows that are written in one transaction.
-const BATCH_ROWS: usize = 100;
+const MAX_BATCH_ROWS: usize = 100;
 
 /// The counts since the last flush.
 #[derive(Debug)]
 pub struct AuditCounters {
     aggregator: Mutex<Aggregator>,
-    addresses: AddressPolicy,
+    address_policy: AddressPolicy,
 }
 
 impl AuditCounters {
     /// Creates empty counters. The policy decides which part of an address is recorded.
-    pub fn new(addresses: AddressPolicy) -> Self {
-        Self { aggregator: Mutex::default(), addresses }
+    pub fn new(address_policy: AddressPolicy) -> Self {
+        Self { aggregator: Mutex::default(), address_policy }
     }
 
     /// Returns the part of a client's address that is recorded.
-    pub fn address(&self, address: IpAddr) -> Option<String> {
-        self.addresses.apply(address)
+    pub fn recorded_address(&self, address: IpAddr) -> Option<String> {
+        self.address_policy.apply(address)
     }
 
     /// Returns the part of a client's address that is recorded with a session.
-    pub fn session_address(&self, address: IpAddr) -> Option<String> {
-        self.addresses.apply_to_session(address)
+    pub fn recorded_session_address(&self, address: IpAddr) -> Option<String> {
+        self.address_policy.apply_to_session(address)
     }
 
     /// Counts one event.
@@ -45,14 +45,14 @@ impl AuditCounters {
     pub async fn flush(&self, store: &Store) -> Result<(), StoreError> {
         let mut events = self.lock().take();
         while !events.is_empty() {
-            let rest = events.split_off(events.len().min(BATCH_ROWS));
+            let remaining_events = events.split_off(events.len().min(MAX_BATCH_ROWS));
             if let Err(error) = store.add_audit_counts(&events).await {
-                events.extend(rest);
+                events.extend(remaining_events);
                 self.lock().restore(events);
                 return Err(error);
             }
             events.iter().for_each(log_event);
-            events = rest;
+            events = remaining_events;
         }
         Ok(())
     }

@@ -153,9 +153,9 @@ fn run_command(
         print_warnings(warnings);
     }
     // Called only by commands that need settings; the others work with an invalid file.
-    let load = || -> Result<Config, CliError> {
+    let load_config = || -> Result<Config, CliError> {
         let config = Config::load(&overrides)?;
-        print_warnings(config.ignored_data_flag().as_slice());
+        print_warnings(config.data_flag_warning().as_slice());
         Ok(config)
     };
     match command {
@@ -164,50 +164,50 @@ fn run_command(
             let config = Config::load(&overrides).inspect_err(|_| print_warnings(warnings))?;
             serve::run(config, overrides, warnings)
         }
-        Command::Account(AccountCommand::Import(command)) => command.run(&load()?),
+        Command::Account(AccountCommand::Import(command)) => command.run(&load_config()?),
         Command::Account(AccountCommand::Manage(command)) => {
-            let config = load()?;
-            command.check(&config)?;
+            let config = load_config()?;
+            command.reject_service_account(&config)?;
             with_store(&config, command.database_use(), async |store, now| {
                 command.run(store, &config, now).await
             })
         }
         Command::Token(command) => {
-            let config = load()?;
+            let config = load_config()?;
             let lifetime = config.oauth.token_lifetime;
             with_store(&config, DatabaseUse::Write, async |store, now| {
                 command.run(&TokenIssuer { store, now, lifetime }, &config).await
             })
         }
         Command::App(command) => {
-            let config = load()?;
+            let config = load_config()?;
             with_store(&config, command.database_use(), async |store, now| {
                 command.run(store, &config, now).await
             })
         }
         Command::Explain(command) => {
-            let config = load()?;
+            let config = load_config()?;
             with_store(&config, DatabaseUse::Read, async |store, now| {
                 command.run(store, &config, now).await
             })
         }
         Command::Audit(command) => {
-            let config = load()?;
+            let config = load_config()?;
             with_store(&config, DatabaseUse::Read, async |store, now| {
                 command.run(store, &config, now).await
             })
         }
         Command::Backup(command) => {
-            let config = load()?;
+            let config = load_config()?;
             with_store(&config, DatabaseUse::Read, async |_, now| command.run(&config, now).await)
         }
-        Command::Restore(command) => command.run(&load()?),
+        Command::Restore(command) => command.run(&load_config()?),
         Command::Health(health::Command { url: Some(url), ready }) => {
             health::check(&url, ready, CertificateCheck::Authorities)
         }
-        Command::Health(command) => command.run(&load()?),
+        Command::Health(command) => command.run(&load_config()?),
         Command::Doctor(command) => command.run(Config::load(&overrides), warnings),
-        // Not by `load`, because `check` prints the warnings about the configuration itself.
+        // Not by `load_config`, because `check` prints the warnings about the configuration itself.
         Command::Config(config::Command::Check) => config::check(&Config::load(&overrides)?),
         Command::Config(config::Command::Example) => config::print_example(),
         Command::Completions(command) => command.run(),
@@ -222,7 +222,7 @@ fn print_warnings(warnings: &[String]) {
 }
 
 /// Returns the audit event for a change made on the command line.
-fn events(now: Timestamp, kind: AuditKind) -> Events {
+fn command_events(now: Timestamp, kind: AuditKind) -> Events {
     AuditEntry::from_command(now, kind).into()
 }
 
@@ -267,9 +267,9 @@ fn or_never(time: Option<impl Display>) -> String {
 
 /// Reads a secret from standard input, without the newline that `echo` and editors add.
 fn read_secret() -> io::Result<Secret> {
-    let mut text = String::new();
-    stdin().take(4096).read_to_string(&mut text)?;
-    Ok(Secret::new(text.trim_end_matches(['\r', '\n'])))
+    let mut input = String::new();
+    stdin().take(4096).read_to_string(&mut input)?;
+    Ok(Secret::new(input.trim_end_matches(['\r', '\n'])))
 }
 
 /// Returns whether standard output was closed early, as in `belfry account list | head -1`.

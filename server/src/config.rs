@@ -39,7 +39,8 @@ pub use self::overrides::{Overrides, global_flags, serve_flags};
 pub use self::registration::{ApplicationService, RegistrationSource};
 pub use self::running::{SettingDigests, is_reloaded};
 pub use self::sections::{
-    AuditSettings, Http, Instance, Log, OAuth, PasswordSettings, Rules, Security, Sessions,
+    AuditSettings, HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PasswordSettings,
+    RuleSettings, SecuritySettings, SessionSettings,
 };
 pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
 pub use self::variables::ineffective_variables;
@@ -61,7 +62,7 @@ pub struct Config {
     pub database_file: Option<PathBuf>,
     /// `redis://…` or `rediss://…` for rate limits shared by several nodes; requests are counted in
     /// this process when unset.
-    #[serde(deserialize_with = "redis_url")]
+    #[serde(deserialize_with = "deserialize_redis_url")]
     pub redis: Option<SecretUrl>,
     /// A file that contains the Redis URL, in place of `redis`.
     pub redis_file: Option<PathBuf>,
@@ -86,7 +87,7 @@ pub struct Config {
     /// Permission to register apps.
     pub app_registration: RegistrationPolicy,
     /// Limits on the size of push rules.
-    pub rules: Rules,
+    pub rules: RuleSettings,
     /// Application services: paths of Matrix registration files, or tables of the same form.
     pub application_services: Vec<RegistrationSource>,
     /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
@@ -98,9 +99,9 @@ pub struct Config {
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
     /// Log level and format.
-    pub log: Log,
+    pub log: LogSettings,
     /// Limits on connections and requests.
-    pub http: Http,
+    pub http: HttpSettings,
     /// Database connections and cache.
     pub store: belfry_store::Options,
     /// Retention of rows that are no longer needed.
@@ -108,13 +109,13 @@ pub struct Config {
     /// Password hashing.
     pub passwords: PasswordSettings,
     /// The title and description of the service.
-    pub instance: Instance,
+    pub instance: InstanceSettings,
     /// OAuth tokens and metadata.
-    pub oauth: OAuth,
+    pub oauth: OAuthSettings,
     /// Browser sessions.
-    pub sessions: Sessions,
+    pub sessions: SessionSettings,
     /// Contact for reporting vulnerabilities.
-    pub security: Security,
+    pub security: SecuritySettings,
     /// The audit trail.
     pub audit: AuditSettings,
     /// The file that these settings were read from, if it contains passwords or tokens.
@@ -145,8 +146,8 @@ impl Config {
         };
         overrides.apply(&mut config, table)?;
         config.check_data_flag()?;
-        let credentials = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
-        config.read_secret_files(credentials.as_deref())?;
+        let credentials_directory = std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from);
+        config.read_secret_files(credentials_directory.as_deref())?;
         config.check()?;
         Ok(config)
     }
@@ -172,27 +173,29 @@ impl Config {
 
     /// Returns the configured base URL, or the URL of the listen host with this port.
     pub fn base_url_at(&self, port: u16) -> BaseUrl {
-        let default = || self.listening_url(port).parse().expect("a host and a port are a URL");
-        self.base_url.clone().unwrap_or_else(default)
+        let listen_url = || self.listening_url(port).parse().expect("a host and a port are a URL");
+        self.base_url.clone().unwrap_or_else(listen_url)
     }
 
     /// Returns the URL at which this machine reaches the server; `None` if the port is not fixed.
     pub fn local_url(&self) -> Option<Url> {
         let Self { listen, tls, .. } = self;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let url = Url::parse(&format!("{scheme}://{}", listen.reachable()));
+        let url = Url::parse(&format!("{scheme}://{}", listen.reachable_address()));
         url.ok().filter(|_| listen.port != 0)
     }
 
     /// Returns the URL of the listen host with this port.
     pub fn listening_url(&self, port: u16) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.listen.authority(port))
+        format!("{scheme}://{}", self.listen.authority_with_port(port))
     }
 }
 
 /// Deserialises a Redis URL, with error messages about Redis.
-fn redis_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretUrl>, D::Error> {
+fn deserialize_redis_url<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SecretUrl>, D::Error> {
     let text = String::deserialize(deserializer)?;
     SecretUrl::parse_redis(&text).map(Some).map_err(D::Error::custom)
 }

@@ -44,7 +44,7 @@ impl DiagnosticsKey {
     /// Removes the file, unless another server has replaced it. Errors are ignored, because the key
     /// is useless after the server has stopped.
     pub fn remove(&self, path: &Path) {
-        if Self::read(path).is_ok_and(|stored| stored.0 == self.0) {
+        if Self::read(path).is_ok_and(|stored_key| stored_key.0 == self.0) {
             drop(fs::remove_file(path));
         }
     }
@@ -105,11 +105,11 @@ impl Challenge {
 
     /// Parses a header; `None` if it was not signed with this key.
     pub fn parse(header: &str, key: &DiagnosticsKey) -> Option<Self> {
-        let (signed, signature) = header.rsplit_once(' ')?;
-        if !key.verify(&format!("request {signed}"), signature) {
+        let (signed_part, signature) = header.rsplit_once(' ')?;
+        if !key.verify(&format!("request {signed_part}"), signature) {
             return None;
         }
-        let (purpose, nonce) = signed.split_once(' ')?;
+        let (purpose, nonce) = signed_part.split_once(' ')?;
         Some(Self { purpose: purpose.parse().ok()?, nonce: nonce.to_owned() })
     }
 
@@ -138,27 +138,29 @@ mod tests {
 
     #[test]
     fn requests_and_responses_are_valid_only_with_their_key() {
-        let [key, other] = [(); 2].map(|()| DiagnosticsKey::random());
+        let [key, other_key] = [(); 2].map(|()| DiagnosticsKey::random());
         let challenge = Challenge::new(Purpose::Arrival);
         let header = challenge.to_header(&key);
         assert_eq!(Challenge::parse(&header, &key), Some(challenge.clone()));
-        assert_eq!(Challenge::parse(&header, &other), None);
-        let changed = header.replace("arrival", "settings");
-        for invalid in [&*changed, "", " ", "arrival", "arrival 1", "arrival 1 2", "x y z"] {
-            assert_eq!(Challenge::parse(invalid, &key), None, "{invalid}");
+        assert_eq!(Challenge::parse(&header, &other_key), None);
+        let changed_header = header.replace("arrival", "settings");
+        for invalid_header in
+            [&*changed_header, "", " ", "arrival", "arrival 1", "arrival 1 2", "x y z"]
+        {
+            assert_eq!(Challenge::parse(invalid_header, &key), None, "{invalid_header}");
         }
 
         let signature = challenge.sign_response(&key, "{}");
         assert!(challenge.verify_response(&key, "{}", &signature));
         assert!(!challenge.verify_response(&key, "{ }", &signature), "other content");
-        assert!(!challenge.verify_response(&other, "{}", &signature), "another key");
+        assert!(!challenge.verify_response(&other_key, "{}", &signature), "another key");
         assert!(!challenge.verify_response(&key, "{}", ""), "no signature");
         let header_signature = header.rsplit(' ').next().unwrap();
         assert!(!challenge.verify_response(&key, "{}", header_signature), "of the request");
-        let next = Challenge::new(Purpose::Arrival);
-        assert!(!next.verify_response(&key, "{}", &signature), "an earlier response");
-        let settings = Challenge { purpose: Purpose::Settings, ..challenge };
-        assert!(!settings.verify_response(&key, "{}", &signature), "another purpose");
+        let next_challenge = Challenge::new(Purpose::Arrival);
+        assert!(!next_challenge.verify_response(&key, "{}", &signature), "an earlier response");
+        let settings_challenge = Challenge { purpose: Purpose::Settings, ..challenge };
+        assert!(!settings_challenge.verify_response(&key, "{}", &signature), "another purpose");
     }
 
     #[test]
@@ -171,9 +173,9 @@ mod tests {
             let key = DiagnosticsKey::random();
             key.write(&path).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-            let stored = DiagnosticsKey::read(&path).unwrap();
-            assert_eq!(challenge.to_header(&stored), challenge.to_header(&key));
-            headers.push(challenge.to_header(&stored));
+            let stored_key = DiagnosticsKey::read(&path).unwrap();
+            assert_eq!(challenge.to_header(&stored_key), challenge.to_header(&key));
+            headers.push(challenge.to_header(&stored_key));
             // An earlier file that others may read.
             fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
         }

@@ -8,13 +8,13 @@ use belfry_core::text::is_invisible;
 
 /// Escapes text, as in `\u{1b}`. The result is a single line.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
-    replace(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
+    escape_chars(text, |c| !is_printable(c), |c, escaped| escaped.extend(c.escape_unicode()))
 }
 
 /// Escapes JSON, as in `\u001b`. The result is equivalent JSON: outside of strings, the only
 /// characters that would be escaped are line breaks, which remain.
 pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
-    replace(
+    escape_chars(
         json,
         |c| c != '\n' && !is_printable(c),
         |c, escaped| {
@@ -35,7 +35,8 @@ fn is_printable(c: char) -> bool {
     !is_invisible(c) && !matches!(c, '\u{e0000}'..='\u{e007f}')
 }
 
-fn replace(
+/// Escapes the characters for which `is_escaped` is true, by calls of `escape`.
+fn escape_chars(
     text: &str,
     is_escaped: impl Fn(char) -> bool,
     escape: impl Fn(char, &mut String),

@@ -27,4 +27,4 @@ pub use self::extract::abuse_guard::AbuseGuard;
 pub use self::extract::client::Peer;
 pub use self::service::HttpService;
 #[cfg(test)]
-pub(crate) use self::service::tests::{LARGE, test_service};
+pub(crate) use self::service::tests::{LARGE_RESPONSE_BYTES, test_service};

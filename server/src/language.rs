@@ -63,8 +63,8 @@ impl Language {
         }
     }
 
-    /// Returns the name of the language in that language.
-    pub const fn own_name(self) -> &'static str {
+    /// Returns the language's name in that language.
+    pub const fn native_name(self) -> &'static str {
         match self {
             Self::English => "English",
             Self::German => "Deutsch",

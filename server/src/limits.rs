@@ -29,18 +29,18 @@ pub const REDIS_PREFIX: &str = "belfry";
 /// If a URL is invalid or the certificate cannot be used.
 pub fn redis_servers(config: &Config) -> RedisResult<Vec<ConnectionInfo>> {
     let urls = config.redis.iter().flat_map(SecretUrl::reveal_each);
-    let server = |url: String| match &config.limits.redis_root_certificate {
+    let parse_server = |url: String| match &config.limits.redis_root_certificate {
         None => url.into_connection_info(),
-        Some(file) => redis::with_root_certificate(&url, file),
+        Some(file) => redis::connection_info_with_root_certificate(&url, file),
     };
-    urls.map(server).collect()
+    urls.map(parse_server).collect()
 }
 
 /// The rate limiter of this process. Its limits can be replaced while the server runs.
 pub struct RateLimiter {
     /// Counts requests.
     pub engine: Engine,
-    active: ArcSwap<ActiveLimits>,
+    active_limits: ArcSwap<ActiveLimits>,
 }
 
 impl RateLimiter {
@@ -59,21 +59,21 @@ impl RateLimiter {
             Some(RedisCounters::connect(servers, REDIS_PREFIX, timeout).await)
         };
         let engine = Engine::new(MemoryCounters::new(MAX_KEYS), redis);
-        let active = ArcSwap::from_pointee(ActiveLimits::new(config, metrics));
-        Ok(Self { engine, active })
+        let active_limits = ArcSwap::from_pointee(ActiveLimits::new(config, metrics));
+        Ok(Self { engine, active_limits })
     }
 
     /// Returns the active limits.
     pub fn active(&self) -> Guard<Arc<ActiveLimits>> {
-        self.active.load()
+        self.active_limits.load()
     }
 
     /// Activates the limits of a configuration and returns a description of each change. Counts are
     /// preserved, because they are stored under the names of the limits.
     pub fn replace(&self, config: &Config, metrics: &LimitMetrics) -> Vec<String> {
-        let new = Arc::new(ActiveLimits::new(config, metrics));
-        let changes = new.changes_since(&self.active());
-        self.active.store(new);
+        let new_limits = Arc::new(ActiveLimits::new(config, metrics));
+        let changes = new_limits.changes_since(&self.active());
+        self.active_limits.store(new_limits);
         changes
     }
 
@@ -81,7 +81,7 @@ impl RateLimiter {
     /// metrics.
     pub async fn apply(
         &self,
-        active: &ActiveLimits,
+        active_limits: &ActiveLimits,
         mode: CountMode,
         buckets: &[Bucket<'_>],
         now: Timestamp,
@@ -90,7 +90,7 @@ impl RateLimiter {
             return RateLimitDecision::default();
         }
         let decision = self.engine.check(mode, buckets, now).await;
-        active.record(mode, &decision);
+        active_limits.record(mode, &decision);
         decision
     }
 }

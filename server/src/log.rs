@@ -14,13 +14,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
 
 use self::format::{HumanFields, JsonEvents};
-use crate::config::{Log, LogFormat, LogLevel};
+use crate::config::{LogFormat, LogLevel, LogSettings};
 
 static PANIC_LINES: LogThrottle = LogThrottle::new("panic");
 
 /// Starts logging events and panics. Only the first call in a process has an effect.
-pub fn start(log: Log) {
-    let level = match log.level {
+pub fn start(settings: LogSettings) {
+    let level = match settings.level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
         LogLevel::Info => LevelFilter::INFO,
@@ -30,20 +30,20 @@ pub fn start(log: Log) {
     // At lower levels, libraries would log requests and statements with their tokens.
     let library_level = level.min(LevelFilter::WARN);
     // Audit events and the access log are independent of the level.
-    let always = level.max(LevelFilter::INFO);
+    let audit_level = level.max(LevelFilter::INFO);
     let targets = Targets::new()
         .with_target("belfry", level)
-        .with_target("belfry::audit", always)
-        .with_target("belfry::access", always)
+        .with_target("belfry::audit", audit_level)
+        .with_target("belfry::access", audit_level)
         // The store logs lost connections itself, with the cause.
         .with_target("deadpool", LevelFilter::OFF)
         .with_default(library_level);
-    let human = match log.format {
+    let is_human_readable = match settings.format {
         LogFormat::Auto => stderr().is_terminal(),
         LogFormat::Human => true,
         LogFormat::Json => false,
     };
-    let layer = if human {
+    let layer = if is_human_readable {
         fmt::layer()
             .fmt_fields(HumanFields)
             .with_writer(stderr)
@@ -51,11 +51,11 @@ pub fn start(log: Log) {
             .with_target(false)
             .boxed()
     } else {
-        let json = fmt::layer().with_writer(stderr).json().flatten_event(true);
-        json.map_event_format(JsonEvents).boxed()
+        let json_layer = fmt::layer().with_writer(stderr).json().flatten_event(true);
+        json_layer.map_event_format(JsonEvents).boxed()
     };
-    let started = tracing_subscriber::registry().with(layer).with(targets).try_init();
-    if started.is_ok() {
+    let init_result = tracing_subscriber::registry().with(layer).with(targets).try_init();
+    if init_result.is_ok() {
         std::panic::set_hook(Box::new(log_panic));
     }
 }
@@ -82,13 +82,13 @@ mod tests {
     use super::*;
     use crate::log::request_context::RequestContext;
 
-    const IN_CHILD: &str = "TEST_PANICS";
+    const CHILD_VARIABLE: &str = "TEST_PANICS";
 
     /// Runs itself in another process, because the logger and the panic hook are global.
     #[test]
     fn a_panic_is_logged_as_json_without_formatted_text() {
-        if std::env::var_os(IN_CHILD).is_some() {
-            start(Log { format: LogFormat::Json, ..Log::default() });
+        if std::env::var_os(CHILD_VARIABLE).is_some() {
+            start(LogSettings { format: LogFormat::Json, ..LogSettings::default() });
             let secret = "hunter2";
             std::thread::spawn(move || panic!("token {secret}")).join().unwrap_err();
             std::thread::spawn(|| panic!("no data")).join().unwrap_err();
@@ -97,7 +97,7 @@ mod tests {
         }
         let name = "log::tests::a_panic_is_logged_as_json_without_formatted_text";
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let output = child.args([name, "--exact", "--nocapture"]).env(IN_CHILD, "1").output();
+        let output = child.args([name, "--exact", "--nocapture"]).env(CHILD_VARIABLE, "1").output();
         let log = String::from_utf8(output.unwrap().stderr).unwrap();
         let lines: Vec<Value> =
             log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -113,7 +113,7 @@ mod tests {
     fn panic_in_request() {
         let (id, peer) = (RequestId::parse(b"one").unwrap(), ([127, 0, 0, 1], 0).into());
         let context = RequestContext::new(id, None, peer, "GET", "/healthz");
-        let handling = pin!(async { panic!("no data") });
-        futures_util::FutureExt::now_or_never(context.scope(handling));
+        let handler = pin!(async { panic!("no data") });
+        futures_util::FutureExt::now_or_never(context.scope(handler));
     }
 }

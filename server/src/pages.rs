@@ -26,7 +26,7 @@ use std::borrow::Cow;
 
 use askama::Template;
 use belfry_core::oauth::account::MIN_PASSWORD_LENGTH;
-use belfry_core::oauth::consent::{ConsentItem, items};
+use belfry_core::oauth::consent::{ConsentItem, consent_items};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::Secret;
@@ -97,7 +97,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the message for this key with an app's name.
-    fn text_for(&self, key: &str, app: &str) -> String {
+    fn text_for_app(&self, key: &str, app: &str) -> String {
         self.language.text_with(key, "app", app)
     }
 
@@ -106,9 +106,10 @@ impl<'a> Layout<'a> {
         self.language.text_with("password-hint", "count", MIN_PASSWORD_LENGTH)
     }
 
-    /// Returns the descriptions of the scopes, either the administrative ones or the others.
-    fn consent_items(&self, scopes: &Scopes, admin: bool) -> Vec<DescribedScope> {
-        let items = items(scopes).into_iter().filter(|item| item.admin == admin);
+    /// Returns the descriptions of the scopes, either only the administrative ones (`is_admin`) or
+    /// only the others.
+    fn consent_items(&self, scopes: &Scopes, is_admin: bool) -> Vec<DescribedScope> {
+        let items = consent_items(scopes).into_iter().filter(|item| item.is_admin == is_admin);
         let describe = |item: ConsentItem| DescribedScope {
             text: item.localize(self.language),
             allows_changes: item.allows_changes(),

@@ -47,7 +47,7 @@ pub(crate) const STATIC: &str = "/static";
 pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 
 /// The version prefixes of the Matrix client API. They are equivalent.
-pub(crate) const CLIENT_APIS: [&str; 3] = ["api/v1", "r0", "v3"];
+pub(crate) const CLIENT_API_VERSIONS: [&str; 3] = ["api/v1", "r0", "v3"];
 
 /// The parameter that links for choosing a language have in addition to `lang`, to remember the
 /// choice. `lang` alone is not remembered, because apps send it too.

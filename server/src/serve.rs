@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use self::connection::{Connection, HEADER_TIMEOUT};
 pub use self::file_limit::{needed_files, raise_file_limit};
 pub use self::listeners::Listeners;
-use self::slots::{Slot, Slots};
+use self::slots::{ConnectionSlot, ConnectionSlots};
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
@@ -49,22 +49,22 @@ pub async fn serve(
     let listener = listener.into();
     let http = service.state().config.http;
     let acceptor = Acceptor {
-        builder: Arc::new(builder()),
-        slots: Slots::new(http, service.state().config.limits.ipv6_48_multiple),
-        stopping: watch::Sender::new(false),
+        builder: Arc::new(connection_builder()),
+        slots: ConnectionSlots::new(http, service.state().config.limits.ipv6_48_multiple),
+        stop_sender: watch::Sender::new(false),
         idle_timeout: http.idle_timeout,
         tls,
         service,
     };
     tokio::pin!(stop);
     // The connection that waited for a slot when the server stopped.
-    let waiting = loop {
-        let accepted = tokio::select! {
+    let waiting_connection = loop {
+        let accept_result = tokio::select! {
             () = &mut stop => break None,
-            accepted = listener.accept() => accepted,
+            result = listener.accept() => result,
         };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
+        let (stream, peer) = match accept_result {
+            Ok(connection) => connection,
             Err(error) => {
                 handle_accept_error(&error).await;
                 continue;
@@ -74,20 +74,20 @@ pub async fn serve(
             () = &mut stop => break Some((stream, peer)),
             slot = acceptor.acquire_slot(peer) => slot,
         };
-        acceptor.serve(stream, peer, slot);
+        acceptor.serve_connection(stream, peer, slot);
     };
     acceptor.service.state().begin_shutdown();
     tracing::info!("draining in-flight requests");
-    let queued = listener.close().await;
+    let queued_connections = listener.close().await;
     // Idle connections close soon, which frees slots for the waiting ones.
-    acceptor.stopping.send_replace(true);
+    acceptor.stop_sender.send_replace(true);
     let drain = async {
-        for (stream, peer) in waiting.into_iter().chain(queued) {
+        for (stream, peer) in waiting_connection.into_iter().chain(queued_connections) {
             let slot = acceptor.acquire_slot(peer).await;
-            acceptor.serve(stream, peer, slot);
+            acceptor.serve_connection(stream, peer, slot);
         }
         // Completes when every connection has dropped its receiver.
-        acceptor.stopping.closed().await;
+        acceptor.stop_sender.closed().await;
     };
     if timeout(http.shutdown_timeout, drain).await.is_err() {
         let timeout_ms = u64::try_from(http.shutdown_timeout.as_millis()).unwrap_or(u64::MAX);
@@ -98,9 +98,9 @@ pub async fn serve(
 /// Serves the connections that one listener accepts.
 struct Acceptor {
     builder: Arc<auto::Builder<TokioExecutor>>,
-    slots: Slots,
+    slots: ConnectionSlots,
     /// Notifies the connections that the server is stopping.
-    stopping: watch::Sender<bool>,
+    stop_sender: watch::Sender<bool>,
     idle_timeout: Duration,
     tls: Option<Tls>,
     service: HttpService,
@@ -109,7 +109,7 @@ struct Acceptor {
 impl Acceptor {
     /// Waits for a slot; `None` if the address has too many connections. Meanwhile further
     /// connections wait in the kernel's queue.
-    async fn acquire_slot(&self, peer: SocketAddr) -> Option<Slot> {
+    async fn acquire_slot(&self, peer: SocketAddr) -> Option<ConnectionSlot> {
         let state = self.service.state();
         let is_proxy = state.limits.active().proxies.contains(peer.ip());
         let limited_address = (!is_proxy).then_some(peer.ip());
@@ -122,13 +122,13 @@ impl Acceptor {
     }
 
     /// Serves a connection in a separate task; closes it if it has no slot.
-    fn serve(&self, stream: TcpStream, peer: SocketAddr, slot: Option<Slot>) {
+    fn serve_connection(&self, stream: TcpStream, peer: SocketAddr, slot: Option<ConnectionSlot>) {
         let Some(slot) = slot else { return };
         let connection = Connection {
             builder: Arc::clone(&self.builder),
             service: self.service.clone(),
             peer: Peer(peer),
-            stop: self.stopping.subscribe(),
+            stop: self.stop_sender.subscribe(),
             is_health_only: slot.is_health_only,
             idle_timeout: self.idle_timeout,
         };
@@ -141,7 +141,7 @@ impl Acceptor {
 }
 
 /// Returns hyper's connection builder with the HTTP/1 and HTTP/2 limits of this server.
-fn builder() -> auto::Builder<TokioExecutor> {
+fn connection_builder() -> auto::Builder<TokioExecutor> {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -187,14 +187,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (stop_sender, stop_receiver) = oneshot::channel::<()>();
         let service = test_service(dir.path()).await;
-        let serving = tokio::spawn(serve(listener, None, service, async { drop(stopped.await) }));
+        let stop = async { drop(stop_receiver.await) };
+        let server = tokio::spawn(serve(listener, None, service, stop));
 
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream.write_all(b"GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
         tokio::time::sleep(Duration::from_millis(100)).await;
-        drop(stop);
+        drop(stop_sender);
         let mut response = String::new();
         stream.read_to_string(&mut response).await.unwrap();
 
@@ -202,7 +203,7 @@ mod tests {
             response.starts_with("HTTP/1.1 200 OK") && response.ends_with("done"),
             "{response}"
         );
-        serving.await.unwrap();
+        server.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
     }
 }

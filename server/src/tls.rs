@@ -34,11 +34,11 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Tls {
     files: TlsSettings,
-    current: Arc<ArcSwap<LoadedFiles>>,
+    loaded_certificate: Arc<ArcSwap<LoadedCertificate>>,
 }
 
-/// The TLS configuration that was made from the files.
-struct LoadedFiles {
+/// The TLS configuration with the certificate and the key.
+struct LoadedCertificate {
     config: Arc<ServerConfig>,
     /// When the certificate expires.
     not_after: Timestamp,
@@ -56,30 +56,30 @@ pub struct TlsError {
 impl Tls {
     /// Loads the files.
     pub fn load(files: TlsSettings) -> Result<Self, TlsError> {
-        let current = Arc::new(ArcSwap::from_pointee(read(&files)?));
-        Ok(Self { files, current })
+        let loaded_certificate = Arc::new(ArcSwap::from_pointee(load_files(&files)?));
+        Ok(Self { files, loaded_certificate })
     }
 
     /// Returns an acceptor for the next connection, with the current certificate.
     pub fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.current.load().config))
+        TlsAcceptor::from(Arc::clone(&self.loaded_certificate.load().config))
     }
 
     /// Returns when the current certificate expires.
     pub fn not_after(&self) -> Timestamp {
-        self.current.load().not_after
+        self.loaded_certificate.load().not_after
     }
 
     /// Reloads the files whenever they change, forever.
     pub async fn watch(self) {
-        let mut changes = Changes::new(&self.files);
+        let mut detector = ChangeDetector::new(&self.files);
         loop {
             tokio::time::sleep(CHECK_INTERVAL).await;
-            match changes.check() {
-                Some(Ok(loaded)) => {
-                    let (file, expires) = (self.files.certificate.display(), loaded.not_after);
+            match detector.check_files() {
+                Some(Ok(certificate)) => {
+                    let (file, expires) = (self.files.certificate.display(), certificate.not_after);
                     tracing::info!(certificate = %file, %expires, "certificate reloaded");
-                    self.current.store(Arc::new(loaded));
+                    self.loaded_certificate.store(Arc::new(certificate));
                 }
                 Some(Err(error)) => tracing::warn!(%error, "certificate not reloaded"),
                 None => {}
@@ -89,33 +89,33 @@ impl Tls {
 }
 
 /// Detects changes to the files by their modification times.
-struct Changes<'a> {
+struct ChangeDetector<'a> {
     files: &'a TlsSettings,
     /// The modification times of the files in use.
-    loaded: [Option<SystemTime>; 2],
+    loaded_times: [Option<SystemTime>; 2],
     /// The modification times of the unusable files last reported, to report each change once. The
     /// files are read again at every check, because a file may be written in several steps within
     /// one tick of the file system's clock.
-    reported: Option<[Option<SystemTime>; 2]>,
+    reported_times: Option<[Option<SystemTime>; 2]>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a> ChangeDetector<'a> {
     fn new(files: &'a TlsSettings) -> Self {
-        Self { files, loaded: modification_times(files), reported: None }
+        Self { files, loaded_times: modification_times(files), reported_times: None }
     }
 
     /// Returns the new configuration if the files have changed, or an error if they became
     /// unusable, such as a new certificate whose key has not been replaced yet. `None` if nothing
     /// has changed, or the error was already returned.
-    fn check(&mut self) -> Option<Result<LoadedFiles, TlsError>> {
-        let current = modification_times(self.files);
-        if current == self.loaded {
+    fn check_files(&mut self) -> Option<Result<LoadedCertificate, TlsError>> {
+        let current_times = modification_times(self.files);
+        if current_times == self.loaded_times {
             return None;
         }
-        let result = read(self.files);
+        let result = load_files(self.files);
         if result.is_ok() {
-            self.loaded = current;
-        } else if self.reported.replace(current) == Some(current) {
+            self.loaded_times = current_times;
+        } else if self.reported_times.replace(current_times) == Some(current_times) {
             return None;
         }
         Some(result)
@@ -127,32 +127,32 @@ fn modification_times(files: &TlsSettings) -> [Option<SystemTime>; 2] {
 }
 
 /// Loads a certificate and its key.
-fn read(files: &TlsSettings) -> Result<LoadedFiles, TlsError> {
-    let failed = |setting, path: &Path, reason| {
+fn load_files(files: &TlsSettings) -> Result<LoadedCertificate, TlsError> {
+    let tls_error = |setting, path: &Path, reason| {
         let path = path.display().to_string();
         TlsError { setting, path, reason }
     };
-    let certificate_failed = |reason| failed("tls.certificate", &files.certificate, reason);
-    let key_failed = |reason| failed("tls.key", &files.key, reason);
+    let certificate_error = |reason| tls_error("tls.certificate", &files.certificate, reason);
+    let key_error = |reason| tls_error("tls.key", &files.key, reason);
     let certificate = Certificate::read(&files.certificate).map_err(|reason| {
         let is_key = PrivateKeyDer::from_pem_file(&files.certificate).is_ok();
         let advice = if is_key { ", but a private key: exchange the two files" } else { "" };
-        certificate_failed(format!("{reason}{advice}"))
+        certificate_error(format!("{reason}{advice}"))
     })?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| key_failed(describe_pem_error(&files.key, &error, "private key")))?;
+        .map_err(|error| key_error(describe_pem_error(&files.key, &error, "private key")))?;
     let mut config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(certificate.chain, key)
         .map_err(|error| match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
                 let certificate = files.certificate.display();
-                key_failed(format!("it is not the key of the certificate {certificate}"))
+                key_error(format!("it is not the key of the certificate {certificate}"))
             }
-            other => certificate_failed(other.to_string()),
+            error => certificate_error(error.to_string()),
         })?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(LoadedFiles { config: Arc::new(config), not_after: certificate.not_after })
+    Ok(LoadedCertificate { config: Arc::new(config), not_after: certificate.not_after })
 }
 
 #[cfg(test)]
@@ -166,30 +166,30 @@ mod tests {
             certificate: dir.path().join("certificate.pem"),
             key: dir.path().join("key.pem"),
         };
-        let mut second = 0;
+        let mut seconds = 0;
         let mut write_file = |path: &Path, text: &str| {
             fs::write(path, text).unwrap();
-            second += 1;
-            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+            seconds += 1;
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
             fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
         };
-        let [old, new] =
+        let [old_pair, new_pair] =
             [(); 2].map(|()| rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap());
-        write_file(&files.certificate, &old.cert.pem());
-        write_file(&files.key, &old.signing_key.serialize_pem());
-        let mut changes = Changes::new(&files);
-        assert!(changes.check().is_none());
+        write_file(&files.certificate, &old_pair.cert.pem());
+        write_file(&files.key, &old_pair.signing_key.serialize_pem());
+        let mut detector = ChangeDetector::new(&files);
+        assert!(detector.check_files().is_none());
 
-        write_file(&files.key, &new.signing_key.serialize_pem());
-        assert!(changes.check().is_some_and(|result| result.is_err()));
-        assert!(changes.check().is_none());
+        write_file(&files.key, &new_pair.signing_key.serialize_pem());
+        assert!(detector.check_files().is_some_and(|result| result.is_err()));
+        assert!(detector.check_files().is_none());
         write_file(&files.key, "not a key");
-        assert!(changes.check().is_some_and(|result| result.is_err()));
-        assert!(changes.check().is_none());
+        assert!(detector.check_files().is_some_and(|result| result.is_err()));
+        assert!(detector.check_files().is_none());
 
-        write_file(&files.certificate, &new.cert.pem());
-        write_file(&files.key, &new.signing_key.serialize_pem());
-        assert!(changes.check().is_some_and(|result| result.is_ok()));
-        assert!(changes.check().is_none());
+        write_file(&files.certificate, &new_pair.cert.pem());
+        write_file(&files.key, &new_pair.signing_key.serialize_pem());
+        assert!(detector.check_files().is_some_and(|result| result.is_ok()));
+        assert!(detector.check_files().is_none());
     }
 }

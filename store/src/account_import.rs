@@ -5,7 +5,9 @@ use belfry_core::import::ImportedAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::accounts::{NO_PASSWORD, added_event, check_added, insert_account, select_similar};
+use super::accounts::{
+    NO_PASSWORD, insert_account, insert_outcome, new_account_event, select_conflicts,
+};
 use super::engine::{Rows, Statement, sql};
 use super::rulesets::first_version;
 use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreError};
@@ -19,7 +21,7 @@ struct AccountImport {
 }
 
 impl AccountImport {
-    /// Creates an import whose account id is chosen later.
+    /// Creates an import. The account gets its id later.
     fn new(position: usize, imported: ImportedAccount, now: Timestamp) -> Self {
         let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
         let account = Account {
@@ -27,7 +29,7 @@ impl AccountImport {
             name: imported.name,
             email: imported.email,
             unverified_email: None,
-            password: imported.password_hash.unwrap_or_else(|| NO_PASSWORD.to_owned()),
+            password_hash: imported.password_hash.unwrap_or_else(|| NO_PASSWORD.to_owned()),
             role: imported.role,
             created_at: imported.created_at,
             signed_in_at: None,
@@ -42,7 +44,7 @@ impl AccountImport {
 impl Store {
     /// Adds accounts with their rules, and returns the outcome of each. The ids are new, in the
     /// order of the list. All accounts are added in one transaction, except those whose new id is
-    /// already taken: these are tried again with other ids.
+    /// already taken: these are retried with other ids.
     pub async fn import_accounts(
         &self,
         events: &Events,
@@ -56,7 +58,7 @@ impl Store {
             .collect();
         let mut outcomes: Vec<_> =
             imports.iter().map(|_| Err(AddAccountError::from(StoreError::NoFreeId))).collect();
-        for first_id in random::ids(now) {
+        for first_id in random::id_candidates(now) {
             for (id, import) in (first_id..).zip(&mut imports) {
                 import.account.id = id;
             }
@@ -75,26 +77,28 @@ impl Store {
         Ok(outcomes)
     }
 
-    /// Adds accounts with the ids that they have, and their rules, in one transaction.
+    /// Adds accounts under their current ids, with their rules, in one transaction.
     async fn try_import(
         &self,
         events: &Events,
         imports: &[AccountImport],
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
         let accounts = || imports.iter().map(|import| &import.account);
-        let Some((first, others)) = imports.split_first() else { return Ok(Vec::new()) };
+        let Some((first_import, other_imports)) = imports.split_first() else {
+            return Ok(Vec::new());
+        };
         let mut statements: Vec<Statement> = accounts().map(insert_account).collect();
-        statements.extend(accounts().map(select_similar));
+        statements.extend(accounts().map(select_conflicts));
         statements.extend(imports.iter().flat_map(insert_rulesets));
-        let mut change = Change::new(events, statements, added_event(&first.account));
-        for import in others {
-            change = change.and_events_of(events, added_event(&import.account));
+        let mut change = Change::new(events, statements, new_account_event(&first_import.account));
+        for import in other_imports {
+            change = change.and_events(events, new_account_event(&import.account));
         }
-        let mut rows = self.write(change).await?.into_iter();
-        let inserted_rows: Vec<Rows> = rows.by_ref().take(imports.len()).collect();
-        let account_rows = accounts().zip(inserted_rows).zip(rows);
+        let mut statement_rows = self.write(change).await?.into_iter();
+        let inserted_rows: Vec<Rows> = statement_rows.by_ref().take(imports.len()).collect();
+        let account_rows = accounts().zip(inserted_rows).zip(statement_rows);
         Ok(account_rows
-            .map(|((account, added), similar)| check_added(account, &added, similar))
+            .map(|((account, inserted), conflicts)| insert_outcome(account, &inserted, conflicts))
             .collect())
     }
 }

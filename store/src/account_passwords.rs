@@ -5,7 +5,7 @@ use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::accounts::{Account, account_event};
-use super::authorized_apps::{revocation_events, with_access_revoked};
+use super::authorized_apps::{add_access_revocation, revocation_events};
 use super::engine::sql;
 use super::event_source::events_of;
 use super::{Change, Store, StoreError, UpdateOutcome};
@@ -20,57 +20,58 @@ pub enum ExistingAccess {
 }
 
 impl Store {
-    /// Replaces a password hash with a stronger one for the same password. `NotFound` if the hash
-    /// was changed in the meantime. The credential version does not change, so sessions continue.
+    /// Replaces a password hash with a stronger one for the same password. `NotFound` if `old_hash`
+    /// is no longer the stored hash. The credential version does not change, so sessions continue.
     pub async fn rehash_password(
         &self,
         id: i64,
-        old: &str,
-        new: &str,
+        old_hash: &str,
+        new_hash: &str,
     ) -> Result<UpdateOutcome, StoreError> {
         let update = sql!(
-            "update accounts set password = $new where id = $id and password = $old returning id",
-            [id, old, new]
+            "update accounts set password = $new_hash where id = $id \
+             and password = $old_hash returning id",
+            [id, old_hash, new_hash]
         );
         self.update(Change::unaudited(update)).await
     }
 
-    /// Sets a new password (its hash), ends the account's sessions and, if `access` says so,
+    /// Sets a new password hash, ends the account's sessions and, if `access` says so,
     /// revokes the access of all apps.
     pub async fn set_password(
         &self,
         events: &Events,
         id: i64,
-        password: &str,
+        password_hash: &str,
         access: ExistingAccess,
     ) -> Result<UpdateOutcome, StoreError> {
         let update = sql!(
-            "update accounts set password = $password, \
+            "update accounts set password = $password_hash, \
              credential_version = credential_version + 1 where id = $id returning id",
-            [id, password]
+            [id, password_hash]
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
         let revocations = revocations(events);
         let mut change = Change::new(events, [update, end_sessions], account_event(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change = change.and_events_of(&revocations, revocation_events(id, None, None, now));
-            change = with_access_revoked(change, id, None, None, now);
+            change = change.and_events(&revocations, revocation_events(id, None, None, now));
+            change = add_access_revocation(change, id, None, None, now);
         }
         self.update(change).await
     }
 
-    /// Replaces an account's verified password with a new one (its hash), ends its sessions except
+    /// Replaces the hash of a password that was just verified, ends the account's sessions except
     /// one, and revokes the access of all apps. `NotFound`, and no change, if the password was
-    /// changed in the meantime.
+    /// changed after it was verified.
     pub async fn change_password(
         &self,
         events: &Events,
-        verified: &Account,
-        new: &str,
+        account: &Account,
+        new_hash: &str,
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let (id, version) = (verified.id, verified.credential_version);
+        let (id, version) = (account.id, account.credential_version);
         // Locks the account. The version is raised last, because the other statements check it.
         let lock = sql!(
             "update accounts set password = password where id = $id \
@@ -81,7 +82,7 @@ impl Store {
             events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
         let revocations = revocations(events);
         let session_change = Change::new(events, [lock], event)
-            .and_events_of(&revocations, revocation_events(id, None, Some(version), now))
+            .and_events(&revocations, revocation_events(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -93,10 +94,10 @@ impl Store {
                  from accounts where id = $id and credential_version = $version)",
                 [id, kept_session, version]
             ));
-        let change = with_access_revoked(session_change, id, None, Some(version), now).and(sql!(
-            "update accounts set password = $new, credential_version = credential_version + 1 \
+        let change = add_access_revocation(session_change, id, None, Some(version), now).and(sql!(
+            "update accounts set password = $new_hash, credential_version = credential_version + 1 \
              where id = $id and credential_version = $version",
-            [id, new, version]
+            [id, new_hash, version]
         ));
         self.update(change).await
     }

@@ -9,19 +9,21 @@ use super::{Store, StoreError};
 
 /// Builds the statement that finds accounts by an indexed condition. If that index is not the one
 /// on `id`, `by "+id"` prevents the planner from using the index on `id` instead.
-macro_rules! find {
+macro_rules! select_page {
     ($filter:ident, $page:ident, by $id:literal, $condition:literal $(, $name:ident)*) => {
         match $page.start {
             PageStart::Highest => {
-                find_in_order!($filter, $page, $id, $condition, " desc" $(, $name)*)
+                select_page_in_order!($filter, $page, $id, $condition, " desc" $(, $name)*)
             }
-            PageStart::Lowest => find_in_order!($filter, $page, $id, $condition, "" $(, $name)*),
+            PageStart::Lowest => {
+                select_page_in_order!($filter, $page, $id, $condition, "" $(, $name)*)
+            }
         }
     };
 }
 
-/// Builds the statement of `find!` for one sort direction.
-macro_rules! find_in_order {
+/// Builds the statement of `select_page!` for one sort direction.
+macro_rules! select_page_in_order {
     (
         $filter:ident, $page:ident, $id:literal, $condition:literal, $direction:literal
         $(, $name:ident)*
@@ -61,7 +63,7 @@ impl Store {
         filter: &AccountFilter,
         page: &Page,
     ) -> Result<Vec<Account>, StoreError> {
-        let mut accounts = self.read_all(statement(filter, page)).await?;
+        let mut accounts = self.read_all(page_statement(filter, page)).await?;
         if page.start == PageStart::Lowest {
             accounts.reverse();
         }
@@ -70,12 +72,12 @@ impl Store {
 }
 
 /// Returns the statement that selects a page of accounts.
-fn statement(filter: &AccountFilter, page: &Page) -> Statement {
+fn page_statement(filter: &AccountFilter, page: &Page) -> Statement {
     let (email, email_end) = (filter.email.as_deref(), filter.email.as_deref().map(prefix_end));
     match (&filter.name, email) {
         (Some(name), _) => {
             let (name, name_end) = (name.as_str(), prefix_end(name));
-            find!(
+            select_page!(
                 filter,
                 page,
                 by "+id",
@@ -88,7 +90,7 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
                 email_end
             )
         }
-        (None, Some(email)) => find!(
+        (None, Some(email)) => select_page!(
             filter,
             page,
             by "+id",
@@ -98,12 +100,12 @@ fn statement(filter: &AccountFilter, page: &Page) -> Statement {
             email_end
         ),
         (None, None) if filter.only_disabled => {
-            find!(filter, page, by "id", "disabled_at is not null")
+            select_page!(filter, page, by "id", "disabled_at is not null")
         }
         (None, None) if filter.role == Some(Role::Admin) => {
-            find!(filter, page, by "id", "role = 'admin'")
+            select_page!(filter, page, by "id", "role = 'admin'")
         }
-        (None, None) => find!(filter, page, by "id", "true"),
+        (None, None) => select_page!(filter, page, by "id", "true"),
     }
 }
 
@@ -120,13 +122,13 @@ mod tests {
     use crate::migrations::Migrations;
 
     /// Returns the query plan for a filter on an empty database.
-    fn plan(filter: &AccountFilter, start: PageStart) -> String {
+    fn query_plan(filter: &AccountFilter, start: PageStart) -> String {
         let connection = Connection::open_in_memory().unwrap();
         for migration in Migrations::default().0 {
             connection.execute_batch(migration.sqlite).unwrap();
         }
         let page = Page { below: Some(9), above: None, start, limit: 100 };
-        let Statement { sql, values, .. } = statement(filter, &page);
+        let Statement { sql, values, .. } = page_statement(filter, &page);
         let mut explain = connection.prepare(&format!("explain query plan {sql}")).unwrap();
         let steps = explain.query_map(params_from_iter(values), |row| row.get::<_, String>(3));
         steps.unwrap().map(|step| step.unwrap()).collect::<Vec<_>>().join("; ")
@@ -134,23 +136,26 @@ mod tests {
 
     #[test]
     fn every_account_search_uses_an_index() {
-        let all = AccountFilter::default();
+        let any_account = AccountFilter::default();
         let prefix = |text: &str| Some(text.to_owned());
         for (filter, index) in [
-            (all.clone(), "(id>? AND id<?)"),
-            (AccountFilter { role: Some(Role::User), ..all.clone() }, "(id>? AND id<?)"),
-            (AccountFilter { role: Some(Role::Admin), ..all.clone() }, "accounts_admins"),
-            (AccountFilter { only_disabled: true, ..all.clone() }, "accounts_disabled"),
-            (AccountFilter { name: prefix("a"), ..all.clone() }, "(name>? AND name<?)"),
-            (AccountFilter { email: prefix("a"), ..all.clone() }, "(email>? AND email<?)"),
+            (any_account.clone(), "(id>? AND id<?)"),
+            (AccountFilter { role: Some(Role::User), ..any_account.clone() }, "(id>? AND id<?)"),
+            (AccountFilter { role: Some(Role::Admin), ..any_account.clone() }, "accounts_admins"),
+            (AccountFilter { only_disabled: true, ..any_account.clone() }, "accounts_disabled"),
+            (AccountFilter { name: prefix("a"), ..any_account.clone() }, "(name>? AND name<?)"),
+            (AccountFilter { email: prefix("a"), ..any_account.clone() }, "(email>? AND email<?)"),
             (
-                AccountFilter { email: prefix("a"), ..all.clone() },
+                AccountFilter { email: prefix("a"), ..any_account.clone() },
                 "(unverified_email>? AND unverified_email<?)",
             ),
-            (AccountFilter { name: prefix("a"), email: prefix("b"), ..all }, "(name>? AND name<?)"),
+            (
+                AccountFilter { name: prefix("a"), email: prefix("b"), ..any_account },
+                "(name>? AND name<?)",
+            ),
         ] {
             for start in [PageStart::Highest, PageStart::Lowest] {
-                let plan = plan(&filter, start);
+                let plan = query_plan(&filter, start);
                 assert!(plan.contains(index) && !plan.contains("SCAN"), "{filter:?}: {plan}");
             }
         }

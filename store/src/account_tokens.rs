@@ -35,10 +35,10 @@ from_row!(
 );
 
 impl Store {
-    /// Returns the valid tokens of an account that were issued to an app, the most recently used
+    /// Returns an account's valid tokens that were issued to an app, the most recently used
     /// first. If there are more than 101, which is only possible with several grants, it returns
     /// 101 of them.
-    pub async fn tokens_of(
+    pub async fn account_app_tokens(
         &self,
         account: i64,
         app: i64,
@@ -61,19 +61,19 @@ impl Store {
         .await
     }
 
-    /// Returns the number of valid tokens of an account that were issued to an app.
+    /// Returns the number of an account's valid tokens that were issued to an app.
     pub async fn token_count(
         &self,
         account: i64,
         app: i64,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
-        let count = sql!(
+        let select = sql!(
             "select count(*) from tokens where account_id = $account and app_id = $app \
              and revoked_at is null and (expires_at is null or expires_at > $now)",
             [account, app, now]
         );
-        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
+        self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
     }
 
     /// Revokes one of the account's tokens. `NotFound` if there is no such token, or it was already

@@ -8,7 +8,7 @@ use belfry_core::oauth::token::TokenAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::admins::select_id;
+use super::admins::select_account_id;
 use super::engine::{Rows, Statement, from_row, sql};
 use super::event_source::{EventSource, events_of};
 use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
@@ -25,7 +25,7 @@ pub struct Account {
     /// The e-mail address in lower case that was given at sign-up. It may belong to someone else.
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
-    pub password: String,
+    pub password_hash: String,
     /// The role, which decides the account's rights.
     pub role: Role,
     /// When it was created.
@@ -101,7 +101,7 @@ from_row!(
         name,
         email,
         unverified_email,
-        password,
+        password_hash = "password",
         role,
         created_at,
         signed_in_at,
@@ -112,14 +112,14 @@ from_row!(
 );
 
 macro_rules! select {
-    ($rest:expr) => {
-        concat!("select ", $crate::accounts::columns!(), " from accounts ", $rest)
+    ($clauses:expr) => {
+        concat!("select ", $crate::accounts::columns!(), " from accounts ", $clauses)
     };
 }
 pub(super) use {account_columns as columns, select};
 
 /// Builds the statement that reads a page of accounts by an indexed condition and the filters.
-macro_rules! page {
+macro_rules! select_page {
     ($condition:literal, $values:tt) => {
         sql!(
             select!(concat!(
@@ -147,11 +147,11 @@ impl Store {
     ) -> Result<(), AddAccountError> {
         let change = Change::new(
             events,
-            [insert_account(account), select_similar(account)],
-            added_event(account),
+            [insert_account(account), select_conflicts(account)],
+            new_account_event(account),
         );
-        let [added, similar] = self.write_rows(change).await?;
-        check_added(account, &added, similar)
+        let [inserted_rows, conflicting_rows] = self.write_rows(change).await?;
+        insert_outcome(account, &inserted_rows, conflicting_rows)
     }
 
     /// Creates an account with a new id.
@@ -161,7 +161,7 @@ impl Store {
         now: Timestamp,
         name: String,
         email: Option<Email>,
-        password: String,
+        password_hash: String,
         role: Role,
     ) -> Result<Account, AddAccountError> {
         let (email, unverified_email) = match email {
@@ -174,7 +174,7 @@ impl Store {
             name,
             email,
             unverified_email,
-            password,
+            password_hash,
             role,
             created_at: now,
             signed_in_at: None,
@@ -182,7 +182,7 @@ impl Store {
             delete_at: None,
             credential_version: 0,
         };
-        for id in random::ids(now) {
+        for id in random::id_candidates(now) {
             account.id = id;
             match self.add_account(events, &account).await {
                 Ok(()) => return Ok(account),
@@ -240,28 +240,28 @@ impl Store {
         let (state, role, prefix) = (filter.state, filter.role, filter.name_prefix.as_deref());
         // Disabled accounts and admins are few and indexed, so not all accounts have to be read.
         let page = match (state, role) {
-            (_, Some(Role::Admin)) => page!(
+            (_, Some(Role::Admin)) => select_page!(
                 "id in (select id from accounts where role = 'admin')",
                 [after, limit, state, role, prefix, email]
             ),
             (Some(EnabledState::Disabled), _) => {
-                page!("disabled_at is not null", [after, limit, state, role, prefix, email])
+                select_page!("disabled_at is not null", [after, limit, state, role, prefix, email])
             }
-            _ => page!("true", [after, limit, state, role, prefix, email]),
+            _ => select_page!("true", [after, limit, state, role, prefix, email]),
         };
         self.read_all(page).await
     }
 
     /// Replaces or removes an account's e-mail address, at its owner's request. Nobody has verified
-    /// the new one, so it cannot be used to sign in. `NotFound` if the verified password was
-    /// changed in the meantime.
+    /// the new one, so it cannot be used to sign in. `NotFound` if the password was
+    /// changed after it was verified.
     pub async fn change_email(
         &self,
         events: &Events,
-        verified: &Account,
+        account: &Account,
         email: Option<&str>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let (id, version) = (verified.id, verified.credential_version);
+        let (id, version) = (account.id, account.credential_version);
         let email = email.map(str::to_lowercase);
         let update = sql!(
             "update accounts set email = null, unverified_email = $email where id = $id \
@@ -279,7 +279,7 @@ impl Store {
         events: &Events,
         id: i64,
     ) -> Result<UpdateOutcome, StoreError> {
-        let change = Change::new(events, [select_id(id)], account_event(id));
+        let change = Change::new(events, [select_account_id(id)], account_event(id));
         self.update(change).await
     }
 }
@@ -300,7 +300,7 @@ pub(super) fn insert_account(account: &Account) -> Statement {
             name = account.name.as_str(),
             email = account.email.as_deref(),
             unverified_email = account.unverified_email.as_deref(),
-            password = account.password.as_str(),
+            password = account.password_hash.as_str(),
             role = account.role,
             created_at = account.created_at,
             signed_in_at = account.signed_in_at,
@@ -311,9 +311,9 @@ pub(super) fn insert_account(account: &Account) -> Statement {
     )
 }
 
-/// Returns the statement that finds what prevents an account from being added: accounts with its
-/// name or e-mail address, and its name if it is reserved.
-pub(super) fn select_similar(account: &Account) -> Statement {
+/// Returns the statement that finds the rows that prevent an account from being added: accounts
+/// with its name or e-mail address, and the reservation of its name.
+pub(super) fn select_conflicts(account: &Account) -> Statement {
     sql!(
         "select name, 0 as reserved from accounts where name = $name or email = $email union all \
          select name, 1 from reserved_names where name = $name",
@@ -321,8 +321,8 @@ pub(super) fn select_similar(account: &Account) -> Statement {
     )
 }
 
-/// Returns the event source of a new account, which is empty if it was not added.
-pub(super) fn added_event(account: &Account) -> EventSource {
+/// Returns a new account's event source, which is empty if the account was not added.
+pub(super) fn new_account_event(account: &Account) -> EventSource {
     events_of!(
         accounts,
         "id = $id and name = $name",
@@ -330,17 +330,17 @@ pub(super) fn added_event(account: &Account) -> EventSource {
     )
 }
 
-/// Returns the outcome of [`insert_account`], from its rows and those of [`select_similar`].
-pub(super) fn check_added(
+/// Returns the outcome of [`insert_account`], from its rows and those of [`select_conflicts`].
+pub(super) fn insert_outcome(
     account: &Account,
-    added: &Rows,
-    similar: Rows,
+    inserted_rows: &Rows,
+    conflicting_rows: Rows,
 ) -> Result<(), AddAccountError> {
-    if !added.is_empty() {
+    if !inserted_rows.is_empty() {
         return Ok(());
     }
     let mut error = AddAccountError::IdTaken;
-    for mut row in similar {
+    for mut row in conflicting_rows {
         let (name, reserved): (String, i64) = (row.take()?, row.take()?);
         match (name == account.name, reserved) {
             (true, 0) => return Err(AddAccountError::NameTaken),
@@ -351,7 +351,7 @@ pub(super) fn check_added(
     Err(error)
 }
 
-/// Returns the event source of an account, which is empty if there is none with this id.
+/// Returns an account's event source, which is empty if there is no account with this id.
 pub(super) fn account_event(id: i64) -> EventSource {
     events_of!(accounts, "id = $id", [id])
 }

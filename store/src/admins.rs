@@ -22,10 +22,10 @@ pub enum AccountUpdateOutcome {
 }
 
 impl AccountUpdateOutcome {
-    /// Derives the outcome from the rows that the change returned and those of a statement that
+    /// Derives the outcome from the rows that the update returned, and those of a statement that
     /// finds the account.
-    pub(super) fn from_rows(changed: &Rows, account: &Rows) -> Self {
-        match (changed.is_empty(), account.is_empty()) {
+    pub(super) fn from_rows(updated_rows: &Rows, account_rows: &Rows) -> Self {
+        match (updated_rows.is_empty(), account_rows.is_empty()) {
             (false, _) => Self::Updated,
             (true, false) => Self::LastAdmin,
             (true, true) => Self::NotFound,
@@ -54,7 +54,7 @@ pub(super) fn lock_admins() -> Statement {
 }
 
 /// Returns the statement that finds an account by id.
-pub(super) fn select_id(id: i64) -> Statement {
+pub(super) fn select_account_id(id: i64) -> Statement {
     sql!("select id from accounts where id = $id", [id])
 }
 
@@ -86,10 +86,10 @@ impl Store {
                 ),
                 [id, role]
             ))
-            .and(select_id(id))
+            .and(select_account_id(id))
             .invalidating(Invalidation::Account(id));
-        let [_, updated, account] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
+        let [_, updated_rows, account_rows] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))
     }
 
     /// Disables (`Some` time) or enables an account. Disabling ends its sessions. While it is
@@ -98,31 +98,35 @@ impl Store {
         &self,
         events: &Events,
         id: i64,
-        at: Option<Timestamp>,
+        disabled_at: Option<Timestamp>,
     ) -> Result<AccountUpdateOutcome, StoreError> {
         let event = events_of!(
             accounts,
-            concat!("id = $id and (cast($at as bigint) is null or ", is_not_last_admin!(), ")"),
-            [id, at]
+            concat!(
+                "id = $id and (cast($disabled_at as bigint) is null or ",
+                is_not_last_admin!(),
+                ")"
+            ),
+            [id, disabled_at]
         );
         let change = Change::new(events, [lock_admins()], event)
             .and(sql!(
                 concat!(
-                    "update accounts set disabled_at = cast($at as bigint) where id = $id \
-                     and (cast($at as bigint) is null or ",
+                    "update accounts set disabled_at = cast($disabled_at as bigint) where id = $id \
+                     and (cast($disabled_at as bigint) is null or ",
                     is_not_last_admin!(),
                     ") returning id"
                 ),
-                [id, at]
+                [id, disabled_at]
             ))
             .and(sql!(
                 "delete from sessions where account_id = $id and exists (select 1 from accounts \
                  where id = $id and disabled_at is not null)",
                 [id]
             ))
-            .and(select_id(id))
+            .and(select_account_id(id))
             .invalidating(Invalidation::Account(id));
-        let [_, updated, _, account] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
+        let [_, updated_rows, _, account_rows] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))
     }
 }

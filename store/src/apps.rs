@@ -47,13 +47,13 @@ impl StoredApp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppTokens {
     /// The number of valid tokens.
-    pub valid: i64,
+    pub valid_count: i64,
     /// When the newest stored token was issued.
     pub last_issued_at: Option<Timestamp>,
 }
 
 from_row!(AppTokens, token_columns {
-    valid = "count(case when revoked_at is null and (expires_at is null or expires_at > $now) \
+    valid_count = "count(case when revoked_at is null and (expires_at is null or expires_at > $now) \
              then 1 end)",
     last_issued_at = "max(created_at)"
 });
@@ -76,16 +76,16 @@ pub struct AppListFilter {
     pub name: Option<String>,
     /// Only apps that are subject to retention and have no code or token. A sweep deletes them when
     /// they are old enough.
-    pub unused: bool,
+    pub only_unused: bool,
 }
 
 macro_rules! select {
-    ($rest:expr) => {
+    ($clauses:expr) => {
         concat!(
             "select id, client_id, secret, previous_secret, previous_secret_until, name, website, \
              redirect_uris, scopes, auth_method, grant_types, registered_by, issuer, created_at, \
              used_at, last_used_at, disabled_at from apps ",
-            $rest
+            $clauses
         )
     };
 }
@@ -98,7 +98,7 @@ impl FromRow for StoredApp {
         let (name, website) = (row.take()?, row.take()?);
         // URIs that are no longer valid are ignored. Their schemes are not checked again, so that
         // an app remains usable when the settings change.
-        let uris: Vec<String> = row.json()?;
+        let uris: Vec<String> = row.take_json()?;
         let redirect_uris = uris.into_iter().flat_map(RedirectUri::new).collect();
         let details = AppDetails { name, website, redirect_uris, scopes: row.take()? };
         let (auth_method, grant_types) = (row.take()?, row.take::<String>()?);
@@ -129,8 +129,9 @@ impl Store {
             "id = $id and client_id = $client_id",
             [id = stored_app.app.id, client_id = stored_app.app.client_id.as_str()]
         );
-        let [added] = self.write_rows(Change::new(events, insert_app(stored_app), event)).await?;
-        Ok(if added.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
+        let [inserted_rows] =
+            self.write_rows(Change::new(events, insert_app(stored_app), event)).await?;
+        Ok(if inserted_rows.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
     }
 
     /// Adds a first-party app, unless there is one with this id or client id. The server adds it,
@@ -151,8 +152,8 @@ impl Store {
         let client_id = random::secret(now).reveal().to_owned();
         let properties = ClientProperties::new(origin);
         let app = App { id: 0, client_id, details, properties };
-        let mut stored_app = StoredApp::new(app, secret.hashed(), now);
-        for id in random::ids(now) {
+        let mut stored_app = StoredApp::new(app, secret.hashed_secret(), now);
+        for id in random::id_candidates(now) {
             stored_app.app.id = id;
             if self.add_app(events, &stored_app).await? == AddAppOutcome::Added {
                 return Ok((stored_app.app, secret));
@@ -214,7 +215,13 @@ impl Store {
                  exists (select 1 from tokens where app_id = apps.id) and id not in \
                  (select app_id from codes))) order by id limit $limit"
             ),
-            [after, limit, state = filter.state, name, unused = filter.unused.then_some(1_i64)]
+            [
+                after,
+                limit,
+                state = filter.state,
+                name,
+                unused = filter.only_unused.then_some(1_i64)
+            ]
         );
         self.read_all(page).await
     }
@@ -230,11 +237,11 @@ impl Store {
 
     /// Summarises an app's tokens.
     pub async fn app_tokens(&self, id: i64, now: Timestamp) -> Result<AppTokens, StoreError> {
-        let count = sql!(
+        let select = sql!(
             concat!("select ", token_columns!(), " from tokens where app_id = $id"),
             [id, now]
         );
-        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
+        self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
     }
 
     /// Disables (`Some` time) or enables an app. While it is disabled, its codes and tokens are
@@ -243,10 +250,12 @@ impl Store {
         &self,
         events: &Events,
         id: i64,
-        at: Option<Timestamp>,
+        disabled_at: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
-        let update =
-            sql!("update apps set disabled_at = $at where id = $id returning id", [id, at]);
+        let update = sql!(
+            "update apps set disabled_at = $disabled_at where id = $id returning id",
+            [id, disabled_at]
+        );
         let change = Change::new(events, update, app_event(id)).invalidating(Invalidation::App(id));
         self.update(change).await
     }
@@ -276,7 +285,8 @@ impl Store {
 /// Returns the statement that inserts an app, unless its id or client id is taken.
 fn insert_app(stored_app: &StoredApp) -> Statement {
     let App { id, client_id, details, properties } = &stored_app.app;
-    let grant_types: Vec<&str> = properties.grant_types.iter().map(|kind| kind.as_str()).collect();
+    let grant_types: Vec<&str> =
+        properties.grant_types.iter().map(|grant_type| grant_type.as_str()).collect();
     let uris: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
     let previous = stored_app.secrets.previous;
     sql!(
@@ -308,7 +318,7 @@ fn insert_app(stored_app: &StoredApp) -> Statement {
     )
 }
 
-/// Returns the event source of an app, which is empty if there is none with this id.
+/// Returns an app's event source, which is empty if there is no app with this id.
 fn app_event(id: i64) -> EventSource {
     events_of!(apps, "id = $id", [id])
 }

@@ -7,7 +7,7 @@ use super::engine::{Statement, from_row, sql};
 use super::event_source::{EventSource, event_id};
 use super::{Change, Store, StoreError};
 
-/// An event as it is shown to the operator.
+/// A stored event, with the names of its account and app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
     /// The id, which orders the events of the same second.
@@ -148,25 +148,25 @@ impl Store {
         Ok(newest_first)
     }
 
-    /// Deletes the oldest events before a time, at most `at_most` of them, and returns their
-    /// number. To delete all of them, call it until it returns fewer than `at_most`.
+    /// Deletes the oldest events before a time, at most `limit` of them, and returns their
+    /// number. To delete all of them, call it until it returns fewer than `limit`.
     pub async fn delete_audit_events_before(
         &self,
         time: Timestamp,
-        at_most: i64,
+        limit: i64,
     ) -> Result<usize, StoreError> {
-        let [deleted] =
-            self.write_rows(Change::unaudited(delete_audit_events(time, at_most))).await?;
-        Ok(deleted.len())
+        let [deleted_rows] =
+            self.write_rows(Change::unaudited(delete_audit_events(time, limit))).await?;
+        Ok(deleted_rows.len())
     }
 }
 
-/// Returns the statement that deletes the oldest events before a time, at most `at_most` of them,
+/// Returns the statement that deletes the oldest events before a time, at most `limit` of them,
 /// and returns their ids.
-pub(super) fn delete_audit_events(time: Timestamp, at_most: i64) -> Statement {
+pub(super) fn delete_audit_events(time: Timestamp, limit: i64) -> Statement {
     sql!(
         "delete from audit_events where id in (select id from audit_events where at < $time \
-         order by at limit $at_most) returning id",
-        [time, at_most]
+         order by at limit $limit) returning id",
+        [time, limit]
     )
 }

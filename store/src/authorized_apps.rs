@@ -53,17 +53,17 @@ impl Store {
             ),
             [account, now]
         );
-        let mut all: Vec<AuthorizedApp> = Vec::new();
-        for next in self.read_all::<AuthorizedApp>(select).await? {
-            match all.last_mut().filter(|last| last.app_id == next.app_id) {
+        let mut apps: Vec<AuthorizedApp> = Vec::new();
+        for row in self.read_all::<AuthorizedApp>(select).await? {
+            match apps.last_mut().filter(|last| last.app_id == row.app_id) {
                 Some(last) => {
-                    last.scopes.add_all(next.scopes);
-                    last.since = last.since.min(next.since);
+                    last.scopes.add_all(row.scopes);
+                    last.since = last.since.min(row.since);
                 }
-                None => all.push(next),
+                None => apps.push(row),
             }
         }
-        Ok(all)
+        Ok(apps)
     }
 
     /// Revokes an app's access to an account: deletes its grants and its unredeemed codes, and
@@ -77,10 +77,10 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let event = revocation_events(account, Some(app), None, now);
         let lock_change = Change::new(events, [lock_account(account)], event);
-        let change = with_access_revoked(lock_change, account, Some(app), None, now);
-        let [_, _, _, revoked] = self.write_rows(change).await?;
-        let expiries: Vec<Option<Timestamp>> = read_rows(revoked)?;
-        Ok(expiries.into_iter().filter(|expiry| expiry.is_none_or(|at| at > now)).count())
+        let change = add_access_revocation(lock_change, account, Some(app), None, now);
+        let [_, _, _, revoked_rows] = self.write_rows(change).await?;
+        let expiries: Vec<Option<Timestamp>> = read_rows(revoked_rows)?;
+        Ok(expiries.into_iter().filter(|expiry| expiry.is_none_or(|time| time > now)).count())
     }
 }
 
@@ -90,8 +90,8 @@ pub(super) fn lock_account(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
-/// Returns the event source for [`with_access_revoked`]: one event for each app, with the number of
-/// its valid tokens.
+/// Returns the event source for [`add_access_revocation`]: one event for each app, with the number
+/// of its valid tokens.
 pub(super) fn revocation_events(
     account: i64,
     app: Option<i64>,
@@ -116,7 +116,7 @@ pub(super) fn revocation_events(
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
 /// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
 /// the same order as in a sweep, to avoid deadlocks.
-pub(super) fn with_access_revoked(
+pub(super) fn add_access_revocation(
     change: Change<'_>,
     account: i64,
     app: Option<i64>,

@@ -106,7 +106,7 @@ pub struct Progress {
 }
 
 /// A callback that receives the progress from time to time.
-pub type Report<'a> = &'a mut dyn FnMut(Progress);
+pub type ProgressCallback<'a> = &'a mut dyn FnMut(Progress);
 
 /// Writes a snapshot of all rows to a file, without blocking other transactions. The schema must be
 /// that of this version. If the progress is reported, rows are counted first.
@@ -116,18 +116,18 @@ pub async fn create_backup(
     file: &Path,
     overwrite: Overwrite,
     now: Timestamp,
-    report: Option<Report<'_>>,
+    report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
     let migrations = options.migrations;
     let export = export::Export { database, file, overwrite, migrations, now };
-    export.check()?;
+    export.check_file()?;
     match database {
         Database::Sqlite(path) => {
-            export::write(sqlite::Transaction::snapshot(path)?, &export, report).await
+            export::write_backup(sqlite::Transaction::snapshot(path)?, &export, report).await
         }
         Database::Postgres(url) => {
             let snapshot = postgres::Transaction::snapshot(url, options).await?;
-            export::write(snapshot, &export, report).await
+            export::write_backup(snapshot, &export, report).await
         }
     }
 }
@@ -140,7 +140,7 @@ pub async fn restore_backup(
     options: &Options,
     tokens: RestoredTokens,
     event: &AuditEntry,
-    report: Report<'_>,
+    report: ProgressCallback<'_>,
 ) -> Result<(), BackupError> {
     let restore = import::Restore { backup, database: database.location(), tokens, event };
     match database {
@@ -155,11 +155,11 @@ pub async fn restore_backup(
 /// Counts rows and reports the progress every 1024 rows and after the last one.
 struct RowCounter<'a> {
     progress: Progress,
-    report: Report<'a>,
+    report: ProgressCallback<'a>,
 }
 
 impl<'a> RowCounter<'a> {
-    fn new(step: &'static str, total: u64, report: Report<'a>) -> Self {
+    fn new(step: &'static str, total: u64, report: ProgressCallback<'a>) -> Self {
         Self { progress: Progress { step, rows: 0, total }, report }
     }
 

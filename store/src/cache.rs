@@ -18,7 +18,7 @@ use belfry_runtime::metrics::Counter;
 use belfry_runtime::metrics::exposition::Exposition;
 use quick_cache::Equivalent;
 
-use self::entry::{ByteWeighter, Cached, Entry};
+use self::entry::{ByteWeighter, CacheValue, Entry};
 use super::apps::StoredApp;
 use super::epochs::{Epoch, InvalidationEpochs, Phase, ReadEpoch};
 use super::invalidation::Invalidation;
@@ -39,7 +39,7 @@ pub(crate) struct Cache {
     pub(super) apps_by_id: EpochCache<i64, Arc<StoredApp>>,
     /// Ids of enabled accounts by name.
     pub(super) accounts: EpochCache<Box<str>, i64>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     /// The number of invalidations by [`InvalidationOrigin`] and [`Invalidation::index`].
     invalidations: [[Counter; Invalidation::NAMES.len()]; 2],
 }
@@ -54,9 +54,9 @@ enum InvalidationOrigin {
 }
 
 /// State that all maps of the cache share.
-struct Shared {
+struct SharedState {
     /// False while notifications about writes by other nodes cannot be received.
-    enabled: AtomicBool,
+    is_enabled: AtomicBool,
     subjects: SubjectSlots,
 }
 
@@ -64,15 +64,15 @@ impl Cache {
     /// Creates a cache of at most this many bytes: about two thirds for tokens, a quarter for
     /// rulesets. With the default of 512 MiB, there is space for the tokens and rulesets of a
     /// million users without user rules.
-    pub(crate) fn new(bytes: usize, enabled: bool) -> Self {
-        let enabled = AtomicBool::new(enabled);
-        let shared = Arc::new(Shared { enabled, subjects: SubjectSlots::default() });
+    pub(crate) fn new(max_bytes: usize, is_enabled: bool) -> Self {
+        let is_enabled = AtomicBool::new(is_enabled);
+        let shared = Arc::new(SharedState { is_enabled, subjects: SubjectSlots::default() });
         Self {
-            tokens: EpochCache::new(bytes / 32 * 21, 256, &shared),
-            rules: EpochCache::new(bytes / 4, 1024, &shared),
-            apps_by_client_id: EpochCache::new(bytes / 32, 1024, &shared),
-            apps_by_id: EpochCache::new(bytes / 32, 1024, &shared),
-            accounts: EpochCache::new(bytes / 32, 1024, &shared),
+            tokens: EpochCache::new(max_bytes / 32 * 21, 256, &shared),
+            rules: EpochCache::new(max_bytes / 4, 1024, &shared),
+            apps_by_client_id: EpochCache::new(max_bytes / 32, 1024, &shared),
+            apps_by_id: EpochCache::new(max_bytes / 32, 1024, &shared),
+            accounts: EpochCache::new(max_bytes / 32, 1024, &shared),
             shared,
             invalidations: Default::default(),
         }
@@ -81,25 +81,25 @@ impl Cache {
     /// Invalidates the entries that a write by another node or command made stale, or all entries
     /// when the cache is enabled or disabled.
     pub(crate) fn invalidate(&self, invalidations: &[Invalidation]) {
-        self.count(InvalidationOrigin::Remote, invalidations);
-        self.advance(invalidations, Phase::Begin);
-        self.advance(invalidations, Phase::End);
+        self.count_invalidations(InvalidationOrigin::Remote, invalidations);
+        self.advance_epochs(invalidations, Phase::Begin);
+        self.advance_epochs(invalidations, Phase::End);
     }
 
     /// Bypasses the cache for the entries that a write will make stale. Call it before the write is
     /// sent, and [`Cache::end_write`] when its outcome is known.
     pub(crate) fn begin_write(&self, invalidations: &[Invalidation]) {
-        self.count(InvalidationOrigin::Local, invalidations);
-        self.advance(invalidations, Phase::Begin);
+        self.count_invalidations(InvalidationOrigin::Local, invalidations);
+        self.advance_epochs(invalidations, Phase::Begin);
     }
 
     /// Ends the bypass that [`Cache::begin_write`] began.
     pub(crate) fn end_write(&self, invalidations: &[Invalidation]) {
-        self.advance(invalidations, Phase::End);
+        self.advance_epochs(invalidations, Phase::End);
     }
 
     /// Begins or ends the invalidation of entries.
-    fn advance(&self, invalidations: &[Invalidation], phase: Phase) {
+    fn advance_epochs(&self, invalidations: &[Invalidation], phase: Phase) {
         let advance_subject = |subject| self.shared.subjects.advance(subject, phase);
         for invalidation in invalidations {
             match *invalidation {
@@ -125,16 +125,16 @@ impl Cache {
     /// Enables or disables the cache. Either change clears it, because notifications may have been
     /// missed; the metrics count that as an invalidation by another node.
     pub(crate) fn set_enabled(&self, enabled: bool) {
-        if self.shared.enabled.swap(enabled, Ordering::SeqCst) != enabled {
+        if self.shared.is_enabled.swap(enabled, Ordering::SeqCst) != enabled {
             self.invalidate(&[Invalidation::Everything]);
         }
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
-        self.shared.enabled.load(Ordering::Relaxed)
+        self.shared.is_enabled.load(Ordering::Relaxed)
     }
 
-    fn count(&self, origin: InvalidationOrigin, invalidations: &[Invalidation]) {
+    fn count_invalidations(&self, origin: InvalidationOrigin, invalidations: &[Invalidation]) {
         for invalidation in invalidations {
             self.invalidations[origin as usize][invalidation.index()].inc();
         }
@@ -166,17 +166,17 @@ impl Cache {
 pub(super) struct EpochCache<K, V> {
     entries: quick_cache::sync::Cache<K, Entry<V>, ByteWeighter>,
     epochs: InvalidationEpochs,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     lookups: CacheCounters,
 }
 
-impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
+impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     /// Creates a map of at most this many bytes, with entries of about `entry_bytes` each.
-    fn new(bytes: usize, entry_bytes: usize, shared: &Arc<Shared>) -> Self {
+    fn new(max_bytes: usize, entry_bytes: usize, shared: &Arc<SharedState>) -> Self {
         Self {
             entries: quick_cache::sync::Cache::with_weighter(
-                bytes / entry_bytes,
-                bytes as u64,
+                max_bytes / entry_bytes,
+                max_bytes as u64,
                 ByteWeighter,
             ),
             epochs: InvalidationEpochs::default(),
@@ -191,36 +191,37 @@ impl<K: Eq + Hash, V: Cached<K> + Clone> EpochCache<K, V> {
     }
 
     fn is_enabled(&self) -> bool {
-        self.shared.enabled.load(Ordering::Relaxed)
+        self.shared.is_enabled.load(Ordering::Relaxed)
     }
 
     /// Returns the current value of a key, and counts the lookup. `None` if the cache is disabled.
     pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
-        let entry = if self.is_enabled() { self.entries.get(key) } else { None }
-            .filter(|entry| self.shared.subjects.are_current(entry.slots, entry.number));
+        let entry = if self.is_enabled() { self.entries.get(key) } else { None }.filter(|entry| {
+            self.shared.subjects.are_current(entry.slots, entry.invalidation_number)
+        });
         self.lookups.record(entry.is_some());
         entry.map(|entry| entry.value)
     }
 
     /// Returns the current epoch of a key. Call it before the read whose result will be inserted.
     pub(super) fn epoch<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> ReadEpoch {
-        let number = self.shared.subjects.last_number();
+        let invalidation_number = self.shared.subjects.last_invalidation_number();
         let key_epoch = *self.epochs.lock(key);
-        ReadEpoch { key_epoch, number, is_enabled: self.is_enabled() }
+        ReadEpoch { key_epoch, invalidation_number, is_enabled: self.is_enabled() }
     }
 
-    /// Inserts a value that was read at the epoch `since`, unless its key or one of its subjects
+    /// Inserts a value that was read at `read_epoch`, unless its key or one of its subjects
     /// was invalidated after that or is being written, or the cache is disabled.
-    pub(super) fn insert(&self, key: K, value: V, since: ReadEpoch) {
-        let ReadEpoch { key_epoch, number, .. } = since;
+    pub(super) fn insert(&self, key: K, value: V, read_epoch: ReadEpoch) {
+        let ReadEpoch { key_epoch, invalidation_number, .. } = read_epoch;
         let slots = self.shared.subjects.slots_of(value.subjects(&key));
         let epoch = self.epochs.lock(&key);
         if self.is_enabled()
             && *epoch == key_epoch
             && !epoch.is_writing()
-            && self.shared.subjects.are_current(slots, number)
+            && self.shared.subjects.are_current(slots, invalidation_number)
         {
-            self.entries.insert(key, Entry { value, slots, number });
+            self.entries.insert(key, Entry { value, slots, invalidation_number });
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) struct Change<'a> {
     /// The events, in the order of the statements that insert them.
     entries: Vec<&'a AuditEntry>,
     /// The indexes of the statements in the batch that insert the events.
-    events: Range<usize>,
+    event_statements: Range<usize>,
 }
 
 impl<'a> Change<'a> {
@@ -25,22 +25,23 @@ impl<'a> Change<'a> {
     pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
         let batch = batch.into();
         let start = batch.statements.len();
-        Self { batch, entries: Vec::new(), events: start..start }.and_events_of(events, source)
+        Self { batch, entries: Vec::new(), event_statements: start..start }
+            .and_events(events, source)
     }
 
     /// Creates a change without events, for maintenance and for changes that concern neither
     /// accounts nor access.
     pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
-        Change { batch: batch.into(), entries: Vec::new(), events: 0..0 }
+        Change { batch: batch.into(), entries: Vec::new(), event_statements: 0..0 }
     }
 
     /// Inserts events for each row of one more source. Must be called before [`Change::and`].
-    pub(super) fn and_events_of(mut self, events: &'a Events, source: EventSource) -> Self {
+    pub(super) fn and_events(mut self, events: &'a Events, source: EventSource) -> Self {
         self.entries.extend(events.entries());
         self.batch
             .statements
             .extend(events.entries().iter().map(move |entry| source.insert_statement(entry)));
-        self.events.end = self.batch.statements.len();
+        self.event_statements.end = self.batch.statements.len();
         self
     }
 
@@ -58,7 +59,7 @@ impl<'a> Change<'a> {
 
     /// Allows PostgreSQL to write the change in one transaction with others. A change with
     /// `OnMissingRows::RollBack` must have one statement.
-    pub(super) fn grouped(mut self, grouping: Grouping) -> Self {
+    pub(super) fn with_grouping(mut self, grouping: Grouping) -> Self {
         self.batch.grouping = grouping;
         self
     }
@@ -67,10 +68,10 @@ impl<'a> Change<'a> {
 impl Store {
     /// Writes a change, logs its audit events, and returns the rows of its other statements.
     pub(super) async fn write(&self, change: Change<'_>) -> Result<Vec<Rows>, StoreError> {
-        let Change { batch, entries, events } = change;
+        let Change { batch, entries, event_statements } = change;
         let mut rows = self.engine.write(batch).await?;
-        if !events.is_empty() {
-            log_events(&entries, rows.drain(events))?;
+        if !event_statements.is_empty() {
+            log_events(&entries, rows.drain(event_statements))?;
         }
         Ok(rows)
     }

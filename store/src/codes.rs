@@ -116,7 +116,7 @@ impl FromRow for StoredCode {
 
 impl Store {
     /// Issues a code, and creates the grant unless it exists. Nothing is stored if the user's
-    /// consent has ended, or if the app or the account was disabled or deleted in the meantime.
+    /// consent has ended, or if the app or the account was disabled or deleted.
     pub async fn add_code(
         &self,
         events: &Events,
@@ -158,7 +158,7 @@ impl Store {
                 scopes = &grant.scopes,
                 binding = to_json(&BindingJson::from(&grant.binding))?,
                 expires_at = grant.expires_at,
-                granted_scopes = new_grant.scopes(),
+                granted_scopes = new_grant.sorted_scopes(),
                 granted_uri = new_grant.redirect_uri(),
                 device_id = new_grant.device_id(),
                 session = consent.session,
@@ -166,10 +166,11 @@ impl Store {
             ]
         );
         let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
-        let [mark, begin] = new_grant.begin_with_code();
-        let statements = [lock_account(grant.account_id), insert, mark, begin];
-        let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
-        Ok(if added.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
+        let [mark_app, insert_grant] = new_grant.begin_with_code();
+        let statements = [lock_account(grant.account_id), insert, mark_app, insert_grant];
+        let [_, inserted_rows, _, _] =
+            self.write_rows(Change::new(events, statements, event)).await?;
+        Ok(if inserted_rows.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
 
     /// Finds a code, redeemed or not.
@@ -210,12 +211,13 @@ impl Store {
             [code]
         );
         let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
-        let [_, _, redeemed] = self.write_rows(change.grouped(Grouping::Code(code))).await?;
-        let Some(redeemed) = redeemed.into_iter().next() else {
+        let [_, _, code_rows] = self.write_rows(change.with_grouping(Grouping::Code(code))).await?;
+        let Some(code_row) = code_rows.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
         };
-        let RedeemedCode { token: issued, account_id, app_id } = RedeemedCode::from_row(redeemed)?;
-        match issued {
+        let RedeemedCode { token: stored_token, account_id, app_id } =
+            RedeemedCode::from_row(code_row)?;
+        match stored_token {
             Some(lookup) if lookup == token.lookup => {
                 self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
                 Ok(())
@@ -234,26 +236,26 @@ mod tests {
 
     /// Rows of earlier versions must remain readable: extend the list, never change it.
     #[test]
-    fn stored_bindings_of_all_versions_are_read() {
+    fn bindings_stored_by_earlier_versions_are_readable() {
         let with_challenge = format!(
             r#"{{"version":1,"redirect_uri":"https://a.example/cb","code_challenge":"{CHALLENGE}"}}"#
         );
-        let without = r#"{"version":1,"redirect_uri":"app://cb","code_challenge":null}"#;
+        let without_challenge = r#"{"version":1,"redirect_uri":"app://cb","code_challenge":null}"#;
         for (text, redirect_uri, challenge) in [
             (&*with_challenge, "https://a.example/cb", Sha256Digest::from_text(CHALLENGE)),
-            (without, "app://cb", None),
+            (without_challenge, "app://cb", None),
         ] {
             let binding = Binding { redirect_uri: redirect_uri.to_owned(), challenge };
             assert_eq!(binding_from_json(text).unwrap(), binding);
             assert_eq!(to_json(&BindingJson::from(&binding)).unwrap(), text.into());
         }
-        for wrong in [
+        for unreadable_text in [
             "",
             "{}",
             r#"{"version":2,"redirect_uri":"app://cb","code_challenge":null}"#,
             r#"{"version":1,"redirect_uri":"app://cb","code_challenge":"short"}"#,
         ] {
-            assert_eq!(binding_from_json(wrong), None, "{wrong}");
+            assert_eq!(binding_from_json(unreadable_text), None, "{unreadable_text}");
         }
     }
 }

@@ -10,7 +10,9 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize, Serializer};
 use url::{Position, Url, form_urlencoded};
 
-pub(crate) use self::postgres_url::{Host, PostgresUrl, TlsParameters, Verification, describe};
+pub(crate) use self::postgres_url::{
+    HostConfig, PostgresUrl, TlsParameters, Verification, error_chain,
+};
 
 /// The engine and location of a database.
 #[derive(Debug, Clone)]
@@ -51,7 +53,7 @@ pub struct SecretUrl {
     /// The further hosts, each after a comma.
     further_hosts: String,
     /// The whole URL.
-    text: String,
+    full_text: String,
 }
 
 /// The error message for `HOST:PORT` without a scheme.
@@ -59,13 +61,13 @@ pub const NO_SCHEME: &str = "not a URL with a scheme";
 
 impl SecretUrl {
     fn new(url: Url, further_hosts: &str) -> Self {
-        let text = with_hosts(&url, further_hosts);
-        Self { url, further_hosts: further_hosts.to_owned(), text }
+        let full_text = with_hosts(&url, further_hosts);
+        Self { url, further_hosts: further_hosts.to_owned(), full_text }
     }
 
     /// Returns the URL with its password, for the driver.
     pub fn reveal(&self) -> &str {
-        &self.text
+        &self.full_text
     }
 
     /// Returns a URL for each host, with the password: `redis://:PASSWORD@a:1` and
@@ -93,15 +95,15 @@ impl SecretUrl {
     /// Parses a URL. The error contains one of the examples, the second if a password seems not to
     /// be encoded. It does not repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded_example: &str) -> Result<Self, String> {
-        let (first, further_hosts) = split_hosts(text)
-            .map_or((Cow::Borrowed(text), ""), |(first, rest)| (first.into(), rest));
+        let (first, further_hosts) = split_off_further_hosts(text)
+            .map_or((Cow::Borrowed(text), ""), |(first, others)| (first.into(), others));
         match Url::parse(&first) {
             Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
             // Such as `HOST`, or an IP address with a port.
-            Err(url::ParseError::RelativeUrlWithoutBase) if !is_cut_off(text) => {
+            Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_host(text) => {
                 Err(format!("{NO_SCHEME}: write {example}"))
             }
-            Err(error) if !is_cut_off(text) => {
+            Err(error) if !has_at_sign_after_host(text) => {
                 Err(format!("not a valid URL ({error}): write {example}"))
             }
             Ok(_) | Err(_) => Err(format!(
@@ -188,11 +190,11 @@ fn split_by_host<'a>(
 
 /// Splits a URL with several hosts into one with the first host, and the others, each after a
 /// comma.
-fn split_hosts(text: &str) -> Option<(String, &str)> {
+fn split_off_further_hosts(text: &str) -> Option<(String, &str)> {
     let start = text.find("://")? + 3;
     let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);
-    let hosts = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
-    let comma = hosts + text[hosts..end].find(',')?;
+    let hosts_start = text[start..end].rfind('@').map_or(start, |at_sign| start + at_sign + 1);
+    let comma = hosts_start + text[hosts_start..end].find(',')?;
     Some((format!("{}{}", &text[..comma], &text[end..]), &text[comma..end]))
 }
 
@@ -206,19 +208,19 @@ fn without_port(host: &str) -> &str {
 
 /// Returns whether an `@` follows the host of an invalid URL, as if its password contained `/`, `?`
 /// or `#`.
-fn is_cut_off(text: &str) -> bool {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    rest.split_once(['/', '?', '#']).is_some_and(|(_, rest)| rest.contains('@'))
+fn has_at_sign_after_host(text: &str) -> bool {
+    let after_scheme = text.split_once("://").map_or(text, |(_, after)| after);
+    after_scheme.split_once(['/', '?', '#']).is_some_and(|(_, path)| path.contains('@'))
 }
 
 /// Returns whether a password was parsed only up to one of its characters, so that its rest and the
 /// real host became part of the path, the query or the fragment.
 fn has_rest_of_password(url: &Url) -> bool {
-    let has_at = |part: &str| part.contains('@');
+    let has_at_sign = |part: &str| part.contains('@');
     let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
-    has_at(url.path())
-        || url.fragment().is_some_and(has_at)
-        || parameters.any(|parameter| !parameter.contains('=') && has_at(parameter))
+    has_at_sign(url.path())
+        || url.fragment().is_some_and(has_at_sign)
+        || parameters.any(|parameter| !parameter.contains('=') && has_at_sign(parameter))
 }
 
 /// Parses the URL of a PostgreSQL database.
@@ -226,8 +228,8 @@ impl FromStr for SecretUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let encoded = "postgres://USER:pass%2Fword@HOST/DATABASE";
-        Self::parse(text, "postgres://USER:PASSWORD@HOST/DATABASE", encoded)
+        let encoded_example = "postgres://USER:pass%2Fword@HOST/DATABASE";
+        Self::parse(text, "postgres://USER:PASSWORD@HOST/DATABASE", encoded_example)
     }
 }
 
@@ -258,16 +260,16 @@ mod tests {
 
     #[test]
     fn a_url_is_printed_without_its_password() {
-        for (address, expected) in [
+        for (text, expected) in [
             ("postgres://me:hunter2@db:5432/belfry", "postgres://me:***@db:5432/belfry"),
             ("postgres://me@db/belfry?password=hunter2", "postgres://me@db/belfry"),
             ("redis://:hunter2@cache", "redis://:***@cache"),
             ("postgres://me:h,2@a:1,b,[::1]:3/belfry", "postgres://me:***@a:1,b,[::1]:3/belfry"),
             ("redis://:hunter2@a:1,b:2", "redis://:***@a:1,b:2"),
         ] {
-            let url: SecretUrl = address.parse().unwrap();
+            let url: SecretUrl = text.parse().unwrap();
             assert_eq!(format!("{url:?}"), expected);
-            assert_eq!(url.reveal(), address);
+            assert_eq!(url.reveal(), text);
         }
         let url = "postgres://me:hunter2@db/belfry?sslmode=require&password=hunter2&port=1";
         let redacted = "postgres://me:***@db/belfry?sslmode=require&password=***&port=1";
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn each_host_has_the_user_and_the_parameters_of_the_url() {
+    fn each_host_url_has_the_user_and_the_parameters() {
         for (url, expected) in [
             ("redis://a", vec!["redis://a"]),
             (

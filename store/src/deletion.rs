@@ -1,9 +1,9 @@
 //! Deleting accounts and apps with everything that belongs to them.
 
-use belfry_core::audit::{AuditKind, Events, deleted_name};
+use belfry_core::audit::{AuditKind, Events, deleted_account_name};
 use jiff::Timestamp;
 
-use super::admins::{is_not_last_admin, lock_admins, select_id};
+use super::admins::{is_not_last_admin, lock_admins, select_account_id};
 use super::authorized_apps::lock_account;
 use super::engine::{Rows, Statement, sql};
 use super::event_source::event_source;
@@ -44,14 +44,14 @@ pub struct DeletedAccount {
 
 /// The statement that deletes a table's rows of an account or app that no longer exists.
 macro_rules! delete_rows {
-    ($table:literal, $column:literal, $owners:literal, $key:literal) => {
+    ($table:literal, $owner_column:literal, $owner_table:literal, $key:literal) => {
         concat!(
             "delete from ",
             $table,
             " where ",
-            $column,
+            $owner_column,
             " = $1 and not exists (select 1 from ",
-            $owners,
+            $owner_table,
             " where id = $1) returning ",
             $key
         )
@@ -82,7 +82,7 @@ pub(super) const DELETE_APP_ROWS: [(&str, &str); 4] = [
 macro_rules! is_deletable {
     () => {
         concat!(
-            "id = $id and (cast($due as bigint) is null or delete_at < $due) and ",
+            "id = $id and (cast($due_before as bigint) is null or delete_at < $due_before) and ",
             is_not_last_admin!()
         )
     };
@@ -104,7 +104,7 @@ fn add_statements<'a>(
     statements: &[(&str, &'static str)],
     id: i64,
 ) -> Change<'a> {
-    let statements = statements.iter().map(|(_, text)| Statement::new(text, vec![id.into()]));
+    let statements = statements.iter().map(|(_, sql)| Statement::new(sql, vec![id.into()]));
     statements.fold(change, Change::and)
 }
 
@@ -124,13 +124,13 @@ impl Store {
         self.delete_account_if_due(events, id, None, now).await
     }
 
-    /// Deletes an account like [`Store::delete_account`]. If `due` is given, deletes it only if the
-    /// owner requested a deletion that is due before that time, and has not cancelled it.
+    /// Deletes an account like [`Store::delete_account`]. If `due_before` is given, deletes it only
+    /// if the owner requested a deletion that is due before that time, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
         &self,
         events: &Events,
         id: i64,
-        due: Option<Timestamp>,
+        due_before: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<AccountDeletionOutcome, StoreError> {
         let event = event_source!(
@@ -140,7 +140,7 @@ impl Store {
                  from accounts where ",
                 is_deletable!()
             ),
-            [id, due]
+            [id, due_before]
         );
         // The account is locked, so all statements see the same `delete_at`.
         let deletion = Change::new(events, [lock_admins(), lock_account(id)], event)
@@ -151,22 +151,22 @@ impl Store {
                     is_deletable!(),
                     " on conflict do nothing"
                 ),
-                [id, now, due]
+                [id, now, due_before]
             ))
-            .and(select_id(id))
+            .and(select_account_id(id))
             .and(sql!(
                 concat!("delete from accounts where ", is_deletable!(), " returning id"),
-                [id, due]
+                [id, due_before]
             ))
             .and(Statement::new(INSERT_DELETED_ACCOUNT, vec![id.into()]))
             .invalidating(Invalidation::Account(id));
         let change = add_statements(deletion, &DELETE_ACCOUNT_ROWS, id);
-        let [_, _, _, account, deleted, _, _, rows @ ..]: [Rows; 12] =
+        let [_, _, _, account_rows, deleted_accounts, _, _, rows @ ..]: [Rows; 12] =
             self.write_rows(change).await?;
         let [sessions, codes, tokens, rulesets, requests] = rows.map(|rows| rows.len());
-        let rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
-        Ok(match (deleted.is_empty(), account.is_empty()) {
-            (false, _) => AccountDeletionOutcome::Deleted(rows),
+        let deleted_rows = DeletedRows { sessions, codes, tokens, rulesets, requests };
+        Ok(match (deleted_accounts.is_empty(), account_rows.is_empty()) {
+            (false, _) => AccountDeletionOutcome::Deleted(deleted_rows),
             (true, false) => AccountDeletionOutcome::LastAdmin,
             (true, true) => AccountDeletionOutcome::NotFound,
         })
@@ -190,10 +190,10 @@ impl Store {
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));
         let change = add_statements(deletion, &DELETE_APP_ROWS, id);
-        let [app, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
+        let [deleted_apps, _, _, rows @ ..]: [Rows; 6] = self.write_rows(change).await?;
         let [codes, tokens, requests] = rows.map(|rows| rows.len());
-        let deleted = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
-        Ok((!app.is_empty()).then_some(deleted))
+        let deleted_rows = DeletedRows { codes, tokens, requests, ..DeletedRows::default() };
+        Ok((!deleted_apps.is_empty()).then_some(deleted_rows))
     }
 
     /// Returns the accounts that were deleted since a time, in order of deletion, if their audit
@@ -207,14 +207,14 @@ impl Store {
              and account_id is not null and detail is not null order by at, id",
             [since, kind = AuditKind::AccountDelete.as_str()]
         );
-        let mut deleted = Vec::new();
+        let mut accounts = Vec::new();
         for mut row in self.engine.read(select).await? {
             let (id, detail): (i64, String) = (row.take()?, row.take()?);
-            if let Some(name) = deleted_name(&detail) {
-                deleted.push(DeletedAccount { id, name: name.to_owned() });
+            if let Some(name) = deleted_account_name(&detail) {
+                accounts.push(DeletedAccount { id, name: name.to_owned() });
             }
         }
-        Ok(deleted)
+        Ok(accounts)
     }
 
     /// Makes the name of a deleted account available again.

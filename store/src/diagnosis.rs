@@ -11,11 +11,11 @@ use super::{Database, Options, StoreError};
 #[derive(Debug, Default)]
 pub struct Diagnosis {
     /// The database's schema version; `None` if the database does not exist or is empty.
-    pub schema: Option<i64>,
+    pub schema_version: Option<i64>,
     /// The schema version of this binary.
-    pub known_schema: i64,
+    pub supported_schema_version: i64,
     /// The outcome of a write that is rolled back; `None` without a schema.
-    pub write: Option<Result<(), String>>,
+    pub write_outcome: Option<Result<(), String>>,
     /// The outcome of a notification like those between nodes; `None` with SQLite.
     pub notifications: Option<Result<(), String>>,
     /// The settings that allow acknowledged writes to be lost; `None` with SQLite, or if the server
@@ -29,7 +29,7 @@ pub struct Diagnosis {
 #[derive(Debug)]
 pub struct Durability {
     /// The names of those among `fsync`, `full_page_writes` and `synchronous_commit` that are off.
-    pub disabled: Vec<&'static str>,
+    pub disabled_settings: Vec<&'static str>,
     /// True if there are several servers, but commits do not wait for a standby, so a failover can
     /// lose writes.
     pub is_standby_asynchronous: bool,

@@ -16,7 +16,7 @@ use belfry_runtime::metrics::exposition::Exposition;
 use belfry_runtime::supervisor::TaskStatus;
 use futures_util::future::BoxFuture;
 
-pub(crate) use self::parameters::{Numbered, numbered, sql, values};
+pub(crate) use self::parameters::{NumberedSql, numbered_sql, sql, values};
 pub(crate) use self::row::{FromRow, FromValue, Row, Rows, Value, columns, from_row, read_rows};
 pub(crate) use self::statement::{Batch, Grouping, OnMissingRows, Statement};
 use super::outage::{Operation, Outage};
@@ -93,7 +93,7 @@ impl CheckedEngine {
         }
         let start = Instant::now();
         let outcome = self.engine.read(statement).await;
-        record(&self.metrics.reads, start, outcome.as_ref().err());
+        record_operation(&self.metrics.reads, start, outcome.as_ref().err());
         self.outage.record(Operation::Read, outcome.as_ref().err());
         outcome
     }
@@ -105,7 +105,7 @@ impl CheckedEngine {
         }
         let start = Instant::now();
         let outcome = self.engine.write(batch).await;
-        record(&self.metrics.writes, start, outcome.as_ref().err());
+        record_operation(&self.metrics.writes, start, outcome.as_ref().err());
         self.outage.record(Operation::Write, outcome.as_ref().err());
         match &outcome {
             Ok(_) => *self.last_write() = Some(Instant::now()),
@@ -117,7 +117,7 @@ impl CheckedEngine {
 
     /// Checks that the database responds and can write. Unless a write has just succeeded, it
     /// writes a row and deletes it again.
-    pub(crate) async fn check(&self) -> Result<(), StoreError> {
+    pub(crate) async fn ping(&self) -> Result<(), StoreError> {
         self.read(sql!("select 1")).await?;
         let last_write = *self.last_write();
         if last_write.is_some_and(|time| time.elapsed() < WRITE_CHECK_INTERVAL) {
@@ -134,11 +134,11 @@ impl CheckedEngine {
 }
 
 /// Records an operation in the metrics.
-fn record(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
+fn record_operation(metrics: &OperationMetrics, start: Instant, error: Option<&StoreError>) {
     metrics.durations.observe_since(start);
     match error {
         None => {}
-        Some(StoreError::Unavailable(_)) => metrics.unavailable.inc(),
-        Some(_) => metrics.failed.inc(),
+        Some(StoreError::Unavailable(_)) => metrics.temporary_failures.inc(),
+        Some(_) => metrics.permanent_failures.inc(),
     }
 }

@@ -19,7 +19,7 @@ pub struct ReadEpoch {
     /// The epoch of the key.
     pub(super) key_epoch: Epoch,
     /// The number of the last invalidation of an account or app.
-    pub(super) number: u64,
+    pub(super) invalidation_number: u64,
     /// True if the cache was enabled. While it is disabled, changes cannot be detected. This flag
     /// is read after the epoch, which advances when the cache is disabled: an epoch from before a
     /// network partition is never current after it.
@@ -43,8 +43,8 @@ impl ReadEpoch {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Epoch {
     invalidations: u64,
-    /// Writes in progress. Until they end, it is unknown which value is the current one.
-    writes: u32,
+    /// Until these writes end, it is unknown which value is the current one.
+    writes_in_progress: u32,
 }
 
 impl Epoch {
@@ -55,15 +55,15 @@ impl Epoch {
 
     /// Returns the epoch after a step of a write. Both steps invalidate the key.
     pub(super) fn advance(self, phase: Phase) -> Self {
-        let writes = match phase {
-            Phase::Begin => self.writes + 1,
-            Phase::End => self.writes.saturating_sub(1),
+        let writes_in_progress = match phase {
+            Phase::Begin => self.writes_in_progress + 1,
+            Phase::End => self.writes_in_progress.saturating_sub(1),
         };
-        Self { writes, ..self.next() }
+        Self { writes_in_progress, ..self.next() }
     }
 
     pub(super) fn is_writing(self) -> bool {
-        self.writes > 0
+        self.writes_in_progress > 0
     }
 }
 
@@ -86,18 +86,18 @@ impl InvalidationEpochs {
     pub(super) fn lock(&self, key: &(impl Hash + ?Sized)) -> MutexGuard<'_, Epoch> {
         let [low, high, ..] = self.hasher.hash_one(key).to_le_bytes();
         let hash = usize::from(u16::from_le_bytes([low, high]));
-        lock(&self.epochs[hash % self.epochs.len()])
+        lock_epoch(&self.epochs[hash % self.epochs.len()])
     }
 
     /// Advances the epochs of all keys.
     pub(super) fn advance_all(&self, advance: impl Fn(Epoch) -> Epoch) {
         for epoch in &self.epochs {
-            let mut epoch = lock(epoch);
+            let mut epoch = lock_epoch(epoch);
             *epoch = advance(*epoch);
         }
     }
 }
 
-fn lock(epoch: &Mutex<Epoch>) -> MutexGuard<'_, Epoch> {
+fn lock_epoch(epoch: &Mutex<Epoch>) -> MutexGuard<'_, Epoch> {
     epoch.lock().unwrap_or_else(PoisonError::into_inner)
 }

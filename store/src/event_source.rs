@@ -26,7 +26,7 @@ macro_rules! event_source {
         [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?
     ) => {
         $crate::event_source::EventSource {
-            sql: $crate::engine::numbered!(
+            sql: $crate::engine::numbered_sql!(
                 concat!(
                     "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                      request_id, detail, account_id, app_id, count) \
@@ -133,9 +133,9 @@ impl EventSource {
 /// Logs the events that a change has inserted, in the order of their statements.
 pub(super) fn log_events(
     entries: &[&AuditEntry],
-    inserted: impl Iterator<Item = Rows>,
+    inserted_rows: impl Iterator<Item = Rows>,
 ) -> Result<(), StoreError> {
-    for (entry, rows) in entries.iter().zip(inserted) {
+    for (entry, rows) in entries.iter().zip(inserted_rows) {
         for mut row in rows {
             let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
             let (count, detail): (i64, Option<String>) = (row.take()?, row.take()?);
@@ -158,7 +158,7 @@ pub(super) fn log_events(
     Ok(())
 }
 
-/// Returns a client's address and request id.
+/// Returns the values of the columns that describe a client: its address and request id.
 fn client_columns(client: Option<&AuditClient>) -> (Option<&str>, Option<&str>) {
     let address = client.and_then(|client| client.address.as_deref());
     (address, client.map(|client| client.request_id.as_str()))

@@ -59,7 +59,7 @@ pub(super) use is_active;
 ///
 /// An existing grant is updated, so that a concurrent sweep does not delete it. If it is no longer
 /// active, it begins again. The app is locked first, as when it is deleted.
-macro_rules! begin {
+macro_rules! begin_grant {
     ($grant:ident, $table:literal) => {
         [
             sql!(
@@ -91,7 +91,7 @@ macro_rules! begin {
                 ),
                 [
                     lookup = $grant.lookup,
-                    granted_scopes = $grant.scopes(),
+                    granted_scopes = $grant.sorted_scopes(),
                     granted_uri = $grant.redirect_uri(),
                     device_id = $grant.device_id(),
                     device_name = $grant.device.and_then(Device::name),
@@ -105,9 +105,9 @@ macro_rules! begin {
 
 impl NewGrant<'_> {
     /// Returns the scopes as part of the identity, in which their order does not matter.
-    pub(super) fn scopes(&self) -> String {
-        let text = self.scopes.to_stored();
-        let mut scopes: Vec<&str> = text.split(' ').collect();
+    pub(super) fn sorted_scopes(&self) -> String {
+        let stored_scopes = self.scopes.to_stored();
+        let mut scopes: Vec<&str> = stored_scopes.split(' ').collect();
         scopes.sort_unstable();
         scopes.join(" ")
     }
@@ -122,14 +122,14 @@ impl NewGrant<'_> {
         self.device.map(Device::id).unwrap_or_default()
     }
 
-    /// Returns the statements that follow the insertion of the code.
+    /// Returns the statements that mark the app and insert the grant, after the code was inserted.
     pub(super) fn begin_with_code(&self) -> [Statement; 2] {
-        begin!(self, "codes")
+        begin_grant!(self, "codes")
     }
 
-    /// Returns the statements that follow the insertion of the token.
+    /// Returns the statements that mark the app and insert the grant, after the token was inserted.
     pub(super) fn begin_with_token(&self) -> [Statement; 2] {
-        begin!(self, "tokens")
+        begin_grant!(self, "tokens")
     }
 }
 
@@ -160,7 +160,7 @@ impl Store {
     }
 
     /// Returns the id of the device to which a token was issued, if any.
-    pub async fn device_id_of(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
+    pub async fn token_device_id(&self, token: LookupKey) -> Result<Option<String>, StoreError> {
         let select = sql!(
             "select g.device_id from tokens t join grants g on g.account_id = t.account_id \
              and g.app_id = t.app_id and g.id = t.grant_id where t.lookup = $token \

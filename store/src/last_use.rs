@@ -14,11 +14,11 @@ use super::engine::{Statement, sql};
 use super::{Change, Store, StoreError};
 
 /// Age in seconds at which a stored last use is replaced by a later one.
-const PRECISION: i64 = 3600;
+const PRECISION_SECONDS: i64 = 3600;
 
-/// The latest possible last use of a row in `tokens` or `apps`, because uses within [`PRECISION`]
-/// are not stored. For rows that were never used, it is the creation time. The indexes have the
-/// same expression.
+/// The latest possible last use of a row in `tokens` or `apps`, because uses within
+/// [`PRECISION_SECONDS`] are not stored. For rows that were never used, it is the creation time.
+/// The indexes have the same expression.
 macro_rules! last_use {
     () => {
         "coalesce(last_used_at + 3600, created_at)"
@@ -34,7 +34,7 @@ const MAX_TOKENS: usize = 1000;
 const MAX_APPS: usize = 100_000;
 
 /// Statements per transaction of a flush.
-const FLUSH_BATCH: usize = 100;
+const FLUSH_BATCH_LEN: usize = 100;
 
 /// The last use of a token known to this node, in seconds since the Unix epoch.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl LastUse {
     /// Returns whether a use at this time must be stored, because it is at least an hour later, or
     /// at least an hour earlier after the clock was set back.
     pub(super) fn is_outdated(&self, now: Timestamp) -> bool {
-        now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION.unsigned_abs()
+        now.as_second().abs_diff(self.0.load(Ordering::Relaxed)) >= PRECISION_SECONDS.unsigned_abs()
     }
 }
 
@@ -75,7 +75,7 @@ struct PendingUses {
 impl UseRecorder {
     /// Collects a use of a token, which is also a use of its app.
     #[cold]
-    pub(super) fn record(
+    pub(super) fn record_token(
         &self,
         lookup: LookupKey,
         app_id: i64,
@@ -100,7 +100,7 @@ impl UseRecorder {
         }
     }
 
-    fn take(&self) -> PendingUses {
+    fn take_pending(&self) -> PendingUses {
         let mut pending = self.lock();
         self.is_full.store(false, Ordering::Relaxed);
         std::mem::take(&mut *pending)
@@ -124,20 +124,21 @@ impl PendingUses {
     /// Returns the statements that store the uses. A use that another node has stored in the same
     /// hour changes nothing.
     fn statements(&self) -> Vec<Statement> {
-        // A stored use is replaced if it is not later than this time.
-        let old = |at: &Timestamp| at.as_second() - PRECISION;
-        let tokens = self.tokens.iter().map(|(lookup, at)| {
+        // A stored use at this time or earlier is replaced.
+        let outdated = |used_at: &Timestamp| used_at.as_second() - PRECISION_SECONDS;
+        let tokens = self.tokens.iter().map(|(lookup, used_at)| {
             sql!(
-                "update tokens set last_used_at = $at where lookup = $lookup \
-                 and (last_used_at is null or last_used_at > $at or last_used_at <= $old)",
-                [lookup = *lookup, at = *at, old = old(at)]
+                "update tokens set last_used_at = $used_at where lookup = $lookup \
+                 and (last_used_at is null or last_used_at > $used_at \
+                 or last_used_at <= $outdated)",
+                [lookup = *lookup, used_at = *used_at, outdated = outdated(used_at)]
             )
         });
-        let apps = self.apps.iter().map(|(id, at)| {
+        let apps = self.apps.iter().map(|(id, used_at)| {
             sql!(
-                "update apps set last_used_at = $at where id = $id and (last_used_at is null \
-                 or last_used_at > $at or last_used_at <= $old)",
-                [id = *id, at = *at, old = old(at)]
+                "update apps set last_used_at = $used_at where id = $id and (last_used_at is null \
+                 or last_used_at > $used_at or last_used_at <= $outdated)",
+                [id = *id, used_at = *used_at, outdated = outdated(used_at)]
             )
         });
         tokens.chain(apps).collect()
@@ -147,8 +148,8 @@ impl PendingUses {
 impl Store {
     /// Stores recorded uses. After a failure they are part of the next flush.
     pub async fn flush_uses(&self) -> Result<(), StoreError> {
-        let uses = self.uses.take();
-        for statements in uses.statements().chunks(FLUSH_BATCH) {
+        let uses = self.uses.take_pending();
+        for statements in uses.statements().chunks(FLUSH_BATCH_LEN) {
             if let Err(error) = self.write(Change::unaudited(statements.to_vec())).await {
                 self.uses.restore(uses);
                 return Err(error);
@@ -164,45 +165,48 @@ mod tests {
 
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
+    fn timestamp(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
     fn lookup(number: usize) -> LookupKey {
         let mut random = [0; SplitToken::RANDOM_BYTES];
         random[..8].copy_from_slice(&number.to_be_bytes());
-        SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed().lookup
+        SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret().lookup
     }
 
     #[test]
     fn a_use_beyond_the_maximum_is_recorded_after_the_next_flush() {
         let recorder = UseRecorder::default();
-        let last = LastUse::new(None);
+        let last_use = LastUse::new(None);
         for number in 0..MAX_TOKENS {
-            recorder.record(lookup(number), 1, &LastUse::new(None), at(9));
+            recorder.record_token(lookup(number), 1, &LastUse::new(None), timestamp(9));
         }
-        recorder.record(lookup(MAX_TOKENS), 2, &last, at(9));
-        assert!(last.is_outdated(at(9)), "the next request tries again");
-        let uses = recorder.take();
+        recorder.record_token(lookup(MAX_TOKENS), 2, &last_use, timestamp(9));
+        assert!(last_use.is_outdated(timestamp(9)), "the next request tries again");
+        let uses = recorder.take_pending();
         assert_eq!((uses.tokens.len(), uses.apps.len()), (MAX_TOKENS, 1));
 
-        recorder.record(lookup(MAX_TOKENS), 2, &last, at(9));
-        assert!(!last.is_outdated(at(9)));
-        assert_eq!(recorder.take().apps, BTreeMap::from([(2, at(9))]));
+        recorder.record_token(lookup(MAX_TOKENS), 2, &last_use, timestamp(9));
+        assert!(!last_use.is_outdated(timestamp(9)));
+        assert_eq!(recorder.take_pending().apps, BTreeMap::from([(2, timestamp(9))]));
     }
 
     #[test]
     fn uses_that_could_not_be_stored_are_part_of_the_next_flush() {
         let recorder = UseRecorder::default();
         let record =
-            |number, app, now| recorder.record(lookup(number), app, &LastUse::new(None), now);
-        record(1, 1, at(5));
-        record(2, 2, at(5));
-        let unstored_uses = recorder.take();
-        record(2, 2, at(9));
+            |number, app, now| recorder.record_token(lookup(number), app, &LastUse::new(None), now);
+        record(1, 1, timestamp(5));
+        record(2, 2, timestamp(5));
+        let unstored_uses = recorder.take_pending();
+        record(2, 2, timestamp(9));
         recorder.restore(unstored_uses);
-        let uses = recorder.take();
-        assert_eq!(uses.tokens, BTreeMap::from([(lookup(1), at(5)), (lookup(2), at(9))]));
-        assert_eq!(uses.apps, BTreeMap::from([(1, at(5)), (2, at(9))]));
+        let uses = recorder.take_pending();
+        assert_eq!(
+            uses.tokens,
+            BTreeMap::from([(lookup(1), timestamp(5)), (lookup(2), timestamp(9))])
+        );
+        assert_eq!(uses.apps, BTreeMap::from([(1, timestamp(5)), (2, timestamp(9))]));
     }
 }

@@ -63,8 +63,8 @@ pub use self::apps::{AddAppOutcome, AppListFilter, AppTokens, StoredApp};
 pub use self::audit::{AuditEvent, AuditFilter};
 pub use self::authorized_apps::AuthorizedApp;
 pub use self::backup::{
-    Backup, BackupError, Manifest, Overwrite, Progress, Report, RestoredTokens, TableSummary,
-    create_backup, restore_backup,
+    Backup, BackupError, Manifest, Overwrite, Progress, ProgressCallback, RestoredTokens,
+    TableSummary, create_backup, restore_backup,
 };
 use self::cache::Cache;
 use self::change::Change;
@@ -153,8 +153,8 @@ pub enum SignInOutcome {
 }
 
 impl SignInOutcome {
-    fn from_rows(added: &[Row]) -> Self {
-        if added.is_empty() { Self::PasswordChanged } else { Self::SignedIn }
+    fn from_rows(inserted_rows: &[Row]) -> Self {
+        if inserted_rows.is_empty() { Self::PasswordChanged } else { Self::SignedIn }
     }
 }
 
@@ -173,19 +173,19 @@ pub enum StoreError {
     Unreachable { database: String, reason: String },
     /// The database was migrated by a newer version with which this one is not compatible.
     #[error(
-        "the database {database} was written by a newer belfry with schema version {found}, and \
-         this belfry {} has {known}, where {compatible_from} is needed: upgrade this binary to the \
-         newer version, or restore a backup from before the upgrade of the database",
+        "the database {database} was written by a newer belfry with schema version {version}, and \
+         this belfry {} has {supported_version}, where {compatible_from} is needed: upgrade this \
+         binary to the newer version, or restore a backup from before the upgrade of the database",
         env!("CARGO_PKG_VERSION")
     )]
-    Newer { database: String, found: i64, compatible_from: i64, known: i64 },
+    Newer { database: String, version: i64, compatible_from: i64, supported_version: i64 },
     /// The database was created by a pre-release, which had different tables.
     #[error(
-        "the database {database} was created by a pre-release of belfry (schema version {found}) \
+        "the database {database} was created by a pre-release of belfry (schema version {version}) \
          and cannot be upgraded: export what you need with the belfry that created it, move the \
          database away and start with a new one"
     )]
-    PreRelease { database: String, found: i64 },
+    PreRelease { database: String, version: i64 },
     /// The database is temporarily unavailable; a retry may succeed.
     #[error("database unavailable: {0}")]
     Unavailable(String),
@@ -255,8 +255,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         // With PostgreSQL the cache is enabled when notifications are received.
-        let enabled = matches!(database, Database::Sqlite(_));
-        let cache = Arc::new(Cache::new(options.cache_bytes, enabled));
+        let is_cache_enabled = matches!(database, Database::Sqlite(_));
+        let cache = Arc::new(Cache::new(options.cache_bytes, is_cache_enabled));
         let engine: Box<dyn Engine> = match database {
             Database::Sqlite(path) => {
                 let (path, options, cache) = (path.clone(), *options, Arc::clone(&cache));
@@ -302,7 +302,7 @@ impl Store {
 
     /// Checks that the database responds and can write.
     pub async fn ping(&self) -> Result<(), StoreError> {
-        self.engine.check().await
+        self.engine.ping().await
     }
 
     /// Returns the error of the last attempt to open a connection to PostgreSQL, if it failed.

@@ -23,10 +23,10 @@ pub(crate) struct OperationMetrics {
     /// Durations of all operations, including failed ones and waiting time.
     #[default(Histogram::durations())]
     pub(crate) durations: Histogram,
-    /// Failures that may be temporary.
-    pub(crate) unavailable: Counter,
+    /// Failures because the database was unavailable, after which a retry may succeed.
+    pub(crate) temporary_failures: Counter,
     /// Other failures, which are programming errors or invalid rows.
-    pub(crate) failed: Counter,
+    pub(crate) permanent_failures: Counter,
 }
 
 impl StoreMetrics {
@@ -38,8 +38,8 @@ impl StoreMetrics {
         }
         let mut failures = out.family(&families::STORE_FAILURES);
         for (operation, metrics) in operations {
-            failures.value(&[engine, operation, "unavailable"], metrics.unavailable.get());
-            failures.value(&[engine, operation, "failed"], metrics.failed.get());
+            failures.value(&[engine, operation, "unavailable"], metrics.temporary_failures.get());
+            failures.value(&[engine, operation, "failed"], metrics.permanent_failures.get());
         }
         out.value(&families::UNKNOWN_SCOPES, UNKNOWN_SCOPES.get());
     }
@@ -51,14 +51,14 @@ pub(crate) struct SqliteMetrics {
     pub(crate) read_queue: Gauge,
     pub(crate) write_queue: Gauge,
     #[default(Histogram::durations())]
-    pub(crate) commits: Histogram,
+    pub(crate) commit_durations: Histogram,
     #[default(Histogram::numbers())]
     pub(crate) commit_writes: Histogram,
 }
 
 impl SqliteMetrics {
     pub(crate) fn write(&self, out: &mut Exposition) {
-        out.family(&families::STORE_COMMIT_DURATION).histogram(&["sqlite"], &self.commits);
+        out.family(&families::STORE_COMMIT_DURATION).histogram(&["sqlite"], &self.commit_durations);
         out.histogram(&families::SQLITE_COMMIT_WRITES, &self.commit_writes);
         let mut queues = out.family(&families::SQLITE_QUEUE);
         queues.value(&["read"], self.read_queue.get());
@@ -70,23 +70,24 @@ impl SqliteMetrics {
 #[derive(Debug, SmartDefault)]
 pub(crate) struct PostgresMetrics {
     /// Reads and writes that wait for a connection.
-    pub(crate) waiting: Gauge,
+    pub(crate) waiting_operations: Gauge,
     #[default(Histogram::durations())]
-    pub(crate) commits: Histogram,
+    pub(crate) commit_durations: Histogram,
     #[default(Histogram::numbers())]
     pub(crate) commit_writes: Histogram,
     /// Time until a notification that the node sent to itself arrived.
     #[default(Histogram::durations())]
-    pub(crate) probes: Histogram,
+    pub(crate) probe_durations: Histogram,
     pub(crate) listen_failures: Counter,
 }
 
 impl PostgresMetrics {
     pub(crate) fn write(&self, out: &mut Exposition) {
-        out.family(&families::STORE_COMMIT_DURATION).histogram(&["postgresql"], &self.commits);
+        out.family(&families::STORE_COMMIT_DURATION)
+            .histogram(&["postgresql"], &self.commit_durations);
         out.histogram(&families::POSTGRES_COMMIT_WRITES, &self.commit_writes);
-        out.value(&families::POSTGRES_WAITING, self.waiting.get());
-        out.histogram(&families::POSTGRES_PROBE_DURATION, &self.probes);
+        out.value(&families::POSTGRES_WAITING, self.waiting_operations.get());
+        out.histogram(&families::POSTGRES_PROBE_DURATION, &self.probe_durations);
         out.value(&families::POSTGRES_LISTEN_FAILURES, self.listen_failures.get());
     }
 }

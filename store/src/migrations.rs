@@ -75,31 +75,36 @@ impl Migrations {
         database: &str,
         version: SchemaVersion,
     ) -> Result<&'static [Migration], StoreError> {
-        let known = self.newest();
+        let supported_version = self.newest();
         let SchemaVersion { number, compatible_from } = version;
-        if number > known {
-            if compatible_from > known {
+        if number > supported_version {
+            if compatible_from > supported_version {
                 let database = database.to_owned();
-                return Err(StoreError::Newer { database, found: number, compatible_from, known });
+                return Err(StoreError::Newer {
+                    database,
+                    version: number,
+                    compatible_from,
+                    supported_version,
+                });
             }
             tracing::warn!(
                 found = number,
-                known,
+                known = supported_version,
                 "the database was migrated by a newer belfry, which this one can run alongside"
             );
         }
         if number != 0 && number < self.oldest() {
-            return Err(StoreError::PreRelease { database: database.to_owned(), found: number });
+            return Err(StoreError::PreRelease { database: database.to_owned(), version: number });
         }
         policy
-            .check(number, known)
+            .check_version(number, supported_version)
             .map_err(|reason| StoreError::Open { database: database.to_owned(), reason })?;
         Ok(self.split(number).1)
     }
 }
 
 /// The statement that creates the table of applied migrations.
-pub(crate) const TABLE: &str = "
+pub(crate) const CREATE_TABLE: &str = "
     create table if not exists migrations (
         number bigint not null primary key,
         applied_at bigint not null,
@@ -108,7 +113,7 @@ pub(crate) const TABLE: &str = "
 
 /// The statement that records the number of a migration, when it was applied, and the oldest
 /// version that is compatible with it.
-pub(crate) const INSERT: &str =
+pub(crate) const INSERT_MIGRATION: &str =
     "insert into migrations (number, applied_at, compatible_from) values ($1, $2, $3)";
 
 /// The statement that inserts a row, which is then deleted or rolled back, to check that the
@@ -120,8 +125,8 @@ pub(crate) const TEST_INSERT: &str =
 /// column.
 pub(crate) const SELECT_NEWEST: &str = "select * from migrations order by number desc limit 1";
 
-/// Returns the statements of a migration, without comments and line breaks.
-pub(crate) fn statements(sql: &str) -> Vec<String> {
+/// Splits a migration into its statements, without comments and line breaks.
+pub(crate) fn split_statements(sql: &str) -> Vec<String> {
     let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
     let collapse = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sql = lines.collect::<Vec<_>>().join(" ");
@@ -166,17 +171,19 @@ pub enum SchemaPolicy {
 }
 
 impl SchemaPolicy {
-    /// Rejects a missing version, or one older than `known`, if the policy does not allow it.
-    /// Returns the reason.
-    fn check(self, found: i64, known: i64) -> Result<(), String> {
+    /// Rejects a missing version, or one older than `required_version`, if the policy does not
+    /// allow it. Returns the reason.
+    fn check_version(self, version: i64, required_version: i64) -> Result<(), String> {
         match self {
-            Self::Require if found == 0 => Err("it does not exist or is empty; create it with \
+            Self::Require if version == 0 => Err("it does not exist or is empty; create it with \
                  belfry serve or belfry account add"
                 .to_owned()),
-            Self::Require | Self::Create if found != 0 && found < known => Err(format!(
-                "it has schema version {found}, this belfry needs {known}; upgrade it by starting \
-                 belfry serve"
-            )),
+            Self::Require | Self::Create if version != 0 && version < required_version => {
+                Err(format!(
+                    "it has schema version {version}, this belfry needs {required_version}; \
+                     upgrade it by starting belfry serve"
+                ))
+            }
             _ => Ok(()),
         }
     }
@@ -228,10 +235,15 @@ mod tests {
             assert_eq!(pending(policy, 14, 14), Ok(vec![]));
             assert_eq!(pending(policy, 16, 14), Ok(vec![]), "{policy:?}");
             assert_eq!(pending(policy, 16, 4), Ok(vec![]), "{policy:?}");
-            let (found, compatible_from, known) = (16, 15, 14);
-            let error = pending(policy, found, compatible_from).unwrap_err();
-            let database = "x".to_owned();
-            assert_eq!(error, StoreError::Newer { database, found, compatible_from, known });
+            let (version, compatible_from, supported_version) = (16, 15, 14);
+            let error = pending(policy, version, compatible_from).unwrap_err();
+            let expected = StoreError::Newer {
+                database: "x".to_owned(),
+                version,
+                compatible_from,
+                supported_version,
+            };
+            assert_eq!(error, expected);
         }
     }
 
@@ -239,11 +251,12 @@ mod tests {
     fn a_pre_release_database_is_rejected_by_every_policy() {
         use SchemaPolicy::{Create, Migrate, Require};
         for policy in [Migrate, Create, Require] {
-            for found in [1, 11] {
-                let error =
-                    TEST_MIGRATIONS.pending(policy, "x", SchemaVersion::exact(found)).unwrap_err();
+            for version in [1, 11] {
+                let error = TEST_MIGRATIONS
+                    .pending(policy, "x", SchemaVersion::exact(version))
+                    .unwrap_err();
                 let database = "x".to_owned();
-                assert_eq!(error, StoreError::PreRelease { database, found }, "{policy:?}");
+                assert_eq!(error, StoreError::PreRelease { database, version }, "{policy:?}");
             }
         }
     }
@@ -255,19 +268,24 @@ mod tests {
         for migration in migrations {
             assert!(migration.compatible_from <= migration.number, "{}", migration.number);
             for sql in [migration.sqlite, migration.postgres] {
-                for statement in statements(sql) {
+                for statement in split_statements(sql) {
                     let statement = statement.to_lowercase();
-                    assert_eq!(objection(&statement), None, "{}: {statement}", migration.number);
+                    assert_eq!(
+                        incompatibility(&statement),
+                        None,
+                        "{}: {statement}",
+                        migration.number
+                    );
                 }
             }
         }
-        let compatible = migrations.iter().map(|migration| migration.compatible_from);
-        assert!(compatible.is_sorted(), "a version cannot become compatible again");
+        let compatible_versions = migrations.iter().map(|migration| migration.compatible_from);
+        assert!(compatible_versions.is_sorted(), "a version cannot become compatible again");
     }
 
     #[test]
     fn a_migration_that_removes_or_changes_something_is_detected() {
-        for wrong in [
+        for incompatible in [
             "drop table tokens",
             "drop index tokens_by_lookup",
             "alter table tokens drop column binding",
@@ -281,20 +299,20 @@ mod tests {
             "delete from tokens",
             "create trigger a before insert on tokens execute function b()",
         ] {
-            assert!(objection(wrong).is_some(), "{wrong}");
+            assert!(incompatibility(incompatible).is_some(), "{incompatible}");
         }
-        for right in [
+        for compatible in [
             "create table a (b text not null unique)",
             "create index a on b (c) where d is null",
             "alter table tokens add column b text",
             "alter table tokens add column a bigint not null default 0",
         ] {
-            assert_eq!(objection(right), None, "{right}");
+            assert_eq!(incompatibility(compatible), None, "{compatible}");
         }
     }
 
     /// Returns why statements of older versions may fail after this one.
-    fn objection(statement: &str) -> Option<&'static str> {
+    fn incompatibility(statement: &str) -> Option<&'static str> {
         let column = statement.strip_prefix("alter table ").and_then(|rest| {
             let (_table, rest) = rest.split_once(' ')?;
             rest.strip_prefix("add column ")
@@ -314,9 +332,9 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_decides_about_missing_and_older_schemas() {
+    fn each_policy_accepts_or_rejects_missing_and_older_schemas() {
         use SchemaPolicy::{Create, Migrate, Require};
-        for (policy, found, is_accepted) in [
+        for (policy, version, is_accepted) in [
             (Migrate, 0, true),
             (Migrate, 12, true),
             (Create, 0, true),
@@ -326,7 +344,11 @@ mod tests {
             (Require, 12, false),
             (Require, 13, true),
         ] {
-            assert_eq!(policy.check(found, 13).is_ok(), is_accepted, "{policy:?} {found}");
+            assert_eq!(
+                policy.check_version(version, 13).is_ok(),
+                is_accepted,
+                "{policy:?} {version}"
+            );
         }
     }
 }

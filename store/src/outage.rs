@@ -47,12 +47,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_ends_once_when_every_operation_succeeds_again() {
+    fn an_outage_ends_when_every_operation_succeeds_again() {
         use Operation::{Read, Write};
         let outage = Outage::default();
         let unavailable = StoreError::Unavailable("no disk space".to_owned());
         let failed = StoreError::Failed("syntax error".to_owned());
-        for (operation, error, ends) in [
+        for (operation, error, has_ended) in [
             (Read, None, false),
             (Write, Some(&unavailable), false),
             (Read, None, false),
@@ -65,7 +65,7 @@ mod tests {
             (Read, Some(&failed), true),
             (Read, None, false),
         ] {
-            assert_eq!(outage.update_state(operation, error), ends, "{operation:?} {error:?}");
+            assert_eq!(outage.update_state(operation, error), has_ended, "{operation:?} {error:?}");
         }
     }
 }

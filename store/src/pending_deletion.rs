@@ -9,7 +9,7 @@ use super::event_source::events_of;
 use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOutcome};
 
 /// Number of accounts that are read together.
-const BATCH: i64 = 100;
+const BATCH_ACCOUNTS: i64 = 100;
 
 impl Store {
     /// Schedules the deletion of an account. A second request does not change the time. `NotFound`
@@ -17,10 +17,10 @@ impl Store {
     pub async fn request_account_deletion(
         &self,
         events: &Events,
-        verified: &Account,
+        account: &Account,
         delete_at: Timestamp,
     ) -> Result<AccountUpdateOutcome, StoreError> {
-        let (id, version) = (verified.id, verified.credential_version);
+        let (id, version) = (account.id, account.credential_version);
         let event = events_of!(
             accounts,
             concat!(
@@ -43,8 +43,8 @@ impl Store {
                 "select id from accounts where id = $id and credential_version = $version",
                 [id, version]
             ));
-        let [_, updated, account] = self.write_rows(change).await?;
-        Ok(AccountUpdateOutcome::from_rows(&updated, &account))
+        let [_, updated_rows, account_rows] = self.write_rows(change).await?;
+        Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))
     }
 
     /// Cancels an account's deletion. `NotFound` if none was requested.
@@ -67,28 +67,29 @@ impl Store {
     /// their number.
     pub(super) async fn delete_due_accounts(
         &self,
-        due: Timestamp,
+        due_before: Timestamp,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let events = AuditEntry::from_server(now, AuditKind::AccountDelete).into();
-        let mut deleted = 0;
+        let mut total_count = 0;
         loop {
             let select = sql!(
                 concat!(
-                    "select id from accounts where delete_at < $due and ",
+                    "select id from accounts where delete_at < $due_before and ",
                     is_not_last_admin!(),
                     " order by delete_at, id limit $limit"
                 ),
-                [due, limit = BATCH]
+                [due_before, limit = BATCH_ACCOUNTS]
             );
-            let mut progress = 0;
+            let mut batch_count = 0;
             for id in self.read_all::<i64>(select).await? {
-                let outcome = self.delete_account_if_due(&events, id, Some(due), now).await?;
-                progress += usize::from(matches!(outcome, AccountDeletionOutcome::Deleted(_)));
+                let outcome =
+                    self.delete_account_if_due(&events, id, Some(due_before), now).await?;
+                batch_count += usize::from(matches!(outcome, AccountDeletionOutcome::Deleted(_)));
             }
-            deleted += progress;
-            if progress == 0 {
-                return Ok(deleted);
+            total_count += batch_count;
+            if batch_count == 0 {
+                return Ok(total_count);
             }
         }
     }

@@ -27,10 +27,10 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{IsNull, ToSql, Type, private::BytesMut, to_sql_checked};
 
-use self::connect_error::reason;
-use self::connections::{Connections, Object};
+use self::connect_error::error_reason;
+use self::connections::{Connections, PooledSession};
 use self::group_commit::GroupCommit;
-pub(super) use self::hosts::{Hosts, Receiver};
+pub(super) use self::hosts::{Hosts, MessageReceiver};
 use self::listen::Listener;
 pub(super) use self::migrate::{LOCK_SCHEMA, check_encoding, schema_version};
 use self::writer::Writer;
@@ -41,7 +41,7 @@ use super::{Access, Options, SecretUrl, StoreError};
 
 /// Minimum statement timeout if the database is only read: filtering a list may require reading a
 /// large table.
-const LIST_TIMEOUT: Duration = Duration::from_mins(1);
+const MIN_LIST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A PostgreSQL database.
 pub(super) struct Postgres {
@@ -71,12 +71,12 @@ impl Postgres {
                 StoreError::Unreachable { database: database.clone(), reason }
             }
             StoreError::Failed(reason) => open_error(reason),
-            other => other,
+            error => error,
         })?;
 
         let timeout = match options.access {
             Access::ReadWrite => options.timeout,
-            Access::Read => options.timeout.max(LIST_TIMEOUT),
+            Access::Read => options.timeout.max(MIN_LIST_TIMEOUT),
         };
         let connections = Connections::new(hosts.clone(), &Options { timeout, ..*options })
             .map_err(open_error)?;
@@ -100,7 +100,7 @@ impl Postgres {
 /// Opens a connection that is not part of the pool and does not have its statement timeout.
 pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client, StoreError> {
     let open_error =
-        |error| StoreError::Open { database: url.without_password(), reason: reason(error) };
+        |error| StoreError::Open { database: url.without_password(), reason: error_reason(error) };
     let outcome = Hosts::new(url, false)?.connect(options.timeout).await;
     let (client, connection, _) = outcome.map_err(open_error)?;
     // The task ends when the client is dropped.
@@ -110,7 +110,9 @@ pub(super) async fn connect(url: &SecretUrl, options: &Options) -> Result<Client
 
 impl Engine for Postgres {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let work = async move |client: &Object| transaction::read(client, &statement).await;
+        let work = async move |client: &PooledSession| {
+            transaction::run_statement(client, &statement).await
+        };
         self.connections.run(work).boxed()
     }
 
@@ -121,7 +123,7 @@ impl Engine for Postgres {
         let writer = self.writer.clone();
         // In a separate task, so that a dropped future cannot leave the cache stale.
         let task = tokio::spawn(async move {
-            writer.begin(&batch);
+            writer.begin_bypass(&batch);
             writer.write(&batch).await
         });
         task.map(|outcome| {
@@ -131,7 +133,7 @@ impl Engine for Postgres {
     }
 
     fn connection_error(&self) -> Option<String> {
-        self.connections.error()
+        self.connections.last_error()
     }
 
     fn task_status(&self) -> Option<Arc<TaskStatus>> {
@@ -152,7 +154,7 @@ impl From<tokio_postgres::Error> for StoreError {
     fn from(error: tokio_postgres::Error) -> Self {
         let variant =
             if error.code().is_none_or(is_temporary) { Self::Unavailable } else { Self::Failed };
-        variant(describe(&error))
+        variant(describe_error(&error))
     }
 }
 
@@ -167,9 +169,10 @@ fn is_temporary(code: &SqlState) -> bool {
 
 /// Returns the error with its causes, the state of a server that does not accept writes, and advice
 /// about a rejected certificate or missing rights.
-pub(super) fn describe(error: &tokio_postgres::Error) -> String {
-    let description = tls::describe_rejection(error).unwrap_or_else(|| database::describe(error));
-    if let Some(state) = server_state::describe(error) {
+pub(super) fn describe_error(error: &tokio_postgres::Error) -> String {
+    let description =
+        tls::describe_rejection(error).unwrap_or_else(|| database::error_chain(error));
+    if let Some(state) = server_state::describe_state(error) {
         return format!("{state}: {description}");
     }
     if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
@@ -181,18 +184,18 @@ pub(super) fn describe(error: &tokio_postgres::Error) -> String {
 impl ToSql for Value {
     fn to_sql(
         &self,
-        kind: &Type,
+        postgres_type: &Type,
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
         match self {
             Self::Null => Ok(IsNull::Yes),
-            Self::Text(text) => text.to_sql_checked(kind, out),
-            Self::Integer(integer) => integer.to_sql_checked(kind, out),
+            Self::Text(text) => text.to_sql_checked(postgres_type, out),
+            Self::Integer(integer) => integer.to_sql_checked(postgres_type, out),
         }
     }
 
-    fn accepts(kind: &Type) -> bool {
-        <i64 as ToSql>::accepts(kind) || <String as ToSql>::accepts(kind)
+    fn accepts(postgres_type: &Type) -> bool {
+        <i64 as ToSql>::accepts(postgres_type) || <String as ToSql>::accepts(postgres_type)
     }
 
     to_sql_checked!();

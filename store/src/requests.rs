@@ -16,7 +16,7 @@ pub struct StoredRequest {
     /// The app that sent the request.
     pub app_id: i64,
     /// The cookie of the browser that sent it.
-    pub browser: HashedSecret,
+    pub browser_cookie: HashedSecret,
     /// The account that signed in for it.
     pub account_id: Option<i64>,
     /// The request parameters.
@@ -39,7 +39,7 @@ fn parameters_from_json(text: &str) -> Option<Pairs> {
     (json.version == 1).then_some(json.parameters)
 }
 
-macro_rules! columns {
+macro_rules! request_columns {
     () => {
         "app_id, browser, account_id, parameters, expires_at, came_from"
     };
@@ -50,7 +50,7 @@ impl FromRow for (StoredRequest, Option<HashedSecret>) {
     fn from_row(mut row: Row) -> Result<Self, StoreError> {
         let request = StoredRequest {
             app_id: row.take()?,
-            browser: row.take()?,
+            browser_cookie: row.take()?,
             account_id: row.take()?,
             parameters: parameters_from_json(&row.take::<String>()?)
                 .ok_or(StoreError::Unreadable("authorization request"))?,
@@ -81,7 +81,7 @@ impl Store {
                 lookup = handle.lookup,
                 digest = handle.digest,
                 app_id = request.app_id,
-                browser = request.browser,
+                browser = request.browser_cookie,
                 account_id = request.account_id,
                 parameters =
                     to_json(&ParametersJson { version: 1, parameters: &request.parameters })?,
@@ -92,11 +92,11 @@ impl Store {
     }
 
     /// Deletes the oldest requests beyond this number.
-    pub async fn trim_requests(&self, max: usize) -> Result<(), StoreError> {
+    pub async fn trim_requests(&self, max_count: usize) -> Result<(), StoreError> {
         let delete = sql!(
             "delete from requests where (expires_at, lookup) <= (select expires_at, lookup \
-             from requests order by expires_at desc, lookup desc limit 1 offset $max)",
-            [max = i64::try_from(max).unwrap_or(i64::MAX)]
+             from requests order by expires_at desc, lookup desc limit 1 offset $max_count)",
+            [max_count = i64::try_from(max_count).unwrap_or(i64::MAX)]
         );
         self.write(Change::unaudited(delete)).await.map(drop)
     }
@@ -112,14 +112,14 @@ impl Store {
         let select = sql!(
             concat!(
                 "select digest, ",
-                columns!(),
+                request_columns!(),
                 " from requests where lookup = $lookup and expires_at > $now"
             ),
             [lookup = handle.lookup, now]
         );
         let row: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
         Ok(row.and_then(|(request, came_from)| {
-            (request.browser == browser || came_from == Some(browser)).then_some(request)
+            (request.browser_cookie == browser || came_from == Some(browser)).then_some(request)
         }))
     }
 
@@ -130,20 +130,21 @@ impl Store {
     pub async fn rebind_request(
         &self,
         handle: HashedSecret,
-        from: HashedSecret,
-        to: HashedSecret,
+        old_cookie: HashedSecret,
+        new_cookie: HashedSecret,
         account_id: Option<i64>,
     ) -> Result<UpdateOutcome, StoreError> {
-        if self.request(handle, from, Timestamp::MIN).await?.is_none() {
+        if self.request(handle, old_cookie, Timestamp::MIN).await?.is_none() {
             return Ok(UpdateOutcome::NotFound);
         }
         let update = sql!(
-            "update requests set browser = $to, came_from = $from, account_id = $account_id \
-             where lookup = $lookup and (browser = $from or came_from = $from) \
+            "update requests set browser = $new_cookie, came_from = $old_cookie, \
+             account_id = $account_id \
+             where lookup = $lookup and (browser = $old_cookie or came_from = $old_cookie) \
              and (cast($account_id as bigint) is null \
              or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
              returning lookup",
-            [lookup = handle.lookup, from, to, account_id]
+            [lookup = handle.lookup, old_cookie, new_cookie, account_id]
         );
         self.update(Change::unaudited(update)).await
     }
@@ -165,7 +166,7 @@ impl Store {
             concat!(
                 "delete from requests where lookup = $lookup and browser = $browser \
                  and expires_at > $now returning ",
-                columns!()
+                request_columns!()
             ),
             [lookup = handle.lookup, browser, now]
         );
@@ -178,8 +179,8 @@ impl Store {
             Some(events) => Change::new(events, [], event).and(delete),
             None => Change::unaudited(delete),
         };
-        let [deleted] = self.write_rows(change).await?;
-        let request = deleted.into_iter().next().map(FromRow::from_row).transpose()?;
+        let [deleted_rows] = self.write_rows(change).await?;
+        let request = deleted_rows.into_iter().next().map(FromRow::from_row).transpose()?;
         Ok(request.map(|(request, _)| request))
     }
 }
@@ -190,7 +191,7 @@ mod tests {
 
     /// Rows of earlier versions must remain readable: extend the list, never change it.
     #[test]
-    fn stored_parameters_of_all_versions_are_read() {
+    fn parameters_stored_by_earlier_versions_are_readable() {
         let text = r#"{"version":1,"parameters":[["client_id","a"],["state","\"é"]]}"#;
         let pairs: Pairs = [("client_id", "a"), ("state", "\"é")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -198,8 +199,10 @@ mod tests {
         assert_eq!(parameters_from_json(text).as_ref(), Some(&pairs));
         let json = ParametersJson { version: 1, parameters: &pairs };
         assert_eq!(to_json(&json).unwrap(), text.into());
-        for wrong in ["", "{}", "[]", r#"{"version":2,"parameters":[]}"#, r#"{"parameters":[]}"#] {
-            assert_eq!(parameters_from_json(wrong), None, "{wrong}");
+        for unreadable_text in
+            ["", "{}", "[]", r#"{"version":2,"parameters":[]}"#, r#"{"parameters":[]}"#]
+        {
+            assert_eq!(parameters_from_json(unreadable_text), None, "{unreadable_text}");
         }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! Rows that are deleted because of a wrong clock cannot be restored, so the clock is trusted only
 //! while it advances regularly between sweeps. After a jump ahead of more than [`MAX_GAP`], nothing
-//! is deleted until sweeps have followed each other for [`SETTLING`]. A start after a downtime
+//! is deleted until sweeps have followed each other for [`SETTLING_TIME`]. A start after a downtime
 //! counts as a jump ahead, too.
 
 mod apps;
@@ -59,7 +59,7 @@ pub enum SweepOutcome {
 }
 
 /// Maximum number of rows deleted in one transaction. The statements contain it as a literal.
-const BATCH: usize = 1000;
+const BATCH_ROWS: usize = 1000;
 
 /// Maximum number of transactions per table and sweep, so that a sweep ends before the next one is
 /// due.
@@ -72,10 +72,10 @@ const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(30);
 const MAX_GAP: SignedDuration = SignedDuration::from_mins(10);
 
 /// Time without a jump after which the clock is trusted.
-const SETTLING: SignedDuration = SignedDuration::from_hours(1);
+const SETTLING_TIME: SignedDuration = SignedDuration::from_hours(1);
 
 /// Time between the expiry and the deletion, for nodes whose clocks differ a little.
-const GRACE: SignedDuration = SignedDuration::from_mins(2);
+const GRACE_PERIOD: SignedDuration = SignedDuration::from_mins(2);
 
 /// The row of `sweeps`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,11 +89,12 @@ from_row!(SweepState, sweep_columns { swept_at, trusted_from });
 impl SweepState {
     /// Returns the state after a sweep at `now`; `None` if none is due.
     fn next(previous: Option<Self>, now: Timestamp) -> Option<Self> {
-        let settling = Self { swept_at: now, trusted_from: add(now, SETTLING) };
-        let Some(previous) = previous else { return Some(settling) };
+        let settling_state =
+            Self { swept_at: now, trusted_from: saturating_add(now, SETTLING_TIME) };
+        let Some(previous) = previous else { return Some(settling_state) };
         let gap = now.duration_since(previous.swept_at);
         if gap > MAX_GAP {
-            Some(settling)
+            Some(settling_state)
         } else if gap < -MAX_GAP {
             // An earlier time deletes less, so it is always safe.
             Some(Self { swept_at: now, trusted_from: now })
@@ -176,9 +177,9 @@ macro_rules! delete_tokens {
     };
 }
 
-/// The tables, with the statements that delete one batch. The last statement returns the deleted
-/// rows.
-const TABLES: [(&str, DeleteOldest); 6] = [
+/// The tables, each with the change that deletes one batch of its rows. The last
+/// statement returns the deleted rows.
+const TABLE_DELETIONS: [(&str, DeleteOldest); 6] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
     }),
@@ -220,30 +221,30 @@ impl Store {
             return Ok(SweepOutcome::ClockUntrusted(trusted_from));
         }
         let cutoffs = Cutoffs {
-            expired: add(now, -GRACE),
-            tokens: before(now, settings.tokens),
-            audit_events: before(now, settings.audit_events),
+            expired: saturating_add(now, -GRACE_PERIOD),
+            tokens: time_before(now, settings.tokens),
+            audit_events: time_before(now, settings.audit_events),
         };
-        let mut deleted = Vec::new();
-        for (table, change) in TABLES {
-            let mut rows = 0;
+        let mut deleted_counts = Vec::new();
+        for (table, delete_batch) in TABLE_DELETIONS {
+            let mut table_count = 0;
             for _ in 0..MAX_BATCHES {
-                let outcome = self.write(change(&cutoffs)).await?;
-                let count = outcome.last().map_or(0, Vec::len);
-                rows += count;
-                if count < BATCH {
+                let rows = self.write(delete_batch(&cutoffs)).await?;
+                let batch_count = rows.last().map_or(0, Vec::len);
+                table_count += batch_count;
+                if batch_count < BATCH_ROWS {
                     break;
                 }
                 tokio::task::yield_now().await;
             }
-            deleted.push((table, rows));
+            deleted_counts.push((table, table_count));
         }
-        deleted.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
-        deleted.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
-        deleted.extend(self.delete_orphans(now).await?);
+        deleted_counts.push(("rulesets", self.delete_expired_rules(cutoffs.expired).await?));
+        deleted_counts.push(("accounts", self.delete_due_accounts(cutoffs.expired, now).await?));
+        deleted_counts.extend(self.delete_orphans(now).await?);
         let cutoff = self.unused_apps_cutoff(settings, now).await?;
-        deleted.extend(self.delete_unused_apps(cutoff).await?);
-        Ok(SweepOutcome::Swept(deleted))
+        deleted_counts.extend(self.delete_unused_apps(cutoff).await?);
+        Ok(SweepOutcome::Swept(deleted_counts))
     }
 
     /// Returns the time of the last sweep of any node; `None` before the first one.
@@ -281,30 +282,30 @@ impl Store {
 }
 
 /// Adds a duration to a time, within the range of timestamps.
-fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
+fn saturating_add(time: Timestamp, duration: SignedDuration) -> Timestamp {
     let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
     time.checked_add(duration).unwrap_or(end)
 }
 
 /// Returns the time that is `age` before `now`, within the range of timestamps.
-fn before(now: Timestamp, age: Duration) -> Timestamp {
-    add(now, -SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX))
+fn time_before(now: Timestamp, age: Duration) -> Timestamp {
+    saturating_add(now, -SignedDuration::try_from(age).unwrap_or(SignedDuration::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(minutes: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + 60 * minutes).unwrap()
+    fn at_minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + 60 * minute).unwrap()
     }
 
     #[test]
     fn the_clock_is_trusted_after_an_hour_without_a_jump() {
         const DAY: i64 = 24 * 60;
         let state = |swept_at, trusted_from| SweepState {
-            swept_at: at(swept_at),
-            trusted_from: at(trusted_from),
+            swept_at: at_minute(swept_at),
+            trusted_from: at_minute(trusted_from),
         };
         for (name, previous, now, next) in [
             ("the first sweep", None, 0, Some(state(0, 60))),
@@ -316,13 +317,13 @@ mod tests {
             ("the clock is corrected", Some(state(2 * DAY, 2 * DAY + 60)), 5, Some(state(5, 5))),
             ("just before trust", Some(state(58, 60)), 59, Some(state(59, 60))),
         ] {
-            assert_eq!(SweepState::next(previous, at(now)), next, "{name}");
+            assert_eq!(SweepState::next(previous, at_minute(now)), next, "{name}");
         }
     }
 
     #[test]
-    fn a_retention_time_that_reaches_before_the_first_timestamp_deletes_nothing() {
-        assert_eq!(before(at(0), Duration::MAX), Timestamp::MIN);
-        assert_eq!(before(at(0), Duration::from_mins(1)), at(-1));
+    fn a_retention_time_beyond_the_first_timestamp_ends_at_it() {
+        assert_eq!(time_before(at_minute(0), Duration::MAX), Timestamp::MIN);
+        assert_eq!(time_before(at_minute(0), Duration::from_mins(1)), at_minute(-1));
     }
 }

@@ -23,7 +23,7 @@ type RuleChange = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send
 
 /// The documents that a change reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum ChangeExtent {
     /// One document. If the change is rejected, it has left the document unchanged.
     OneDocument,
     /// Any of the documents. If the change is rejected, it is undone.
@@ -42,7 +42,7 @@ pub enum RuleWriteError {
     /// Other nodes changed the rules too often.
     #[error("the rules were changed by others too often")]
     TooManyConflicts,
-    /// The account was deleted or disabled in the meantime.
+    /// The account does not exist or is disabled.
     #[error("the account does not exist or is disabled")]
     NoAccount,
     /// The store failed.
@@ -62,7 +62,7 @@ pub struct RuleWriter {
 }
 
 struct QueuedChange {
-    extent: Extent,
+    extent: ChangeExtent,
     /// The time of the change.
     now: Timestamp,
     change: RuleChange,
@@ -78,7 +78,7 @@ impl RuleWriter {
     /// Applies a change to one document, and returns when it is durable or rejected. If it is
     /// rejected, it must leave the document unchanged. Rules that have expired are deleted with it.
     /// Dropping the future does not cancel it, because others may wait for the same save.
-    pub async fn change(
+    pub async fn change_document(
         &self,
         account: i64,
         scope: RuleScope,
@@ -86,31 +86,31 @@ impl RuleWriter {
         change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
         let change = move |documents: &mut Documents<'_>| change(documents.get_mut(&scope));
-        self.queue(account, Extent::OneDocument, now, Box::new(change)).await
+        self.queue_and_wait(account, ChangeExtent::OneDocument, now, Box::new(change)).await
     }
 
     /// Applies a change to any of the account's documents, like [`RuleWriter::change`]. The change
     /// is saved completely or not at all.
-    pub async fn change_all(
+    pub async fn change_documents(
         &self,
         account: i64,
         now: Timestamp,
         change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
-        self.queue(account, Extent::AllDocuments, now, Box::new(change)).await
+        self.queue_and_wait(account, ChangeExtent::AllDocuments, now, Box::new(change)).await
     }
 
     /// Queues a change, starts a task to save it unless there is one, and waits for the outcome.
-    async fn queue(
+    async fn queue_and_wait(
         &self,
         account: i64,
-        extent: Extent,
+        extent: ChangeExtent,
         now: Timestamp,
         change: RuleChange,
     ) -> Result<(), RuleWriteError> {
         let (reply, outcome) = oneshot::channel();
         if self.enqueue(account, QueuedChange { extent, now, change, reply }) {
-            tokio::spawn(Saver { writer: self.clone(), account }.run());
+            tokio::spawn(AccountSaver { writer: self.clone(), account }.run());
         }
         let to_error = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
         outcome.await.unwrap_or_else(to_error)
@@ -129,7 +129,7 @@ impl RuleWriter {
         is_first
     }
 
-    /// Takes all queued changes of an account. If there are none, its entry is removed.
+    /// Takes all of an account's queued changes. If there are none, its entry is removed.
     fn dequeue(&self, account: i64) -> Vec<QueuedChange> {
         let mut queues = self.queues();
         let changes = queues.get_mut(&account).map(std::mem::take).unwrap_or_default();
@@ -141,13 +141,13 @@ impl RuleWriter {
 }
 
 /// The task that saves one account's changes.
-struct Saver {
+struct AccountSaver {
     writer: RuleWriter,
     account: i64,
 }
 
 /// After a panic the queue is dropped, so that no caller waits forever.
-impl Drop for Saver {
+impl Drop for AccountSaver {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.writer.queues().remove(&self.account);
@@ -155,7 +155,7 @@ impl Drop for Saver {
     }
 }
 
-impl Saver {
+impl AccountSaver {
     async fn run(self) {
         loop {
             let group = self.writer.dequeue(self.account);
@@ -193,8 +193,8 @@ impl Saver {
                 return Ok(outcomes);
             }
             // A random pause, so that nodes do not retry at the same time.
-            let [random] = random::bytes();
-            let micros = u64::from(random) * u64::from(conflicts.min(20)) * 10;
+            let [random_byte] = random::bytes();
+            let micros = u64::from(random_byte) * u64::from(conflicts.min(20)) * 10;
             tokio::time::sleep(Duration::from_micros(micros)).await;
         }
         Err(RuleWriteError::TooManyConflicts)
@@ -207,27 +207,27 @@ impl Saver {
     ) -> Result<Option<Vec<RuleWriteResult>>, RuleWriteError> {
         let RuleWriter { store, limits, .. } = &self.writer;
         let now = changes.iter().map(|queued| queued.now).max().unwrap_or_default();
-        let mut current = self.read_rulesets(changes, now).await?;
-        let (mut documents, mut outcomes) = apply_all(&current.rulesets, changes, *limits);
+        let mut original = self.read_rulesets(changes, now).await?;
+        let (mut documents, mut outcomes) = apply_all(&original.rulesets, changes, *limits);
         // A conflict reveals that the cache is stale only for documents that are written.
         let is_written = |document: &Document| {
-            !document.is_empty() || current.rulesets.document(document.scope()).is_some()
+            !document.is_empty() || original.rulesets.document(document.scope()).is_some()
         };
         let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
-        if current.is_cached && !are_written {
-            current = store.reload_rulesets_for_update(self.account, now).await?;
-            (documents, outcomes) = apply_all(&current.rulesets, changes, *limits);
+        if original.is_cached && !are_written {
+            original = store.reload_rulesets_for_update(self.account, now).await?;
+            (documents, outcomes) = apply_all(&original.rulesets, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {
             return Ok(Some(outcomes));
         }
         let documents: Vec<_> = documents.into_iter().map(SerializedDocument::new).collect();
-        let old_bytes = current.rulesets.bytes();
+        let old_bytes = original.rulesets.bytes();
         let replaced_bytes: usize =
-            documents.iter().map(|document| current.rulesets.bytes_of(document.scope())).sum();
+            documents.iter().map(|document| original.rulesets.scope_bytes(document.scope())).sum();
         let new_bytes: usize = documents.iter().map(SerializedDocument::bytes).sum();
         limits.check_bytes(old_bytes, old_bytes - replaced_bytes + new_bytes)?;
-        match store.save_rulesets(&current, documents).await? {
+        match store.save_rulesets(&original, documents).await? {
             SaveOutcome::Saved => Ok(Some(outcomes)),
             SaveOutcome::Conflict => Ok(None),
             SaveOutcome::NoAccount => Err(RuleWriteError::NoAccount),
@@ -243,7 +243,7 @@ impl Saver {
         now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
         let store = &self.writer.store;
-        if changes.iter().any(|queued| queued.extent == Extent::AllDocuments) {
+        if changes.iter().any(|queued| queued.extent == ChangeExtent::AllDocuments) {
             return store.reload_rulesets_for_update(self.account, now).await;
         }
         store.rulesets_for_update(self.account, now).await
@@ -259,7 +259,7 @@ fn apply_all(
 ) -> (Vec<Document>, Vec<RuleWriteResult>) {
     let mut documents = Documents::new(rulesets.documents());
     let apply = |queued: &QueuedChange| {
-        let is_atomic = queued.extent == Extent::OneDocument;
+        let is_atomic = queued.extent == ChangeExtent::OneDocument;
         Ok(documents.apply(&queued.change, is_atomic, limits)?)
     };
     let outcomes = changes.iter().map(apply).collect();

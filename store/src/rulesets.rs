@@ -24,11 +24,12 @@ use super::{Store, StoreError};
 /// One account's documents, without the rules that had expired when they were read, and the cached
 /// response that lists them. Accounts without documents need no allocation.
 #[derive(Debug, Clone, Default)]
-pub struct StoredRulesets(Option<Arc<Documents>>);
+pub struct StoredRulesets(Option<Arc<DocumentSet>>);
 
+/// An account's documents, of which there is at least one.
 #[derive(Debug)]
-struct Documents {
-    all: Vec<VersionedDocument>,
+struct DocumentSet {
+    documents: Vec<VersionedDocument>,
     /// The next time at which a rule expires.
     next_expiry: Option<RuleExpiry>,
     response: OnceLock<Bytes>,
@@ -67,33 +68,34 @@ impl FromRow for VersionedDocument {
 }
 
 impl StoredRulesets {
-    fn new(all: Vec<VersionedDocument>) -> Self {
-        if all.is_empty() {
+    fn new(documents: Vec<VersionedDocument>) -> Self {
+        if documents.is_empty() {
             return Self(None);
         }
-        let next_expiry = all.iter().filter_map(|one| one.document.next_expiry()).min();
-        Self(Some(Arc::new(Documents { all, next_expiry, response: OnceLock::new() })))
+        let expiries = documents.iter().filter_map(|versioned| versioned.document.next_expiry());
+        let next_expiry = expiries.min();
+        Self(Some(Arc::new(DocumentSet { documents, next_expiry, response: OnceLock::new() })))
     }
 
-    fn all(&self) -> &[VersionedDocument] {
-        self.0.as_deref().map_or(&[], |documents| &documents.all)
+    fn versioned_documents(&self) -> &[VersionedDocument] {
+        self.0.as_deref().map_or(&[], |set| &set.documents)
     }
 
-    /// Returns all documents of the account.
+    /// Returns all of the account's documents.
     pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
-        self.all().iter().map(|versioned| &versioned.document)
+        self.versioned_documents().iter().map(|versioned| &versioned.document)
     }
 
     /// Returns the document for a scope, if there is one.
     pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
-        self.versioned(scope).map(|versioned| &versioned.document)
+        self.versioned_document(scope).map(|versioned| &versioned.document)
     }
 
     /// Returns the tags of the device profiles that have rules, in order.
     pub fn profile_tags(&self) -> Vec<&str> {
         let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
-        let with_rules = self.documents().filter(has_rules);
-        let mut tags: Vec<&str> = with_rules
+        let documents_with_rules = self.documents().filter(has_rules);
+        let mut tags: Vec<&str> = documents_with_rules
             .filter_map(|document| match document.scope() {
                 RuleScope::Device(tag) => Some(tag.as_str()),
                 RuleScope::Global => None,
@@ -103,8 +105,8 @@ impl StoredRulesets {
         tags
     }
 
-    fn versioned(&self, scope: &RuleScope) -> Option<&VersionedDocument> {
-        self.all().iter().find(|versioned| versioned.document.scope() == scope)
+    fn versioned_document(&self, scope: &RuleScope) -> Option<&VersionedDocument> {
+        self.versioned_documents().iter().find(|versioned| versioned.document.scope() == scope)
     }
 
     /// Returns the number of rules in all documents.
@@ -119,26 +121,30 @@ impl StoredRulesets {
 
     /// Returns the size of the stored text of all documents.
     pub fn bytes(&self) -> usize {
-        self.all().iter().map(|versioned| versioned.bytes).sum()
+        self.versioned_documents().iter().map(|versioned| versioned.bytes).sum()
     }
 
     /// Returns the size of the stored text for one scope.
-    pub fn bytes_of(&self, scope: &RuleScope) -> usize {
-        self.versioned(scope).map_or(0, |versioned| versioned.bytes)
+    pub fn scope_bytes(&self, scope: &RuleScope) -> usize {
+        self.versioned_document(scope).map_or(0, |versioned| versioned.bytes)
     }
 
     /// Returns the response that lists all rules, serialised once.
     pub fn response(&self, owner: User<'_>) -> Bytes {
-        let Some(documents) = &self.0 else { return default_response(owner).into() };
+        let Some(set) = &self.0 else { return default_response(owner).into() };
         let serialize = || json::to_bytes(&RulesetsResponse::new(self.documents(), owner)).into();
-        documents.response.get_or_init(serialize).clone()
+        set.response.get_or_init(serialize).clone()
     }
 
     /// Returns the estimated size in memory. A parsed document takes about four times its text; the
     /// response, which may be added later, repeats the text and lists the built-in rules.
     pub(super) fn bytes_in_memory(&self) -> usize {
         let builtin_bytes = 6 * 1024;
-        if self.is_empty() { 0 } else { size_of::<Documents>() + builtin_bytes + 5 * self.bytes() }
+        if self.is_empty() {
+            0
+        } else {
+            size_of::<DocumentSet>() + builtin_bytes + 5 * self.bytes()
+        }
     }
 }
 
@@ -150,8 +156,8 @@ impl Store {
         account: i64,
         now: Timestamp,
     ) -> Result<StoredRulesets, StoreError> {
-        if let Some(cached) = self.cached_rulesets(account, now) {
-            return Ok(cached);
+        if let Some(rulesets) = self.cached_rulesets(account, now) {
+            return Ok(rulesets);
         }
         let epoch = self.cache.rules.epoch(&account);
         let select = sql!(
@@ -159,7 +165,7 @@ impl Store {
              order by scope",
             [account]
         );
-        let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired(now);
+        let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired_rules(now);
         self.cache.rules.insert(account, rulesets.clone(), epoch);
         Ok(rulesets)
     }
@@ -172,9 +178,9 @@ impl Store {
         now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
         let epoch = self.cache.rules.epoch(&account);
-        let cached = self.cached_rulesets(account, now);
-        let is_cached = cached.is_some();
-        let rulesets = match cached {
+        let cached_rulesets = self.cached_rulesets(account, now);
+        let is_cached = cached_rulesets.is_some();
+        let rulesets = match cached_rulesets {
             Some(rulesets) => rulesets,
             None => self.rulesets(account, now).await?,
         };

@@ -39,7 +39,7 @@ pub struct SessionUse {
     pub last_used_at: Option<Timestamp>,
 }
 
-from_row!(SessionUse, use_columns { count = "count(*)", last_used_at = "max(seen_at)" });
+from_row!(SessionUse, session_use_columns { count = "count(*)", last_used_at = "max(seen_at)" });
 
 from_row!(Session, session_columns {
     account_id = "s.account_id", created_at = "s.created_at", seen_at = "s.seen_at",
@@ -66,7 +66,7 @@ pub struct AccountSession {
 
 from_row!(
     AccountSession,
-    list_columns { lookup, created_at, seen_at, expires_at, browser, address }
+    account_session_columns { lookup, created_at, seen_at, expires_at, browser, address }
 );
 
 impl Store {
@@ -99,7 +99,7 @@ impl Store {
                 credential_version
             ]
         );
-        let record = sql!(
+        let record_sign_in = sql!(
             "update accounts set signed_in_at = $created_at where id = $account_id \
              and exists (select 1 from sessions where lookup = $lookup)",
             [
@@ -108,15 +108,15 @@ impl Store {
                 lookup = secret.lookup
             ]
         );
-        let statements = [lock_account(session.account_id), insert, record];
+        let statements = [lock_account(session.account_id), insert, record_sign_in];
         let event = events_of!(sessions, "lookup = $lookup", [lookup = secret.lookup]);
         let change = Change::new(events, statements, event);
-        let [_, added, _] = self.write_rows(change).await?;
+        let [_, inserted_rows, _] = self.write_rows(change).await?;
         self.new_rows.record(RowOwner::Account(session.account_id));
-        Ok(SignInOutcome::from_rows(&added))
+        Ok(SignInOutcome::from_rows(&inserted_rows))
     }
 
-    /// Finds the session of a cookie, unless it has expired or the account has new credentials.
+    /// Finds a cookie's session, unless it has expired or the account has new credentials.
     pub async fn session(
         &self,
         secret: HashedSecret,
@@ -141,15 +141,15 @@ impl Store {
         account: i64,
         now: Timestamp,
     ) -> Result<SessionUse, StoreError> {
-        let count = sql!(
+        let select = sql!(
             concat!(
                 "select ",
-                use_columns!(),
+                session_use_columns!(),
                 " from sessions where account_id = $account and expires_at > $now"
             ),
             [account, now]
         );
-        self.read_one(count).await?.ok_or(StoreError::Unreadable("count"))
+        self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
     }
 
     /// Updates a session's last use and expiry.
@@ -167,22 +167,22 @@ impl Store {
         self.write(Change::unaudited(update)).await.map(drop)
     }
 
-    /// Returns an account's sessions that have not expired, at most `at_most` of them, the most
+    /// Returns an account's sessions that have not expired, at most `limit` of them, the most
     /// recently used first.
-    pub async fn sessions_of(
+    pub async fn account_sessions(
         &self,
         account: i64,
         now: Timestamp,
-        at_most: i64,
+        limit: i64,
     ) -> Result<Vec<AccountSession>, StoreError> {
         self.read_all(sql!(
             concat!(
                 "select ",
-                list_columns!(),
+                account_session_columns!(),
                 " from sessions where account_id = $account and expires_at > $now \
-                 order by seen_at desc, lookup limit $at_most"
+                 order by seen_at desc, lookup limit $limit"
             ),
-            [account, now, at_most]
+            [account, now, limit]
         ))
         .await
     }
@@ -205,29 +205,29 @@ impl Store {
         self.update(change).await
     }
 
-    /// Ends all sessions of an account except one. Returns the number of those that had not
+    /// Ends all of an account's sessions except one. Returns the number of those that had not
     /// expired.
     pub async fn end_other_sessions(
         &self,
         events: &Events,
         account: i64,
-        kept: LookupKey,
+        kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let event = event_source!(
             "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
-             where account_id = $account and lookup <> $kept and expires_at > $now \
+             where account_id = $account and lookup <> $kept_session and expires_at > $now \
              group by account_id",
-            [account, kept, now]
+            [account, kept_session, now]
         );
         let delete = sql!(
-            "delete from sessions where account_id = $account and lookup <> $kept \
+            "delete from sessions where account_id = $account and lookup <> $kept_session \
              returning expires_at",
-            [account, kept]
+            [account, kept_session]
         );
         let change = Change::new(events, [], event).and(delete);
-        let [deleted] = self.write_rows(change).await?;
-        let expiries: Vec<Timestamp> = read_rows(deleted)?;
+        let [deleted_rows] = self.write_rows(change).await?;
+        let expiries: Vec<Timestamp> = read_rows(deleted_rows)?;
         Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())
     }
 }

@@ -25,7 +25,7 @@ use rusqlite::{Connection, ErrorCode, types};
 use tokio::sync::oneshot;
 
 use self::access::{access_error, open_error, sqlite_open_error};
-pub(super) use self::access::{describe, exists};
+pub(super) use self::access::{database_exists, describe_error};
 pub(super) use self::backup::open_for_restore;
 pub use self::open::create_private_directory;
 pub(super) use self::open::{ExistingDatabase, FileState, open_existing};
@@ -53,9 +53,9 @@ pub(super) struct Sqlite {
 }
 
 struct Queues {
-    reads: mpsc::Sender<reader::Job>,
+    reads: mpsc::Sender<reader::ReadJob>,
     /// `None` if the file is only read.
-    writes: Option<mpsc::Sender<writer::Job>>,
+    writes: Option<mpsc::Sender<writer::WriteJob>>,
 }
 
 impl Sqlite {
@@ -68,7 +68,7 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
-        if !exists(path)? {
+        if !database_exists(path)? {
             // Checked first, because opening the file would create it.
             migrations.pending(schema, &path.display().to_string(), SchemaVersion::NONE)?;
         }
@@ -76,7 +76,7 @@ impl Sqlite {
             create_private_directory(directory)
                 .map_err(|error| access_error(path, directory, &error))?;
         }
-        wal::check(path).map_err(|reason| open_error(path, &reason))?;
+        wal::check_matches_database(path).map_err(|reason| open_error(path, &reason))?;
         let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
         let mut connection = open_writer(path).map_err(to_error)?;
         migrate(&mut connection, path, options, now)?;
@@ -88,37 +88,39 @@ impl Sqlite {
         let metrics = Arc::<SqliteMetrics>::default();
         let (writes, queue) = mpsc::channel();
         let writer_metrics = Arc::clone(&metrics);
-        let thread = thread::Builder::new()
+        let writer_thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || writer::run(&connection, wal, &queue, &cache, &writer_metrics))
             .map_err(|error| open_error(path, &error))?;
-        let readers = (0..reader::count()).map(|_| open_reader(path));
-        let (reads, readers) =
-            reader::start(readers, &metrics).map_err(|error| open_error(path, &error))?;
+        let connections = (0..reader::thread_count()).map(|_| open_reader(path));
+        let (reads, readers) = reader::start_threads(connections, &metrics)
+            .map_err(|error| open_error(path, &error))?;
         let queues = Queues { reads, writes: Some(writes) };
         let (queues, path) = (Some(queues), path.to_owned());
-        Ok(Self { queues, readers, writer: Some(thread), path, metrics })
+        Ok(Self { queues, readers, writer: Some(writer_thread), path, metrics })
     }
 
     /// Opens an existing file for reading. Readers of a WAL do not wait for writers.
     pub(super) fn open_for_reading(path: &Path, options: &Options) -> Result<Self, StoreError> {
         let Options { schema, migrations, .. } = *options;
-        let name = path.display().to_string();
-        if !exists(path)? {
-            migrations.pending(schema, &name, SchemaVersion::NONE)?;
+        let database = path.display().to_string();
+        if !database_exists(path)? {
+            migrations.pending(schema, &database, SchemaVersion::NONE)?;
         }
         let ExistingDatabase { connection, version, .. } = open_existing(path)?;
-        migrations.pending(schema, &name, version)?;
+        migrations.pending(schema, &database, version)?;
         let metrics = Arc::default();
-        let (reads, readers) =
-            reader::start([Ok(connection)], &metrics).map_err(|error| open_error(path, &error))?;
+        let (reads, readers) = reader::start_threads([Ok(connection)], &metrics)
+            .map_err(|error| open_error(path, &error))?;
         let queues = Some(Queues { reads, writes: None });
         Ok(Self { queues, readers, writer: None, path: path.to_owned(), metrics })
     }
 }
 
 /// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
-async fn receive<T>(outcome: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+async fn receive_outcome<T>(
+    outcome: oneshot::Receiver<Result<T, StoreError>>,
+) -> Result<T, StoreError> {
     let to_error = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
     outcome.await.unwrap_or_else(to_error)
 }
@@ -128,9 +130,11 @@ impl Engine for Sqlite {
         let (reply, outcome) = oneshot::channel();
         self.metrics.read_queue.inc();
         drop(
-            self.queues.as_ref().map(|queues| queues.reads.send(reader::Job { statement, reply })),
+            self.queues
+                .as_ref()
+                .map(|queues| queues.reads.send(reader::ReadJob { statement, reply })),
         );
-        receive(outcome).boxed()
+        receive_outcome(outcome).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
@@ -140,8 +144,8 @@ impl Engine for Sqlite {
         };
         let (reply, outcome) = oneshot::channel();
         self.metrics.write_queue.inc();
-        drop(writes.send(writer::Job { batch, reply }));
-        receive(outcome).boxed()
+        drop(writes.send(writer::WriteJob { batch, reply }));
+        receive_outcome(outcome).boxed()
     }
 
     fn name(&self) -> &'static str {
@@ -189,32 +193,36 @@ pub(super) fn store_error(connection: &Connection, error: &rusqlite::Error) -> S
     );
     if is_temporary {
         let path = connection.path().unwrap_or_default();
-        StoreError::Unavailable(format!("{path}: {}", describe(Path::new(path), error)))
+        StoreError::Unavailable(format!("{path}: {}", describe_error(Path::new(path), error)))
     } else {
         StoreError::Failed(error.to_string())
     }
 }
 
 /// Runs one statement.
-pub(super) fn run(connection: &Connection, statement: &Statement) -> rusqlite::Result<Rows> {
-    let mut prepared = connection.prepare_cached(statement.sql)?;
-    let width = prepared.column_count();
+pub(super) fn run_statement(
+    connection: &Connection,
+    statement: &Statement,
+) -> rusqlite::Result<Rows> {
+    let mut prepared_statement = connection.prepare_cached(statement.sql)?;
+    let column_count = prepared_statement.column_count();
     // SQLite treats `$2` as a name, not a number: the first parameter in the text has index 1.
-    for index in 1..=prepared.parameter_count() {
-        let number = prepared.parameter_name(index).and_then(|name| name[1..].parse().ok());
+    for index in 1..=prepared_statement.parameter_count() {
+        let number =
+            prepared_statement.parameter_name(index).and_then(|name| name[1..].parse().ok());
         let value = number.and_then(|number: usize| statement.values.get(number - 1));
-        prepared.raw_bind_parameter(index, value.unwrap_or(&Value::Null))?;
+        prepared_statement.raw_bind_parameter(index, value.unwrap_or(&Value::Null))?;
     }
-    let mut rows = prepared.raw_query();
-    let mut result = Rows::new();
+    let mut rows = prepared_statement.raw_query();
+    let mut result_rows = Rows::new();
     while let Some(row) = rows.next()? {
-        let values = (0..width).map(|column| row.get(column)).collect::<Result<_, _>>()?;
-        result.push(Row::new(values));
+        let values = (0..column_count).map(|column| row.get(column)).collect::<Result<_, _>>()?;
+        result_rows.push(Row::new(values));
     }
     if statement.counts_changes {
-        result.extend((0..connection.changes()).map(|_| Row::new(Vec::new())));
+        result_rows.extend((0..connection.changes()).map(|_| Row::new(Vec::new())));
     }
-    Ok(result)
+    Ok(result_rows)
 }
 
 impl rusqlite::ToSql for Value {

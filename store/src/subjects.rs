@@ -27,12 +27,12 @@ pub(super) type Slots = [u16; 2];
 
 /// One write in progress in a slot. The lower bits are the number of the slot's last invalidation,
 /// so a slot that is being written is greater than every number.
-const WRITE: u64 = 1 << 48;
+const WRITE_IN_PROGRESS: u64 = 1 << 48;
 
 /// The invalidations of subjects by slot. Subjects with the same hash share a slot: an invalidation
 /// of one of them makes values of the others stale, which costs a read.
 pub(super) struct SubjectSlots {
-    last_number: AtomicU64,
+    last_invalidation_number: AtomicU64,
     slots: Box<[AtomicU64]>,
     hasher: RandomState,
 }
@@ -40,14 +40,14 @@ pub(super) struct SubjectSlots {
 impl Default for SubjectSlots {
     fn default() -> Self {
         let slots = (0..=u16::MAX).map(|_| AtomicU64::new(0)).collect();
-        Self { last_number: AtomicU64::new(0), slots, hasher: RandomState::new() }
+        Self { last_invalidation_number: AtomicU64::new(0), slots, hasher: RandomState::new() }
     }
 }
 
 impl SubjectSlots {
     /// Returns the number of the last invalidation.
-    pub(super) fn last_number(&self) -> u64 {
-        self.last_number.load(SeqCst)
+    pub(super) fn last_invalidation_number(&self) -> u64 {
+        self.last_invalidation_number.load(SeqCst)
     }
 
     /// Returns the slots of a value's subjects.
@@ -70,14 +70,14 @@ impl SubjectSlots {
         let slot = &self.slots[usize::from(slot)];
         match phase {
             Phase::Begin => {
-                slot.fetch_add(WRITE, SeqCst);
+                slot.fetch_add(WRITE_IN_PROGRESS, SeqCst);
             }
             Phase::End => {
-                let number = self.last_number.fetch_add(1, SeqCst) + 1;
+                let number = self.last_invalidation_number.fetch_add(1, SeqCst) + 1;
                 slot.update(SeqCst, SeqCst, |slot| {
-                    let writes = (slot / WRITE).saturating_sub(1);
+                    let writes = (slot / WRITE_IN_PROGRESS).saturating_sub(1);
                     // A concurrent write may have stored a higher number.
-                    writes * WRITE + number.max(slot % WRITE)
+                    writes * WRITE_IN_PROGRESS + number.max(slot % WRITE_IN_PROGRESS)
                 });
             }
         }

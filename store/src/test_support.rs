@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use test_engines::shared::postgres_url;
 
 pub use self::audit::{any_events, recorded_events};
-pub use self::next_release::{next_options, open_next};
+pub use self::next_release::{next_release_options, open_as_next_release};
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
@@ -62,15 +62,15 @@ impl TestDatabase {
 
     /// Opens a store on this database. Each store acts as a separate node.
     pub async fn open(&self) -> Store {
-        self.open_with(options().cache_bytes).await
+        self.open_with_cache_bytes(options().cache_bytes).await
     }
 
     /// Opens a store like `open`, with a cache of this size.
-    pub async fn open_with(&self, cache_bytes: usize) -> Store {
+    pub async fn open_with_cache_bytes(&self, cache_bytes: usize) -> Store {
         let options = Options { cache_bytes, ..options() };
         let store = Store::open(&self.database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
         match std::env::var_os("BELFRY_RECORD") {
-            Some(dir) => store.recording_statements(recording_file(dir.as_ref())),
+            Some(dir) => store.recording_statements(create_recording_file(dir.as_ref())),
             None => store,
         }
     }
@@ -84,13 +84,13 @@ impl TestDatabase {
     }
 }
 
-/// Returns a new file for the statements of the current test, which the test
+/// Creates a file for the current test's statements, which the test
 /// `collect_recorded_statements` collects.
-fn recording_file(dir: &Path) -> File {
+fn create_recording_file(dir: &Path) -> File {
     let thread = std::thread::current();
-    let test = thread.name().unwrap_or_default().replace("::", ".");
+    let test_name = thread.name().unwrap_or_default().replace("::", ".");
     fs::create_dir_all(dir).unwrap();
-    File::create(dir.join(test)).unwrap()
+    File::create(dir.join(test_name)).unwrap()
 }
 
 /// Returns options with few connections, because many tests share one server.
@@ -99,7 +99,7 @@ pub fn options() -> Options {
 }
 
 /// Connects to a PostgreSQL database without TLS.
-pub async fn connect(url: &str) -> tokio_postgres::Client {
+pub async fn connect_postgres(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
@@ -109,27 +109,32 @@ impl Store {
     /// Returns the number of failed reads and writes.
     pub fn failures(&self) -> u64 {
         let StoreMetrics { reads, writes } = &self.engine.metrics;
-        [reads, writes].map(|metrics| metrics.unavailable.get() + metrics.failed.get()).iter().sum()
+        [reads, writes]
+            .map(|metrics| metrics.temporary_failures.get() + metrics.permanent_failures.get())
+            .iter()
+            .sum()
     }
 }
 
 /// Runs SQL that is not one of the store's statements.
-pub async fn execute(database: &TestDatabase, sql: &str) {
+pub async fn execute_sql(database: &TestDatabase, sql: &str) {
     match &database.database {
         Database::Sqlite(path) => {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
         }
-        Database::Postgres(url) => connect(url.reveal()).await.batch_execute(sql).await.unwrap(),
+        Database::Postgres(url) => {
+            connect_postgres(url.reveal()).await.batch_execute(sql).await.unwrap();
+        }
     }
 }
 
 /// Creates a database with these options and returns its URL.
 pub async fn new_database(server: &str, options: &str) -> String {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let client = connect(server).await;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("belfry_{}_{count}", std::process::id());
+    static DATABASE_COUNT: AtomicU32 = AtomicU32::new(0);
+    let client = connect_postgres(server).await;
+    let number = DATABASE_COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("belfry_{}_{number}", std::process::id());
     // Created from template0, because template1 cannot be copied concurrently.
     let create = format!("create database {name} template template0 {options}");
     client.batch_execute(&create).await.unwrap();

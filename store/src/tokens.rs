@@ -103,7 +103,7 @@ impl FromRow for StoredToken {
         let app_id = row.take()?;
         let (id, name) = (row.take()?, row.take()?);
         let (role, disabled_at): (Option<Role>, _) = (row.take()?, row.take()?);
-        let granted: Scopes = row.take()?;
+        let granted_scopes: Scopes = row.take()?;
         let account = Option::zip(id, name).map(|(id, name)| {
             let role = role.unwrap_or_default();
             TokenAccount { id, name, role, disabled_at }
@@ -111,7 +111,7 @@ impl FromRow for StoredToken {
         let token = Token {
             app_id,
             account,
-            scopes: granted.effective(role),
+            scopes: granted_scopes.effective_for_role(role),
             created_at: row.take()?,
             expires_at: row.take()?,
             revoked_at: row.take()?,
@@ -133,18 +133,20 @@ impl Store {
         let Some(account_id) = token.account_id else {
             return self.update(Change::new(events, insert_token(token, None), event)).await;
         };
-        let [mark, begin] = token.grant().begin_with_token();
-        let statements = [lock_account(account_id), insert_token(token, None), mark, begin];
-        let [_, added, _, _] = self.write_rows(Change::new(events, statements, event)).await?;
+        let [mark_app, insert_grant] = token.grant().begin_with_token();
+        let statements =
+            [lock_account(account_id), insert_token(token, None), mark_app, insert_grant];
+        let [_, inserted_rows, _, _] =
+            self.write_rows(Change::new(events, statements, event)).await?;
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
-        Ok(if added.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
+        Ok(if inserted_rows.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
     }
 
     /// Issues an app token, without an audit event: app tokens are counted instead. `NotFound` if
     /// the app does not exist or is disabled.
     pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
         let change = Change::unaudited(insert_token(token, None));
-        let outcome = self.update(change.grouped(Grouping::NewRows)).await?;
+        let outcome = self.update(change.with_grouping(Grouping::NewRows)).await?;
         if outcome == UpdateOutcome::Updated {
             self.uses.record_app(token.app_id, token.created_at);
             self.new_rows.record(RowOwner::App(token.app_id));
@@ -164,22 +166,22 @@ impl Store {
         let Some(account_id) = token.account_id else {
             return Ok(SignInOutcome::PasswordChanged);
         };
-        let record = sql!(
+        let record_sign_in = sql!(
             "update accounts set signed_in_at = $created_at where id = $account_id \
              and exists (select 1 from tokens where lookup = $lookup)",
             [account_id, created_at = token.created_at, lookup = token.secret.lookup]
         );
-        let [mark, begin] = token.grant().begin_with_token();
+        let [mark_app, insert_grant] = token.grant().begin_with_token();
         let statements = [
             lock_account(account_id),
             insert_token(token, Some(credential_version)),
-            mark,
-            begin,
-            record,
+            mark_app,
+            insert_grant,
+            record_sign_in,
         ];
         let mut change = Change::new(events, statements, token_event(token.secret.lookup));
         if let Some(device) = &token.device {
-            let replace = sql!(
+            let revoke_earlier = sql!(
                 "update tokens set revoked_at = $created_at where account_id = $account_id \
                  and app_id = $app_id and revoked_at is null and lookup <> $lookup and grant_id in \
                  (select id from grants where account_id = $account_id and app_id = $app_id \
@@ -193,11 +195,11 @@ impl Store {
                     created_at = token.created_at
                 ]
             );
-            change = change.and(replace).invalidating(Invalidation::Account(account_id));
+            change = change.and(revoke_earlier).invalidating(Invalidation::Account(account_id));
         }
-        let added = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
+        let inserted_rows = self.write(change).await?.into_iter().nth(1).unwrap_or_default();
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
-        Ok(SignInOutcome::from_rows(&added))
+        Ok(SignInOutcome::from_rows(&inserted_rows))
     }
 
     /// Finds a token, even if it is revoked or expired or its account is disabled. An unknown
@@ -228,7 +230,7 @@ impl Store {
     /// Records the use of a valid token. [`Store::flush_uses`] stores it, at most once an hour.
     pub fn record_use(&self, lookup: LookupKey, token: &StoredToken, now: Timestamp) {
         if token.last_use.is_outdated(now) {
-            self.uses.record(lookup, token.app_id, &token.last_use, now);
+            self.uses.record_token(lookup, token.app_id, &token.last_use, now);
         }
     }
 
@@ -258,7 +260,7 @@ impl Store {
 
 /// The statement that inserts a token of this grant, if its app exists and is not disabled, and
 /// these conditions hold.
-macro_rules! insert_if {
+macro_rules! insert_token_if {
     ($token:ident, $grant_id:expr, $conditions:literal $(, $name:ident $(= $value:expr)?)*) => {
         sql!(
             concat!(
@@ -294,22 +296,22 @@ macro_rules! insert_if {
 fn insert_token(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
-        (None, None) => insert_if!(token, "null", ""),
-        (Some(_), None) => insert_if!(
+        (None, None) => insert_token_if!(token, "null", ""),
+        (Some(_), None) => insert_token_if!(
             token,
             grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
              and disabled_at is null)",
-            granted_scopes = grant.scopes(),
+            granted_scopes = grant.sorted_scopes(),
             granted_uri = grant.redirect_uri(),
             device_id = grant.device_id()
         ),
-        (_, Some(credential_version)) => insert_if!(
+        (_, Some(credential_version)) => insert_token_if!(
             token,
             grant_id!(),
             " and exists (select 1 from accounts where id = $account_id \
              and credential_version = $credential_version and disabled_at is null)",
-            granted_scopes = grant.scopes(),
+            granted_scopes = grant.sorted_scopes(),
             granted_uri = grant.redirect_uri(),
             device_id = grant.device_id(),
             credential_version
@@ -318,8 +320,8 @@ fn insert_token(token: &NewToken, credential_version: Option<i64>) -> Statement 
     insert.counting_changes()
 }
 
-/// Returns the event source of a token, which is empty if there is none with this key or it is an
-/// app token.
+/// Returns a token's event source, which is empty if there is no token with this key, or if it is
+/// an app token.
 pub(super) fn token_event(lookup: LookupKey) -> EventSource {
     events_of!(tokens, "lookup = $lookup and account_id is not null", [lookup])
 }

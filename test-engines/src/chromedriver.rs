@@ -30,7 +30,7 @@ impl Chromedriver {
         // Browsers store their profiles in TMPDIR.
         command.arg(format!("--port={port}")).env("TMPDIR", dir.path());
         let options =
-            SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
+            SpawnOptions { remove_dir: Some(dir.path().to_owned()), ..SpawnOptions::default() };
         let is_ready = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir, port })

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::launch::{find_program, launch, temp_dir};
-use crate::postgres::{first_byte, unprivileged_user};
+use crate::postgres::{first_response_byte, unprivileged_user};
 use crate::process_group::{ProcessGroup, SpawnOptions};
 use crate::{EngineError, free_port};
 
@@ -44,9 +44,9 @@ impl PgBouncer {
         }
         let mut command = Command::new(program);
         command.arg("pgbouncer.ini");
-        let remove = Some(dir.path().to_owned());
-        let options = SpawnOptions { remove, user, ..SpawnOptions::default() };
-        let is_ready = || first_byte(port).is_some();
+        let remove_dir = Some(dir.path().to_owned());
+        let options = SpawnOptions { remove_dir, user, ..SpawnOptions::default() };
+        let is_ready = || first_response_byte(port).is_some();
         let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir, port })
     }

@@ -18,11 +18,11 @@ const PORTS: Range<u16> = 15_000..32_000;
 /// # Errors
 /// If no free port was found in many attempts.
 pub fn free_port() -> io::Result<u16> {
-    let width = u64::from(PORTS.end - PORTS.start);
+    let port_count = u64::from(PORTS.end - PORTS.start);
     (0..1000)
         .find_map(|_| {
             // Randomly keyed, so that processes that start together try different ports.
-            let offset = RandomState::new().hash_one(()) % width;
+            let offset = RandomState::new().hash_one(()) % port_count;
             let port = PORTS.start + u16::try_from(offset).ok()?;
             is_free(port).then_some(port)
         })
@@ -33,8 +33,8 @@ pub fn free_port() -> io::Result<u16> {
 /// another thread is spawning at this moment would inherit the bound socket and block the port.
 fn is_free(port: u16) -> bool {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let connected = TcpStream::connect_timeout(&address, Duration::from_millis(200));
-    connected.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
+    let result = TcpStream::connect_timeout(&address, Duration::from_millis(200));
+    result.is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
 }
 
 #[cfg(test)]

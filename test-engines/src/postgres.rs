@@ -13,7 +13,7 @@ use std::time::Duration;
 use nix::unistd::{User, geteuid};
 use tempfile::TempDir;
 
-use crate::cpu::cpu_us_with_children;
+use crate::cpu::cpu_time_us_with_children;
 use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{ProcessGroup, Signal, SpawnOptions, UserIds};
 use crate::{EngineError, free_port};
@@ -85,11 +85,11 @@ impl Postgres {
 
     fn initialise(&self) -> Result<(), EngineError> {
         let arguments = ["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"];
-        self.run("initdb", &[&arguments[..], &["--locale=C", "--pgdata=data"]].concat())
+        self.run_program("initdb", &[&arguments[..], &["--locale=C", "--pgdata=data"]].concat())
     }
 
     /// Runs a PostgreSQL program in this server's directory, as its user.
-    fn run(&self, program: &str, arguments: &[&str]) -> Result<(), EngineError> {
+    fn run_program(&self, program: &str, arguments: &[&str]) -> Result<(), EngineError> {
         let mut command = Command::new(self.program.with_file_name(program));
         command.args(arguments);
         let options = SpawnOptions { user: self.user, ..SpawnOptions::default() };
@@ -142,8 +142,8 @@ impl Postgres {
     /// Returns the CPU time that the server and its backends have used so far in microseconds; NaN
     /// where `/proc` does not exist.
     #[must_use]
-    pub fn cpu_us(&self) -> f64 {
-        self.group.as_ref().map_or(f64::NAN, |group| cpu_us_with_children(group.id()))
+    pub fn cpu_time_us(&self) -> f64 {
+        self.group.as_ref().map_or(f64::NAN, |group| cpu_time_us_with_children(group.id()))
     }
 
     /// Stops the server in "fast" mode: clients are disconnected, transactions rolled back.
@@ -200,7 +200,7 @@ impl Postgres {
     /// If it does not start, with its log.
     pub fn restart(&mut self) -> Result<(), EngineError> {
         let port = self.port;
-        self.launch(|| first_byte(port) == Some(b'R'))
+        self.launch(|| first_response_byte(port) == Some(b'R'))
     }
 
     fn launch(&mut self, is_ready: impl FnMut() -> bool) -> Result<(), EngineError> {
@@ -214,8 +214,8 @@ impl Postgres {
             command.args(["-c", setting]);
         }
         // "Immediate" shutdown: the data is deleted with the directory.
-        let remove = Some(self.dir.path().to_owned());
-        let options = SpawnOptions { signal: Signal::SIGQUIT, remove, user: self.user };
+        let remove_dir = Some(self.dir.path().to_owned());
+        let options = SpawnOptions { stop_signal: Signal::SIGQUIT, remove_dir, user: self.user };
         self.group = Some(launch(command, self.dir.path(), &options, is_ready)?);
         Ok(())
     }
@@ -245,7 +245,7 @@ pub(crate) fn unprivileged_user() -> io::Result<Option<UserIds>> {
 
 /// Sends a startup message and returns the first byte of the response: `R` (authentication), or `E`
 /// (error) from a server that is still starting.
-pub(crate) fn first_byte(port: u16) -> Option<u8> {
+pub(crate) fn first_response_byte(port: u16) -> Option<u8> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
     stream.write_all(b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0").ok()?;

@@ -20,7 +20,7 @@ use nix::unistd::Pid;
 /// The watcher's script. Its arguments are the signal, the process id of the leader, and the
 /// directory to remove when the owner has ended. A line on the pipe is a signal to send instead;
 /// then the directory is not removed.
-const WATCHER: &str = r#"
+const WATCHER_SCRIPT: &str = r#"
 trap '' HUP INT QUIT TERM
 read -r signal
 kill -s CONT 0
@@ -38,16 +38,16 @@ kill -s KILL 0
 #[derive(Debug)]
 pub struct SpawnOptions {
     /// The signal sent to the group; KILL follows after ten seconds.
-    pub signal: Signal,
+    pub stop_signal: Signal,
     /// A directory to remove.
-    pub remove: Option<PathBuf>,
+    pub remove_dir: Option<PathBuf>,
     /// The user to run as; the owner's if `None`.
     pub user: Option<UserIds>,
 }
 
 impl Default for SpawnOptions {
     fn default() -> Self {
-        Self { signal: Signal::SIGTERM, remove: None, user: None }
+        Self { stop_signal: Signal::SIGTERM, remove_dir: None, user: None }
     }
 }
 
@@ -153,7 +153,7 @@ impl ProcessGroup {
         self.leader.wait()
     }
 
-    /// Stops the group with this signal and keeps the directory of [`SpawnOptions::remove`].
+    /// Stops the group with this signal and keeps the directory of [`SpawnOptions::remove_dir`].
     ///
     /// # Errors
     /// If the exit status cannot be read.
@@ -176,8 +176,14 @@ impl Drop for ProcessGroup {
 fn spawn_watcher(leader: &Child, options: &SpawnOptions) -> io::Result<Child> {
     let mut watcher = Command::new("sh");
     watcher
-        .args(["-c", WATCHER, "watcher", shell_name(options.signal), &leader.id().to_string()])
-        .arg(options.remove.as_deref().unwrap_or("".as_ref()))
+        .args([
+            "-c",
+            WATCHER_SCRIPT,
+            "watcher",
+            shell_name(options.stop_signal),
+            &leader.id().to_string(),
+        ])
+        .arg(options.remove_dir.as_deref().unwrap_or("".as_ref()))
         .current_dir("/")
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -234,13 +240,13 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_status_of_the_leader_is_returned() {
+    fn the_leaders_exit_status_is_returned() {
         let group = ProcessGroup::spawn(shell("exit 7"), &SpawnOptions::default()).unwrap();
         assert_eq!(group.wait().unwrap().code(), Some(7));
     }
 
     #[test]
-    fn dropping_stops_the_descendants_of_the_leader() {
+    fn dropping_a_group_stops_the_leaders_descendants() {
         let mut group =
             ProcessGroup::spawn(shell("sleep 600 & echo $!; wait"), &SpawnOptions::default())
                 .unwrap();
@@ -252,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_stops_the_remaining_descendants_of_the_leader() {
+    fn waiting_stops_the_leaders_remaining_descendants() {
         let mut group =
             ProcessGroup::spawn(shell("sleep 600 & echo $!"), &SpawnOptions::default()).unwrap();
         let mut pid = String::new();
@@ -273,18 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn stop_keeps_the_directory_and_drop_removes_it() {
-        for keep in [true, false] {
+    fn stopping_keeps_the_directory_and_dropping_removes_it() {
+        for is_kept in [true, false] {
             let dir = tempfile::tempdir().unwrap();
             let options =
-                SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
+                SpawnOptions { remove_dir: Some(dir.path().to_owned()), ..SpawnOptions::default() };
             let group = ProcessGroup::spawn(shell("exec sleep 600"), &options).unwrap();
-            if keep {
+            if is_kept {
                 group.stop(Signal::SIGTERM).unwrap();
             } else {
                 drop(group);
             }
-            assert_eq!(dir.path().exists(), keep);
+            assert_eq!(dir.path().exists(), is_kept);
         }
     }
 

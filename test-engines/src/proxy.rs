@@ -25,7 +25,7 @@ impl Proxy {
     /// # Errors
     /// [`EngineError::Missing`] if it is not installed; otherwise the reason, with its log.
     pub fn nginx(port: u16, configuration: &str) -> Result<Self, EngineError> {
-        Self::start(&["nginx"], port, configuration, |command, dir| {
+        Self::start_installed(&["nginx"], port, configuration, |command, dir| {
             command.arg("-p").arg(dir.path()).args(["-c", "configuration", "-e", "stderr"]);
             command.args(["-g", "daemon off; pid nginx.pid;"]);
         })
@@ -36,7 +36,7 @@ impl Proxy {
     /// # Errors
     /// As [`Self::nginx`].
     pub fn caddy(port: u16, configuration: &str) -> Result<Self, EngineError> {
-        Self::start(&["caddy"], port, configuration, |command, dir| {
+        Self::start_installed(&["caddy"], port, configuration, |command, dir| {
             command.args(["run", "--adapter", "caddyfile", "--config", "configuration"]);
             command.env("XDG_DATA_HOME", dir.path()).env("XDG_CONFIG_HOME", dir.path());
         })
@@ -46,13 +46,17 @@ impl Proxy {
     ///
     /// # Errors
     /// The reason, with its log.
-    pub fn other(program: &Path, arguments: &[&str], port: u16) -> Result<Self, EngineError> {
+    pub fn start_custom(
+        program: &Path,
+        arguments: &[&str],
+        port: u16,
+    ) -> Result<Self, EngineError> {
         Self::start_program(program, port, "", |command, _| {
             command.args(arguments);
         })
     }
 
-    fn start(
+    fn start_installed(
         names: &'static [&'static str],
         port: u16,
         configuration: &str,
@@ -72,7 +76,7 @@ impl Proxy {
         fs::write(dir.path().join("configuration"), configuration)?;
         add_arguments(&mut command, &dir);
         let options =
-            SpawnOptions { remove: Some(dir.path().to_owned()), ..SpawnOptions::default() };
+            SpawnOptions { remove_dir: Some(dir.path().to_owned()), ..SpawnOptions::default() };
         let is_ready = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
         let group = launch(command, dir.path(), &options, is_ready)?;
         Ok(Self { _group: group, _dir: dir })

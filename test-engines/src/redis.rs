@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::cpu::cpu_us;
+use crate::cpu::cpu_time_us;
 use crate::launch::{find_program, launch, temp_dir};
 use crate::process_group::{ProcessGroup, Signal, SpawnOptions};
 use crate::{EngineError, free_port};
@@ -73,8 +73,8 @@ impl Redis {
     /// Returns the CPU time that the server has used so far in microseconds; NaN where `/proc` does
     /// not exist.
     #[must_use]
-    pub fn cpu_us(&self) -> f64 {
-        self.group.as_ref().map_or(f64::NAN, |group| cpu_us(group.id()))
+    pub fn cpu_time_us(&self) -> f64 {
+        self.group.as_ref().map_or(f64::NAN, |group| cpu_time_us(group.id()))
     }
 
     /// Returns a section of the response to `INFO`, such as `commandstats`.
@@ -124,8 +124,8 @@ impl Redis {
         let mut command = Command::new(&self.program);
         command.args(["--bind", "127.0.0.1", "--port", &self.port.to_string()]);
         command.args(["--save", "", "--appendonly", "no"]).args(&self.options);
-        let remove = Some(self.dir.path().to_owned());
-        let options = SpawnOptions { remove, ..SpawnOptions::default() };
+        let remove_dir = Some(self.dir.path().to_owned());
+        let options = SpawnOptions { remove_dir, ..SpawnOptions::default() };
         let port = self.port;
         let is_ready = || ping(port).is_some();
         self.is_paused = false;

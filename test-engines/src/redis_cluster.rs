@@ -80,7 +80,7 @@ impl RedisCluster {
         }
         for number in 0..cluster.nodes.len() {
             let user = ["ACL", "SETUSER", "limits", "on", ">one,two", "~*", "+@all"];
-            cluster.command(number, &user)?;
+            cluster.run_command(number, &user)?;
         }
         let addresses = cluster.tls_ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         cluster.create(addresses, &["--tls", "--cacert", &certificate])?;
@@ -88,11 +88,11 @@ impl RedisCluster {
     }
 
     fn create(&self, addresses: Vec<String>, options: &[&str]) -> Result<(), EngineError> {
-        let mut create: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-        create.extend(["--cluster", "create"].map(str::to_owned));
-        create.extend(addresses);
-        create.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_owned));
-        self.run(&create)?;
+        let mut arguments: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
+        arguments.extend(["--cluster", "create"].map(str::to_owned));
+        arguments.extend(addresses);
+        arguments.extend(["--cluster-replicas", "1", "--cluster-yes"].map(str::to_owned));
+        self.run_cli(&arguments)?;
         self.wait_until_complete()
     }
 
@@ -123,11 +123,11 @@ impl RedisCluster {
     ///
     /// # Errors
     /// If the node does not respond.
-    pub fn command(&self, number: usize, arguments: &[&str]) -> Result<String, EngineError> {
+    pub fn run_command(&self, number: usize, arguments: &[&str]) -> Result<String, EngineError> {
         let port = self.nodes[number].port().to_string();
-        let mut all = vec!["-p".to_owned(), port];
-        all.extend(arguments.iter().map(|&argument| argument.to_owned()));
-        self.run(&all)
+        let mut cli_arguments = vec!["-p".to_owned(), port];
+        cli_arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self.run_cli(&cli_arguments)
     }
 
     /// Returns the numbers of the primaries that own slots and have not failed.
@@ -135,9 +135,9 @@ impl RedisCluster {
     /// # Errors
     /// If no node responds.
     pub fn primaries(&self) -> Result<Vec<usize>, EngineError> {
-        let lines = self.lines()?;
+        let lines = self.node_lines()?;
         let primaries = lines.iter().filter(|line| line.is_primary() && line.is_alive());
-        Ok(primaries.filter_map(|line| self.number(line)).collect())
+        Ok(primaries.filter_map(|line| self.node_number(line)).collect())
     }
 
     /// Returns the number of the primary that owns a key's slot.
@@ -147,11 +147,11 @@ impl RedisCluster {
     pub fn primary_of(&self, key: &str) -> Result<usize, EngineError> {
         for number in self.primaries()? {
             // A primary redirects if it does not own the slot.
-            if !self.command(number, &["TYPE", key])?.starts_with("MOVED") {
+            if !self.run_command(number, &["TYPE", key])?.starts_with("MOVED") {
                 return Ok(number);
             }
         }
-        Err(failed(format!("no primary owns the slot of {key}")))
+        Err(cluster_error(format!("no primary owns the slot of {key}")))
     }
 
     /// Returns the number of a primary's replica.
@@ -159,22 +159,22 @@ impl RedisCluster {
     /// # Errors
     /// If there is none, or it has failed.
     pub fn replica_of(&self, primary: usize) -> Result<usize, EngineError> {
-        let lines = self.lines()?;
-        let id = Some(self.id(primary)?);
+        let lines = self.node_lines()?;
+        let id = Some(self.node_id(primary)?);
         lines
             .iter()
             .find(|line| line.primary.is_some() && line.primary == id && line.is_alive())
-            .and_then(|line| self.number(line))
-            .ok_or_else(|| failed(format!("node {primary} has no replica")))
+            .and_then(|line| self.node_number(line))
+            .ok_or_else(|| cluster_error(format!("node {primary} has no replica")))
     }
 
     /// Returns the number of keys on a node.
     ///
     /// # Errors
     /// If it does not respond.
-    pub fn keys(&self, number: usize) -> Result<usize, EngineError> {
-        let output = self.command(number, &["DBSIZE"])?;
-        output.trim().parse().map_err(|_| failed(output))
+    pub fn key_count(&self, number: usize) -> Result<usize, EngineError> {
+        let output = self.run_command(number, &["DBSIZE"])?;
+        output.trim().parse().map_err(|_| cluster_error(output))
     }
 
     /// Fails over from a primary to its replica, without losing keys. Returns the replica's number.
@@ -188,7 +188,7 @@ impl RedisCluster {
             let primaries = self.primaries()?;
             let has_ended = primaries.contains(&replica) && !primaries.contains(&primary);
             if !has_ended && requested_at.is_none_or(|time| time.elapsed() > FAILOVER_TIMEOUT) {
-                self.command(replica, &["CLUSTER", "FAILOVER"])?;
+                self.run_command(replica, &["CLUSTER", "FAILOVER"])?;
                 requested_at = Some(Instant::now());
             }
             Ok(has_ended)
@@ -200,9 +200,9 @@ impl RedisCluster {
     ///
     /// # Errors
     /// If the replica does not become the primary.
-    pub fn take_over(&self, killed: usize) -> Result<usize, EngineError> {
-        let replica = self.replica_of(killed)?;
-        self.command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
+    pub fn take_over(&self, killed_primary: usize) -> Result<usize, EngineError> {
+        let replica = self.replica_of(killed_primary)?;
+        self.run_command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
         self.wait_until("the replica is the primary", || Ok(self.primaries()?.contains(&replica)))?;
         Ok(replica)
     }
@@ -211,24 +211,27 @@ impl RedisCluster {
     ///
     /// # Errors
     /// If a node does not respond.
-    pub fn move_slots(&self, from: usize, to: usize, slots: usize) -> Result<(), EngineError> {
+    pub fn move_slots(&self, from: usize, to: usize, slot_count: usize) -> Result<(), EngineError> {
         // The nodes learn of an earlier move one after the other, and redis-cli rejects the next
         // one until then.
-        let check = ["--cluster".to_owned(), "check".to_owned(), self.nodes[from].address()];
-        self.wait_until("all nodes agree about the slots", || self.run(&check).map(|_| true))?;
-        let reshard = [
+        let check_arguments =
+            ["--cluster".to_owned(), "check".to_owned(), self.nodes[from].address()];
+        self.wait_until("all nodes agree about the slots", || {
+            self.run_cli(&check_arguments).map(|_| true)
+        })?;
+        let reshard_arguments = [
             "--cluster".to_owned(),
             "reshard".to_owned(),
             self.nodes[from].address(),
             "--cluster-from".to_owned(),
-            self.id(from)?,
+            self.node_id(from)?,
             "--cluster-to".to_owned(),
-            self.id(to)?,
+            self.node_id(to)?,
             "--cluster-slots".to_owned(),
-            slots.to_string(),
+            slot_count.to_string(),
             "--cluster-yes".to_owned(),
         ];
-        self.run(&reshard).map(drop)
+        self.run_cli(&reshard_arguments).map(drop)
     }
 
     /// Begins to move a key's slot, without moving any keys yet.
@@ -236,9 +239,9 @@ impl RedisCluster {
     /// # Errors
     /// If a node does not respond.
     pub fn begin_move(&self, key: &str, from: usize, to: usize) -> Result<SlotMove, EngineError> {
-        let slot = self.command(from, &["CLUSTER", "KEYSLOT", key])?.trim().to_owned();
-        self.command(to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.id(from)?])?;
-        self.command(from, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", &self.id(to)?])?;
+        let slot = self.run_command(from, &["CLUSTER", "KEYSLOT", key])?.trim().to_owned();
+        self.run_command(to, &["CLUSTER", "SETSLOT", &slot, "IMPORTING", &self.node_id(from)?])?;
+        self.run_command(from, &["CLUSTER", "SETSLOT", &slot, "MIGRATING", &self.node_id(to)?])?;
         Ok(SlotMove { slot, from, to })
     }
 
@@ -249,7 +252,7 @@ impl RedisCluster {
     pub fn move_key(&self, slot_move: &SlotMove, key: &str) -> Result<(), EngineError> {
         let port = self.nodes[slot_move.to].port().to_string();
         let arguments = ["MIGRATE", "127.0.0.1", &port, key, "0", "5000"];
-        self.command(slot_move.from, &arguments).map(drop)
+        self.run_command(slot_move.from, &arguments).map(drop)
     }
 
     /// Moves the remaining keys of a slot, and then the slot.
@@ -258,21 +261,21 @@ impl RedisCluster {
     /// If a node does not respond.
     pub fn end_move(&self, slot_move: &SlotMove) -> Result<(), EngineError> {
         let SlotMove { slot, from, to } = slot_move;
-        let keys = self.command(*from, &["CLUSTER", "GETKEYSINSLOT", slot, "10000"])?;
+        let keys = self.run_command(*from, &["CLUSTER", "GETKEYSINSLOT", slot, "10000"])?;
         for key in keys.lines().filter(|key| !key.is_empty()) {
             self.move_key(slot_move, key)?;
         }
         for node in [*to, *from] {
-            self.command(node, &["CLUSTER", "SETSLOT", slot, "NODE", &self.id(*to)?])?;
+            self.run_command(node, &["CLUSTER", "SETSLOT", slot, "NODE", &self.node_id(*to)?])?;
         }
         Ok(())
     }
 
     /// Returns a node's id, even if the node does not respond.
-    fn id(&self, number: usize) -> Result<String, EngineError> {
-        let mut lines = self.lines()?.into_iter();
-        let line = lines.find(|line| self.number(line) == Some(number));
-        Ok(line.ok_or_else(|| failed(format!("node {number} is not in the cluster")))?.id)
+    fn node_id(&self, number: usize) -> Result<String, EngineError> {
+        let mut lines = self.node_lines()?.into_iter();
+        let line = lines.find(|line| self.node_number(line) == Some(number));
+        Ok(line.ok_or_else(|| cluster_error(format!("node {number} is not in the cluster")))?.id)
     }
 
     /// Waits until three primaries own all slots, each has a replica, and all nodes agree.
@@ -282,15 +285,15 @@ impl RedisCluster {
     pub fn wait_until_complete(&self) -> Result<(), EngineError> {
         self.wait_until("all nodes agree", || {
             for number in 0..self.nodes.len() {
-                let info = self.command(number, &["CLUSTER", "INFO"])?;
-                let lines = parse_lines(&self.command(number, &["CLUSTER", "NODES"])?);
+                let info = self.run_command(number, &["CLUSTER", "INFO"])?;
+                let lines = parse_lines(&self.run_command(number, &["CLUSTER", "NODES"])?);
                 let primaries = lines.iter().filter(|line| line.is_primary()).count();
                 let replicas = lines.iter().filter(|line| line.primary.is_some()).count();
                 let is_complete = lines.len() == self.nodes.len()
                     && lines.iter().all(NodeLine::is_alive)
                     && (primaries, replicas) == (SHARDS, SHARDS)
                     && info.contains("cluster_state:ok");
-                let replication = self.command(number, &["INFO", "replication"])?;
+                let replication = self.run_command(number, &["INFO", "replication"])?;
                 let is_linked = replication.contains("role:master")
                     || replication.contains("master_link_status:up");
                 if !is_complete || !is_linked {
@@ -309,8 +312,8 @@ impl RedisCluster {
         let start = Instant::now();
         while !has_happened().unwrap_or_default() {
             if start.elapsed() > TIMEOUT {
-                let nodes = self.lines();
-                return Err(failed(format!("timed out before {event}: {nodes:?}")));
+                let nodes = self.node_lines();
+                return Err(cluster_error(format!("timed out before {event}: {nodes:?}")));
             }
             thread::sleep(Duration::from_millis(50));
         }
@@ -318,11 +321,11 @@ impl RedisCluster {
     }
 
     /// Returns the nodes, as the first one that responds reports them.
-    fn lines(&self) -> Result<Vec<NodeLine>, EngineError> {
-        let mut last_error = failed("no node responds".to_owned());
+    fn node_lines(&self) -> Result<Vec<NodeLine>, EngineError> {
+        let mut last_error = cluster_error("no node responds".to_owned());
         for node in self.nodes.iter().filter(|node| node.is_responsive()) {
             let port = node.port().to_string();
-            match self.run(&["-p", &port, "CLUSTER", "NODES"].map(str::to_owned)) {
+            match self.run_cli(&["-p", &port, "CLUSTER", "NODES"].map(str::to_owned)) {
                 Ok(output) => return Ok(parse_lines(&output)),
                 Err(error) => last_error = error,
             }
@@ -330,27 +333,27 @@ impl RedisCluster {
         Err(last_error)
     }
 
-    fn number(&self, line: &NodeLine) -> Option<usize> {
+    fn node_number(&self, line: &NodeLine) -> Option<usize> {
         self.nodes.iter().position(|node| node.port() == line.port)
     }
 
-    fn run(&self, arguments: &[String]) -> Result<String, EngineError> {
+    fn run_cli(&self, arguments: &[String]) -> Result<String, EngineError> {
         let output = Command::new(&self.cli).args(arguments).output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if output.status.success() {
             return Ok(text);
         }
-        Err(failed(text + &String::from_utf8_lossy(&output.stderr)))
+        Err(cluster_error(text + &String::from_utf8_lossy(&output.stderr)))
     }
 }
 
-fn failed(reason: String) -> EngineError {
+fn cluster_error(reason: String) -> EngineError {
     EngineError::Failed { name: "redis cluster".to_owned(), reason, log: String::new() }
 }
 
 fn start_node(
     node_timeout: Duration,
-    further_options: Vec<(&str, String)>,
+    extra_options: Vec<(&str, String)>,
 ) -> Result<Redis, EngineError> {
     let options = [
         ("--cluster-enabled", "yes".to_owned()),
@@ -361,6 +364,6 @@ fn start_node(
         ("--repl-diskless-sync-delay", "0".to_owned()),
     ]
     .into_iter()
-    .chain(further_options);
+    .chain(extra_options);
     Redis::start_with(options.flat_map(|(name, value)| [name.to_owned(), value]).collect())
 }

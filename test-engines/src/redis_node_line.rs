@@ -8,13 +8,13 @@ pub(crate) struct NodeLine {
     flags: Vec<String>,
     /// The id of the node's primary; `None` for a primary.
     pub(crate) primary: Option<String>,
-    slots: usize,
+    slot_ranges: usize,
 }
 
 impl NodeLine {
     /// Returns whether the node is a primary that owns slots.
     pub(crate) fn is_primary(&self) -> bool {
-        self.primary.is_none() && self.slots > 0
+        self.primary.is_none() && self.slot_ranges > 0
     }
 
     /// Returns whether the reporting node can reach this node.
@@ -30,7 +30,7 @@ pub(crate) fn parse_lines(output: &str) -> Vec<NodeLine> {
 
 fn parse_line(line: &str) -> Option<NodeLine> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [id, address, flags, primary, _, _, _, _, slots @ ..] = fields.as_slice() else {
+    let [id, address, flags, primary, _, _, _, _, slot_ranges @ ..] = fields.as_slice() else {
         return None;
     };
     let (_, port) = address.split_once('@')?.0.rsplit_once(':')?;
@@ -39,7 +39,7 @@ fn parse_line(line: &str) -> Option<NodeLine> {
         port: port.parse().ok()?,
         flags: flags.split(',').map(str::to_owned).collect(),
         primary: (*primary != "-").then(|| (*primary).to_owned()),
-        slots: slots.len(),
+        slot_ranges: slot_ranges.len(),
     })
 }
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_are_parsed() {
+    fn roles_and_failures_are_parsed() {
         let output = "\
 07c3 127.0.0.1:30004@31004,host slave e7d1 0 1426238317239 4 connected
 e7d1 127.0.0.1:30001@31001 myself,master - 0 0 1 connected 0-5460 9000

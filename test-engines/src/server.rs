@@ -8,7 +8,7 @@ use std::process::{ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cpu::cpu_us;
+use crate::cpu::cpu_time_us;
 use crate::process_group::{ProcessGroup, Signal, SpawnOptions};
 
 /// Far longer than a server takes to stop, even on a busy machine.
@@ -23,7 +23,7 @@ pub struct Server {
     /// The address on which it is listening.
     pub address: SocketAddr,
     /// The time from the start until the server was listening.
-    pub start_time: Duration,
+    pub startup_duration: Duration,
 }
 
 impl Server {
@@ -44,8 +44,8 @@ impl Server {
         let mut line = String::new();
         while stdout.read_line(&mut line)? > 0 {
             if let Some(address) = parse_address(&line) {
-                let start_time = start.elapsed();
-                return Ok(Self { group, _stdout: stdout, address, start_time });
+                let startup_duration = start.elapsed();
+                return Ok(Self { group, _stdout: stdout, address, startup_duration });
             }
             line.clear();
         }
@@ -95,15 +95,15 @@ impl Server {
 
     /// Returns the resident memory in MB; NaN where `/proc` does not exist.
     #[must_use]
-    pub fn resident_memory(&self) -> f64 {
+    pub fn resident_memory_mb(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.group.id()));
         parse_megabytes(&status.unwrap_or_default(), "VmRSS:").unwrap_or(f64::NAN)
     }
 
     /// Returns the CPU time used so far in microseconds; NaN where `/proc` does not exist.
     #[must_use]
-    pub fn cpu_us(&self) -> f64 {
-        cpu_us(self.group.id())
+    pub fn cpu_time_us(&self) -> f64 {
+        cpu_time_us(self.group.id())
     }
 }
 

@@ -12,8 +12,8 @@ use std::{env, thread};
 use test_engines::{Chromedriver, EngineError, Postgres, Proxy, Redis, free_port, programs};
 
 /// Returns the engine. If it is not installed, the test is skipped with a message, or fails in CI.
-fn require<Engine>(started: Result<Engine, EngineError>) -> Option<Engine> {
-    match started {
+fn require_engine<Engine>(result: Result<Engine, EngineError>) -> Option<Engine> {
+    match result {
         Ok(engine) => Some(engine),
         Err(error @ EngineError::Missing(_)) if env::var_os("CI").is_none() => {
             eprintln!("skipped: {error}");
@@ -39,7 +39,7 @@ fn send(address: &str, request: &str) -> Option<String> {
     Some(line.trim().to_owned())
 }
 
-fn address(url: &str) -> String {
+fn host_and_port(url: &str) -> String {
     url.split('@').next_back().unwrap().trim_start_matches("redis://").replace("/postgres", "")
 }
 
@@ -56,18 +56,18 @@ fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
 
 #[test]
 fn postgres_restarts_on_the_same_port_with_its_data() {
-    let Some(mut postgres) = require(Postgres::start()) else { return };
+    let Some(mut postgres) = require_engine(Postgres::start()) else { return };
     let url = postgres.url();
     query(&postgres, "create table bells (name text); insert into bells values ('Émile')");
     postgres.stop().unwrap();
-    assert!(TcpStream::connect(address(&url)).is_err());
+    assert!(TcpStream::connect(host_and_port(&url)).is_err());
     postgres.restart().unwrap();
     assert_eq!((postgres.url(), query(&postgres, "select name from bells")), (url, "Émile".into()));
 }
 
 #[test]
 fn a_durable_postgres_waits_for_the_disk() {
-    let Some(postgres) = require(Postgres::start_durable()) else { return };
+    let Some(postgres) = require_engine(Postgres::start_durable()) else { return };
     assert_eq!(query(&postgres, "show fsync"), "on");
     assert_eq!(query(&postgres, "show synchronous_commit"), "on");
     assert_eq!(query(&postgres, "show max_connections"), "300");
@@ -75,8 +75,8 @@ fn a_durable_postgres_waits_for_the_disk() {
 
 #[test]
 fn redis_restarts_on_the_same_port_without_data() {
-    let Some(mut redis) = require(Redis::start()) else { return };
-    let address = address(&redis.url());
+    let Some(mut redis) = require_engine(Redis::start()) else { return };
+    let address = host_and_port(&redis.url());
     assert_eq!(send(&address, "SET bell 1\r\n").as_deref(), Some("+OK"));
     redis.stop().unwrap();
     assert_eq!(send(&address, "PING\r\n"), None);
@@ -86,8 +86,8 @@ fn redis_restarts_on_the_same_port_without_data() {
 
 #[test]
 fn a_paused_redis_accepts_connections_and_responds_when_resumed() {
-    let Some(mut redis) = require(Redis::start()) else { return };
-    let address = address(&redis.url());
+    let Some(mut redis) = require_engine(Redis::start()) else { return };
+    let address = host_and_port(&redis.url());
     redis.pause().unwrap();
     assert!(TcpStream::connect(&address).is_ok());
     assert_eq!(send(&address, "PING\r\n"), None);
@@ -101,7 +101,7 @@ fn nginx_uses_the_given_configuration() {
     let configuration = format!(
         "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port}; return 204; }} }}"
     );
-    let Some(_nginx) = require(Proxy::nginx(port, &configuration)) else { return };
+    let Some(_nginx) = require_engine(Proxy::nginx(port, &configuration)) else { return };
     let status = send(&format!("127.0.0.1:{port}"), "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
     assert_eq!(status.as_deref(), Some("HTTP/1.1 204 No Content"));
 }
@@ -110,7 +110,7 @@ fn nginx_uses_the_given_configuration() {
 fn caddy_uses_the_given_configuration() {
     let port = free_port().unwrap();
     let configuration = format!("{{\nadmin off\n}}\nhttp://127.0.0.1:{port} {{\nrespond 204\n}}\n");
-    let Some(_caddy) = require(Proxy::caddy(port, &configuration)) else { return };
+    let Some(_caddy) = require_engine(Proxy::caddy(port, &configuration)) else { return };
     let status = send(&format!("127.0.0.1:{port}"), "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     assert_eq!(status.as_deref(), Some("HTTP/1.1 204 No Content"));
 }
@@ -119,14 +119,14 @@ fn caddy_uses_the_given_configuration() {
 fn an_invalid_nginx_configuration_is_reported_with_the_log() {
     let error = match Proxy::nginx(free_port().unwrap(), "nonsense;") {
         Err(error @ EngineError::Failed { .. }) => error.to_string(),
-        other => return assert!(require(other).is_none()),
+        other => return assert!(require_engine(other).is_none()),
     };
     assert!(error.contains("unknown directive \"nonsense\""), "{error}");
 }
 
 #[test]
-fn chromedriver_responds() {
-    let Some(driver) = require(Chromedriver::start()) else { return };
+fn chromedriver_responds_to_status_requests() {
+    let Some(driver) = require_engine(Chromedriver::start()) else { return };
     let address = driver.url().replace("http://", "");
     let status = send(&address, "GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert_eq!(status.as_deref(), Some("HTTP/1.1 200 OK"));
@@ -154,7 +154,7 @@ fn engines_stop_when_their_owner_is_killed() {
         assert!(owner.wait().unwrap().success(), "the engines did not start");
         return;
     };
-    let addresses: Vec<String> = urls.trim().split(' ').map(address).collect();
+    let addresses: Vec<String> = urls.trim().split(' ').map(host_and_port).collect();
     assert!(addresses.iter().all(|address| TcpStream::connect(address).is_ok()));
 
     owner.kill().unwrap();
@@ -168,7 +168,8 @@ fn engines_stop_when_their_owner_is_killed() {
 
 /// Starts engines, prints their URLs and waits to be killed.
 fn own_engines() {
-    let (Some(redis), Some(postgres)) = (require(Redis::start()), require(Postgres::start()))
+    let (Some(redis), Some(postgres)) =
+        (require_engine(Redis::start()), require_engine(Postgres::start()))
     else {
         return;
     };

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use crate::Result;
-use crate::client::{Client, Request, Response, encode};
+use crate::client::{Client, Request, Response, encode_form};
 
 const CALLBACK: &str = "https://app.example/callback";
 const SCOPES: &str = "read write push";
@@ -28,8 +28,8 @@ impl App {
         let request = Request::form("/api/v1/apps", &fields);
         let response = Client::new(address).send_successfully(&request)?;
         Ok(Self {
-            id: response.json_text("client_id")?,
-            secret: response.json_text("client_secret")?,
+            id: response.json_string("client_id")?,
+            secret: response.json_string("client_secret")?,
         })
     }
 
@@ -37,55 +37,58 @@ impl App {
     pub(crate) fn add_user(&self, address: SocketAddr, name: &str) -> Result<User> {
         let client = Client::new(address);
         let app_token =
-            client.send_successfully(&self.issue_token(SCOPES))?.json_text("access_token")?;
+            client.send_successfully(&self.token_request(SCOPES))?.json_string("access_token")?;
         let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
         let fields =
             [("username", name), ("email", &email), ("password", &password), ("agreement", "true")];
         let sign_up = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);
-        let token = client.send_successfully(&sign_up)?.json_text("access_token")?;
+        let token = client.send_successfully(&sign_up)?.json_string("access_token")?;
 
         let page = client.send_successfully(&Request::get("/oauth/sign_in"))?;
         let mut fields = hidden_fields(&page.body, "/oauth/sign_in")?;
         fields.extend([("username", name), ("password", &password)]);
         let sign_in = Request::form("/oauth/sign_in", &fields)
             .with_header("cookie", &page.cookies.join("; "));
-        let signed_in = client.send_successfully(&sign_in)?;
-        let cookie = signed_in
+        let response = client.send_successfully(&sign_in)?;
+        let cookie = response
             .cookies
             .iter()
             .find(|cookie| !cookie.ends_with('='))
-            .ok_or_else(|| format!("sign-in: {}", signed_in.body))?
+            .ok_or_else(|| format!("sign-in: {}", response.body))?
             .clone();
         Ok(User { token, cookie })
     }
 
     /// Returns a request for an app token.
-    pub(crate) fn issue_token(&self, scope: &str) -> Request {
-        self.post("/oauth/token", &[("grant_type", "client_credentials"), ("scope", scope)])
+    pub(crate) fn token_request(&self, scope: &str) -> Request {
+        self.authenticated_form(
+            "/oauth/token",
+            &[("grant_type", "client_credentials"), ("scope", scope)],
+        )
     }
 
     /// Returns a request that revokes a token.
-    pub(crate) fn revoke_token(&self, token: &str) -> Request {
-        self.post("/oauth/revoke", &[("token", token)])
+    pub(crate) fn revocation_request(&self, token: &str) -> Request {
+        self.authenticated_form("/oauth/revoke", &[("token", token)])
     }
 
     /// Returns a request that redeems a code.
-    pub(crate) fn redeem_code(&self, code: &str) -> Request {
+    pub(crate) fn redemption_request(&self, code: &str) -> Request {
         let fields =
             [("grant_type", "authorization_code"), ("code", code), ("redirect_uri", CALLBACK)];
-        self.post("/oauth/token", &fields)
+        self.authenticated_form("/oauth/token", &fields)
     }
 
-    fn post(&self, path: &str, fields: &[(&str, &str)]) -> Request {
-        let mut all = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
-        all.extend(fields);
-        Request::form(path, &all)
+    fn authenticated_form(&self, path: &str, fields: &[(&str, &str)]) -> Request {
+        let mut all_fields = vec![("client_id", &*self.id), ("client_secret", &*self.secret)];
+        all_fields.extend(fields);
+        Request::form(path, &all_fields)
     }
 
     /// Requests a code and approves the request as this user. Returns the response to the approval,
     /// or to the first request if that does not show the consent page.
     pub(crate) fn authorize(&self, client: &Client, user: &User) -> Result<Response> {
-        let query = encode(&[
+        let query = encode_form(&[
             ("response_type", "code"),
             ("client_id", &self.id),
             ("redirect_uri", CALLBACK),

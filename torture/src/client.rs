@@ -62,7 +62,7 @@ impl Request {
 
     /// Creates a form submission, as browsers and apps send it.
     pub(crate) fn form(path: impl Into<String>, fields: &[(&str, &str)]) -> Self {
-        let request = Self { body: Some(encode(fields)), ..Self::new(Method::POST, path) };
+        let request = Self { body: Some(encode_form(fields)), ..Self::new(Method::POST, path) };
         request
             .with_header("content-type", "application/x-www-form-urlencoded")
             .with_header("sec-fetch-site", "same-origin")
@@ -80,15 +80,15 @@ impl Request {
 
 impl Response {
     /// Returns a string field of the JSON object in the body.
-    pub(crate) fn json_text(&self, key: &str) -> Result<String> {
+    pub(crate) fn json_string(&self, key: &str) -> Result<String> {
         let body: Value = serde_json::from_str(&self.body)?;
-        let text = body[key].as_str().ok_or_else(|| format!("no {key} in {}", self.body))?;
-        Ok(text.to_owned())
+        let value = body[key].as_str().ok_or_else(|| format!("no {key} in {}", self.body))?;
+        Ok(value.to_owned())
     }
 
     /// Returns whether this is the error for a code that cannot be redeemed.
     pub(crate) fn is_invalid_grant(&self) -> bool {
-        self.status == 400 && self.json_text("error").is_ok_and(|error| error == "invalid_grant")
+        self.status == 400 && self.json_string("error").is_ok_and(|error| error == "invalid_grant")
     }
 }
 
@@ -115,13 +115,14 @@ impl Client {
             Some(body) => self.agent.run(builder.body(body.as_str())?)?,
             None => self.agent.run(builder.body(())?)?,
         };
-        let text = |value: &header::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+        let header_text =
+            |value: &header::HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let headers = response.headers();
-        let cookies = headers.get_all(header::SET_COOKIE).iter().map(text);
+        let cookies = headers.get_all(header::SET_COOKIE).iter().map(header_text);
         Ok(Response {
             status: response.status().as_u16(),
             is_repeated: false,
-            location: headers.get(header::LOCATION).map(text).unwrap_or_default(),
+            location: headers.get(header::LOCATION).map(header_text).unwrap_or_default(),
             cookies: cookies.filter_map(|cookie| Some(cookie.split_once(';')?.0.into())).collect(),
             body: response.body_mut().read_to_string()?,
         })
@@ -160,6 +161,6 @@ impl Client {
 }
 
 /// Encodes fields as a form or a query.
-pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
+pub(crate) fn encode_form(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }

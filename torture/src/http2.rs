@@ -24,25 +24,25 @@ const MAX_PAYLOAD: usize = 16 * 1024;
 
 /// Returns the HPACK header block of `GET /.well-known/oauth-authorization-server`, with names from
 /// the static table and without Huffman coding.
-fn request() -> Vec<u8> {
+fn request_headers() -> Vec<u8> {
     let path = b"/.well-known/oauth-authorization-server";
     let mut block = vec![0x82, 0x86, 0x04];
-    block.extend(string(path));
+    block.extend(hpack_string(path));
     block.push(0x01);
-    block.extend(string(b"a"));
+    block.extend(hpack_string(b"a"));
     block
 }
 
 /// Encodes a string of up to 126 bytes for HPACK.
-fn string(bytes: &[u8]) -> Vec<u8> {
+fn hpack_string(bytes: &[u8]) -> Vec<u8> {
     let length = u8::try_from(bytes.len()).unwrap_or(0x7e);
     [&[length], bytes].concat()
 }
 
-fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+fn frame(frame_type: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     let mut frame = length.to_be_bytes()[1..].to_vec();
-    frame.extend([kind, flags]);
+    frame.extend([frame_type, flags]);
     frame.extend(stream.to_be_bytes());
     frame.extend(payload);
     frame
@@ -63,7 +63,7 @@ pub(crate) fn rapid_reset(address: SocketAddr) -> io::Result<TcpStream> {
         let mut frames = vec![];
         for id in 0..100 {
             let id = 2 * (batch * 100 + id) + 1;
-            frames.extend(frame(HEADERS, END_STREAM | END_HEADERS, id, &request()));
+            frames.extend(frame(HEADERS, END_STREAM | END_HEADERS, id, &request_headers()));
             frames.extend(frame(RST_STREAM, 0, id, &8_u32.to_be_bytes()));
         }
         if stream.write_all(&frames).is_err() {
@@ -76,12 +76,12 @@ pub(crate) fn rapid_reset(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends headers that never end.
 pub(crate) fn continuation_flood(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request()))?;
+    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request_headers()))?;
     let mut block = vec![];
     while block.len() + 128 < MAX_PAYLOAD {
         block.push(0x00);
-        block.extend(string(b"name"));
-        block.extend(string(&[b'v'; 100]));
+        block.extend(hpack_string(b"name"));
+        block.extend(hpack_string(&[b'v'; 100]));
     }
     let frame = frame(CONTINUATION, 0, 1, &block);
     for _ in 0..4096 {
@@ -95,7 +95,7 @@ pub(crate) fn continuation_flood(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends empty CONTINUATION frames, which carry no headers.
 pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request()))?;
+    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request_headers()))?;
     let frames = frame(CONTINUATION, 0, 1, &[]).repeat(1000);
     for _ in 0..1000 {
         if stream.write_all(&frames).is_err() {
@@ -108,10 +108,10 @@ pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> 
 /// Stores a long header in HPACK's dynamic table and refers to it thousands of times.
 pub(crate) fn header_bomb(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    let mut block = request();
+    let mut block = request_headers();
     // Literal with incremental indexing; the length of 3000 needs three bytes.
     block.push(0x40);
-    block.extend(string(b"name"));
+    block.extend(hpack_string(b"name"));
     block.extend([0x7f, 0xb9, 0x16]);
     block.extend([b'v'; 3000]);
     // The newest entry of the dynamic table.
@@ -142,10 +142,10 @@ pub(crate) fn settings_flood(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends line breaks in the value of a header.
 pub(crate) fn line_breaks_in_headers(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    let mut block = request();
+    let mut block = request_headers();
     block.push(0x00);
-    block.extend(string(b"name"));
-    block.extend(string(b"a\r\nx-forwarded-for: 192.0.2.1"));
+    block.extend(hpack_string(b"name"));
+    block.extend(hpack_string(b"a\r\nx-forwarded-for: 192.0.2.1"));
     for id in 0..100 {
         let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
         if stream.write_all(&frame).is_err() {
@@ -160,7 +160,12 @@ pub(crate) fn zero_window(address: SocketAddr) -> io::Result<TcpStream> {
     let settings = [&INITIAL_WINDOW_SIZE[..], &0_u32.to_be_bytes()].concat();
     let mut stream = connect(address, &settings)?;
     for id in 0..200 {
-        stream.write_all(&frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request()))?;
+        stream.write_all(&frame(
+            HEADERS,
+            END_STREAM | END_HEADERS,
+            2 * id + 1,
+            &request_headers(),
+        ))?;
     }
     let acknowledge = |stream: &mut TcpStream, payload: &[u8]| {
         stream.write_all(&frame(PING, ACK, 0, payload)).is_ok()
@@ -191,7 +196,7 @@ pub(crate) fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
     let settings = [&INITIAL_WINDOW_SIZE[..], &0x7fff_ffff_u32.to_be_bytes()].concat();
     let mut stream = connect(address, &settings)?;
     for id in 0..5000 {
-        let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request());
+        let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request_headers());
         if stream.write_all(&frame).is_err() {
             break;
         }
@@ -215,11 +220,11 @@ pub(crate) fn wait_without_reading(stream: &mut TcpStream) {
 
 /// Returns whether the server closes the connection within this time. Everything that it sends
 /// before is read and ignored.
-pub(crate) fn is_closed_within(mut stream: TcpStream, time: Duration) -> io::Result<bool> {
+pub(crate) fn is_closed_within(mut stream: TcpStream, timeout: Duration) -> io::Result<bool> {
     let start = Instant::now();
     stream.set_read_timeout(Some(Duration::from_millis(200)))?;
     let mut buffer = vec![0; 64 * 1024];
-    while start.elapsed() < time {
+    while start.elapsed() < timeout {
         match stream.read(&mut buffer) {
             Ok(0) => return Ok(true),
             Ok(_) => {}
@@ -246,8 +251,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_four_pseudo_headers() {
-        assert_eq!(request()[..4], [0x82, 0x86, 0x04, 39]);
-        assert_eq!(request()[43..], [0x01, 1, b'a']);
+    fn request_headers_are_four_pseudo_headers() {
+        assert_eq!(request_headers()[..4], [0x82, 0x86, 0x04, 39]);
+        assert_eq!(request_headers()[43..], [0x01, 1, b'a']);
     }
 }

@@ -48,7 +48,7 @@ impl Scenario {
 
 /// Returns the scenario with this name.
 #[must_use]
-pub fn scenario(name: &str) -> Option<&'static Scenario> {
+pub fn find_scenario(name: &str) -> Option<&'static Scenario> {
     SCENARIOS.iter().find(|scenario| scenario.name == name)
 }
 
@@ -76,13 +76,13 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "kill-sqlite",
         description: "kill -9 during concurrent writes, on SQLite",
         rounds: 1000,
-        run: scenarios::kill::sqlite,
+        run: scenarios::kill::kill_on_sqlite,
     },
     Scenario {
         name: "kill-postgres",
         description: "kill -9 during concurrent writes, on PostgreSQL",
         rounds: 200,
-        run: scenarios::kill::postgres,
+        run: scenarios::kill::kill_on_postgres,
     },
     Scenario {
         name: "postgres-outage",
@@ -118,37 +118,37 @@ pub const SCENARIOS: &[Scenario] = &[
         name: "clock-jumps",
         description: "the system clock jumps forward and back during concurrent writes",
         rounds: 50,
-        run: scenarios::clock::jumps,
+        run: scenarios::clock::clock_jumps,
     },
     Scenario {
         name: "redeem-once",
         description: "three nodes redeem one code 200 times concurrently",
         rounds: 100,
-        run: scenarios::redeem::three_nodes,
+        run: scenarios::redeem::redeem_once,
     },
     Scenario {
         name: "rolling",
         description: "three nodes behind nginx are restarted one by one during concurrent writes",
         rounds: 20,
-        run: scenarios::rolling::restarts,
+        run: scenarios::rolling::rolling_restarts,
     },
     Scenario {
         name: "restore-sqlite",
         description: "kill -9 during a restore into SQLite",
         rounds: 100,
-        run: scenarios::restore::sqlite,
+        run: scenarios::restore::restore_into_sqlite,
     },
     Scenario {
         name: "restore-postgres",
         description: "kill -9 during a restore into PostgreSQL",
         rounds: 100,
-        run: scenarios::restore::postgres,
+        run: scenarios::restore::restore_into_postgres,
     },
     Scenario {
         name: "connection-abuse",
         description: "floods of HTTP/2 frames, slow reads and slow writes",
         rounds: scenarios::connections::ROUNDS,
-        run: scenarios::connections::attacks,
+        run: scenarios::connections::connection_abuse,
     },
     Scenario {
         name: "file-limit",

@@ -17,39 +17,42 @@ pub(crate) enum OnFailure {
 /// The state of a load test that all clients share.
 pub(crate) struct Load {
     pub(crate) on_failure: OnFailure,
-    pub(crate) stop: AtomicBool,
-    pub(crate) acknowledged: AtomicU64,
-    pub(crate) failed: AtomicU64,
+    pub(crate) is_stopped: AtomicBool,
+    pub(crate) acknowledged_writes: AtomicU64,
+    pub(crate) failed_writes: AtomicU64,
 }
 
 impl Load {
     pub(crate) fn new(on_failure: OnFailure) -> Self {
         Self {
             on_failure,
-            stop: AtomicBool::new(false),
-            acknowledged: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
+            is_stopped: AtomicBool::new(false),
+            acknowledged_writes: AtomicU64::new(0),
+            failed_writes: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn wait_for_acknowledged(&self, more: u64) -> Result<()> {
-        wait_for_more(&self.acknowledged, more, "acknowledged")
+    /// Waits until this many more writes are acknowledged.
+    pub(crate) fn wait_for_acknowledgements(&self, count: u64) -> Result<()> {
+        wait_for_increase(&self.acknowledged_writes, count, "acknowledged")
     }
 
-    pub(crate) fn wait_for_failed(&self, more: u64) -> Result<()> {
-        wait_for_more(&self.failed, more, "failed")
+    /// Waits until this many more writes have failed.
+    pub(crate) fn wait_for_failures(&self, count: u64) -> Result<()> {
+        wait_for_increase(&self.failed_writes, count, "failed")
     }
 }
 
-fn wait_for_more(count: &AtomicU64, more: u64, name: &str) -> Result<()> {
-    let (start, before) = (Instant::now(), count.load(Ordering::Relaxed));
+/// Waits until the counter has increased by this count.
+fn wait_for_increase(counter: &AtomicU64, count: u64, verb: &str) -> Result<()> {
+    let (start, before) = (Instant::now(), counter.load(Ordering::Relaxed));
     loop {
-        let reached = count.load(Ordering::Relaxed) - before;
-        if reached >= more {
+        let increase = counter.load(Ordering::Relaxed) - before;
+        if increase >= count {
             return Ok(());
         }
         if start.elapsed() > Duration::from_secs(90) {
-            return Err(format!("only {reached} of {more} writes {name} in 90 s").into());
+            return Err(format!("only {increase} of {count} writes {verb} in 90 s").into());
         }
         thread::sleep(Duration::from_millis(5));
     }

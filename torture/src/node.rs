@@ -23,7 +23,7 @@ pub(crate) struct Node {
     dir: TempDir,
     pub(crate) address: SocketAddr,
     /// The beginning of a command line that runs `belfry`; empty to run it directly.
-    pub(crate) prefix: Vec<OsString>,
+    pub(crate) command_prefix: Vec<OsString>,
     pub(crate) environment: Vec<(&'static str, OsString)>,
     arguments: Vec<OsString>,
     server: Option<Server>,
@@ -39,7 +39,7 @@ impl Node {
             dir,
             // The address stays the same after a restart, because the issuer contains it.
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?)),
-            prefix: vec![],
+            command_prefix: vec![],
             environment: vec![],
             arguments: arguments.iter().map(OsString::from).collect(),
             server: None,
@@ -55,10 +55,10 @@ impl Node {
 
     /// Starts the stopped node and waits until it listens.
     pub(crate) fn start(&mut self) -> Result<()> {
-        let mut words = self.prefix.clone();
-        words.push(self.belfry.clone().into());
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).args(["serve", "--listen"]).arg(self.address.to_string());
+        let mut command_line = self.command_prefix.clone();
+        command_line.push(self.belfry.clone().into());
+        let mut command = Command::new(&command_line[0]);
+        command.args(&command_line[1..]).args(["serve", "--listen"]).arg(self.address.to_string());
         command.args(&self.arguments);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("BELFRY_") {
@@ -98,7 +98,7 @@ impl Node {
     }
 
     /// Returns the status of the response for `/healthz` or `/readyz`; 0 without a response.
-    pub(crate) fn status(&self, path: &str) -> u16 {
+    pub(crate) fn response_status(&self, path: &str) -> u16 {
         let response = Client::new(self.address).send(&Request::get(path));
         response.map_or(0, |response| response.status)
     }

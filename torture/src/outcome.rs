@@ -25,7 +25,7 @@ pub struct Outcome {
     /// Checks that failed: an acknowledged write was lost, or the server did not recover.
     pub losses: u64,
     /// Descriptions of the first losses.
-    pub descriptions: Vec<String>,
+    pub loss_descriptions: Vec<String>,
     /// The times from the end of an outage until a node wrote again, where they are measured.
     pub recoveries: Vec<Duration>,
 }
@@ -48,8 +48,8 @@ impl Outcome {
 
     pub(crate) fn record_loss(&mut self, description: String) {
         self.losses += 1;
-        if self.descriptions.len() < MAX_DESCRIPTIONS {
-            self.descriptions.push(description);
+        if self.loss_descriptions.len() < MAX_DESCRIPTIONS {
+            self.loss_descriptions.push(description);
         }
     }
 
@@ -59,8 +59,8 @@ impl Outcome {
         self.failed += other.failed;
         self.checks += other.checks;
         self.losses += other.losses;
-        self.descriptions.extend(other.descriptions);
-        self.descriptions.truncate(MAX_DESCRIPTIONS);
+        self.loss_descriptions.extend(other.loss_descriptions);
+        self.loss_descriptions.truncate(MAX_DESCRIPTIONS);
         self.recoveries.extend(other.recoveries);
     }
 }
@@ -71,11 +71,11 @@ pub struct Settings {
     /// The binary under test.
     pub belfry: PathBuf,
     /// The binary of the previous release, for rolling upgrades.
-    pub previous: Option<PathBuf>,
+    pub previous_belfry: Option<PathBuf>,
     /// The maximum number of rounds.
     pub rounds: u32,
     /// The time after which no round is started.
-    pub time: Option<Duration>,
+    pub time_limit: Option<Duration>,
     /// The seed of all random choices.
     pub seed: u64,
 }
@@ -98,7 +98,7 @@ impl<'a> Run<'a> {
     /// Returns the number of the next round, or `None` after the last round or when the time is
     /// over.
     pub(crate) fn next_round(&self) -> Option<u32> {
-        let is_over = self.settings.time.is_some_and(|time| self.start.elapsed() >= time);
+        let is_over = self.settings.time_limit.is_some_and(|time| self.start.elapsed() >= time);
         (!is_over && self.outcome.rounds < self.settings.rounds).then_some(self.outcome.rounds)
     }
 

@@ -25,14 +25,14 @@ pub(crate) struct Worker {
     /// True if requests go to several nodes, which notify each other of changes.
     pub(crate) has_several_nodes: bool,
     /// The number in the last rule id or pattern.
-    next: u64,
+    last_number: u64,
     rules: Vec<Rule>,
     /// Tokens that were issued since the last check.
-    tokens: Vec<Token>,
+    new_tokens: Vec<Token>,
     /// Codes that were issued since the last check.
-    codes: Vec<Code>,
-    /// Tokens that were checked earlier.
-    earlier: Vec<Token>,
+    new_codes: Vec<Code>,
+    /// Tokens that were checked before.
+    checked_tokens: Vec<Token>,
     pub(crate) outcome: Outcome,
 }
 
@@ -93,18 +93,18 @@ impl Worker {
             rng,
             codes_expire: false,
             has_several_nodes: false,
-            next: 0,
+            last_number: 0,
             rules: vec![],
-            tokens: vec![],
-            codes: vec![],
-            earlier: vec![],
+            new_tokens: vec![],
+            new_codes: vec![],
+            checked_tokens: vec![],
             outcome: Outcome::default(),
         }
     }
 }
 
 /// Returns the index of a random item for which `holds` returns true.
-fn choose<T>(rng: &mut Rng, items: &[T], holds: impl Fn(&T) -> bool) -> Option<usize> {
+fn choose_index<T>(rng: &mut Rng, items: &[T], holds: impl Fn(&T) -> bool) -> Option<usize> {
     let indices: Vec<usize> = (0..items.len()).filter(|&index| holds(&items[index])).collect();
     rng.choice(indices)
 }

@@ -54,7 +54,7 @@ impl Workers {
     }
 
     /// Runs `control` while all clients write.
-    pub(crate) fn load<T>(
+    pub(crate) fn run_load<T>(
         &mut self,
         run: &mut Run,
         on_failure: OnFailure,
@@ -66,10 +66,10 @@ impl Workers {
                 scope.spawn(|| worker.write_until_stopped(&load));
             }
             let result = control(&load);
-            load.stop.store(true, Ordering::Relaxed);
+            load.is_stopped.store(true, Ordering::Relaxed);
             result
         });
-        self.collect(run);
+        self.collect_outcomes(run);
         result
     }
 
@@ -82,7 +82,7 @@ impl Workers {
     pub(crate) fn verify_all(&mut self, run: &mut Run) -> Result<()> {
         self.run_in_parallel(run, |worker| {
             worker.verify()?;
-            worker.verify_all_earlier()
+            worker.verify_checked_tokens()
         })
     }
 
@@ -100,11 +100,11 @@ impl Workers {
             };
             threads.into_iter().map(join).collect()
         });
-        self.collect(run);
+        self.collect_outcomes(run);
         results.into_iter().collect()
     }
 
-    fn collect(&mut self, run: &mut Run) {
+    fn collect_outcomes(&mut self, run: &mut Run) {
         for worker in &mut self.0 {
             run.outcome.add(std::mem::take(&mut worker.outcome));
         }

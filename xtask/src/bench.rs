@@ -22,7 +22,7 @@ use std::thread;
 use clap::{Args, value_parser};
 
 use self::measure::Row;
-use crate::table::table;
+use crate::table::format_table;
 use crate::{cargo, packages};
 
 /// Measure performance against the targets
@@ -61,7 +61,7 @@ pub(crate) struct Options {
 }
 
 /// The name of the row that has a table of its own.
-const COST: &str = "cost";
+const COST_ROW: &str = "cost";
 
 /// A build of Belfry, and of the tool that fills its database and measures its parts.
 struct Build {
@@ -84,15 +84,15 @@ struct Bench {
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     let filter = options.row.as_deref().unwrap_or("");
     let rows: Vec<&Row> = rows::ROWS.iter().filter(|row| row.name.contains(filter)).collect();
-    if rows.is_empty() && filter != COST {
-        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).chain([COST]).collect();
+    if rows.is_empty() && filter != COST_ROW {
+        let names: Vec<&str> = rows::ROWS.iter().map(|row| row.name).chain([COST_ROW]).collect();
         let list = names.join("\n  ");
         return Err(format!("no row's name contains {filter:?}; the rows are\n  {list}").into());
     }
 
     packages::ensure_installed(packages::FOR_BENCH, !options.no_install)?;
-    let build = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
-    if !cargo::succeeds(cargo::command(&build))? {
+    let build_arguments = ["build", "--release", "-p", "belfry", "-p", "belfry-bench", "--bins"];
+    if !cargo::succeeds(cargo::command(&build_arguments))? {
         return Err("the build failed".into());
     }
     let release = cargo::target_dir()?.join("release");
@@ -103,31 +103,31 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         rounds: options.rounds,
         seconds: options.seconds,
     };
-    if filter == COST {
+    if filter == COST_ROW {
         return cost::run(&bench.current);
     }
     let cores = thread::available_parallelism()?;
     println!("{cores} cores, {} rounds of {} s", bench.rounds, bench.seconds);
-    let (mut lines, mut passed) = (vec![], true);
+    let (mut table_rows, mut all_passed) = (vec![], true);
     for row in rows {
         println!("{} …", row.name);
         match row.measure(&bench) {
-            Ok(measured) => {
-                for line in measured {
+            Ok(row_lines) => {
+                for line in row_lines {
                     println!("    {}", line.summary());
-                    passed &= line.passed();
-                    lines.push(line.cells());
+                    all_passed &= line.passed();
+                    table_rows.push(line.cells());
                 }
             }
             Err(error) => {
                 println!("    {error}");
-                passed = false;
+                all_passed = false;
             }
         }
     }
-    println!("\n{}", table(line::HEADER, &lines));
-    println!("{}", if passed { "all targets met" } else { "FAILED: see the rows above" });
-    Ok(passed)
+    println!("\n{}", format_table(line::HEADER, &table_rows));
+    println!("{}", if all_passed { "all targets met" } else { "FAILED: see the rows above" });
+    Ok(all_passed)
 }
 
 /// Returns the build that contains this `belfry`. Accounts are created by the `belfry-bench` next to

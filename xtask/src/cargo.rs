@@ -16,7 +16,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Returns the package directories of the workspace.
-pub(crate) fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
+pub(crate) fn package_dirs() -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let metadata = ["metadata", "--no-deps", "--format-version", "1", "--locked", "--quiet"];
     let output = command(&metadata).output()?;
     if !output.status.success() {
@@ -32,9 +32,9 @@ pub(crate) fn packages() -> Result<Vec<PathBuf>, Box<dyn Error>> {
 pub(crate) fn target_dir() -> io::Result<PathBuf> {
     let program = env::current_exe()?;
     // target/PROFILE/xtask, or target/PROFILE/deps/xtask-HASH for the unit tests.
-    let profile = program.ancestors().skip(1).find(|dir| !dir.ends_with("deps"));
-    let target = profile.and_then(Path::parent).map(Path::to_owned);
-    target.ok_or_else(|| io::Error::other("xtask is not in a target directory"))
+    let profile_dir = program.ancestors().skip(1).find(|dir| !dir.ends_with("deps"));
+    let target_dir = profile_dir.and_then(Path::parent).map(Path::to_owned);
+    target_dir.ok_or_else(|| io::Error::other("xtask is not in a target directory"))
 }
 
 /// Creates a cargo command in the repository root.

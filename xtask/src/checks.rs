@@ -59,11 +59,11 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         api_reference::fix()?;
     }
     let filter = options.name.as_deref().unwrap_or("");
-    let mut passed = true;
+    let mut all_passed = true;
     for (name, check) in CHECKS.iter().filter(|(name, _)| name.contains(filter)) {
-        let result = check()?;
-        println!("{name}: {}", if result { "ok" } else { "FAILED" });
-        passed &= result;
+        let passed = check()?;
+        println!("{name}: {}", if passed { "ok" } else { "FAILED" });
+        all_passed &= passed;
     }
-    Ok(passed)
+    Ok(all_passed)
 }

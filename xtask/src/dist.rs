@@ -32,8 +32,8 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Ok(false);
     }
     let target = cargo::target_dir()?;
-    let directory = if profile == "dev" { "debug" } else { profile };
-    let binary = target.join(directory).join("belfry");
+    let profile_dir = if profile == "dev" { "debug" } else { profile };
+    let binary = target.join(profile_dir).join("belfry");
     let root = cargo::root();
     let packages = packaging::source_time(root)
         .and_then(|time| packaging::build(root, &binary, time, &target.join("dist")))

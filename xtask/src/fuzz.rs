@@ -38,27 +38,29 @@ const TARGETS: [&str; 5] = ["evaluation", "rule", "pattern", "oauth", "import"];
 /// Runs the targets; returns whether no failing input was found.
 pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     packages::ensure_installed(packages::FOR_FUZZ, !options.no_install)?;
-    if !cargo::succeeds(libfuzzer::cargo(&["build", "--bins"]))? {
+    if !cargo::succeeds(libfuzzer::cargo_command(&["build", "--bins"]))? {
         return Err("the build failed".into());
     }
-    let only = options.target.as_deref();
-    if let (Some(target), Some(input)) = (only, &options.input) {
+    let filter = options.target.as_deref();
+    if let (Some(target), Some(input)) = (filter, &options.input) {
         return Ok(libfuzzer::run_once(target, input)?);
     }
-    let mut passed = true;
-    for target in TARGETS.into_iter().filter(|target| only.is_none_or(|only| only == *target)) {
+    let mut all_passed = true;
+    for target in TARGETS.into_iter().filter(|target| filter.is_none_or(|name| name == *target)) {
         println!("{target} for {} s …", options.seconds);
         match libfuzzer::search(target, options.seconds)? {
-            FuzzOutcome::Passed { inputs } => println!("{target}: {inputs} inputs, no failure"),
-            FuzzOutcome::Failed { message, input } => {
-                passed = false;
+            FuzzOutcome::Passed { input_count } => {
+                println!("{target}: {input_count} inputs, no failure");
+            }
+            FuzzOutcome::Failed { message, input_path } => {
+                all_passed = false;
                 println!("{target}: FAILED\n{message}");
-                println!("input:      {input}");
-                println!("run again:  cargo xtask fuzz {target} {input}");
+                println!("input:      {input_path}");
+                println!("run again:  cargo xtask fuzz {target} {input_path}");
             }
         }
     }
-    Ok(passed)
+    Ok(all_passed)
 }
 
 #[cfg(test)]

@@ -13,78 +13,78 @@ use crate::cargo;
 pub(crate) enum FuzzOutcome {
     Passed {
         /// The number of inputs that were tried.
-        inputs: String,
+        input_count: String,
     },
     Failed {
         /// The panic message, or libFuzzer's error.
         message: String,
         /// The path of the failing input.
-        input: String,
+        input_path: String,
     },
 }
 
 /// Compiler flags for libFuzzer's coverage instrumentation: those of `cargo fuzz --sanitizer none`,
 /// which are all stable. A sanitizer would find nothing, because belfry-core has no `unsafe` code.
-const COVERAGE: &str = "-Cpasses=sancov-module \
+const COVERAGE_FLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Cllvm-args=-simplifycfg-branch-fold-threshold=0";
 
-/// The longest input in bytes. Longer inputs are slower and rarely reach more code.
-const MAX_LENGTH: u32 = 4096;
+/// The maximum size of an input. Longer inputs are slower and rarely reach more code.
+const MAX_INPUT_BYTES: u32 = 4096;
 
 /// The time limit for one input. It is high because it is wall-clock time on a machine that may be
 /// busy, and it only has to stop inputs that never finish.
 const TIMEOUT_SECONDS: u32 = 60;
 
 /// Creates a cargo command for the targets.
-pub(crate) fn cargo(arguments: &[&str]) -> Command {
+pub(crate) fn cargo_command(arguments: &[&str]) -> Command {
     let mut command = cargo::command(arguments);
     command.args(["--package", "belfry-fuzz", "--features", "libfuzzer"]);
     // With --target, the flags do not apply to build scripts and procedural macros.
-    command.args(["--profile", "fuzz", "--target", "host-tuple", "--target-dir", DIR]);
-    command.env("RUSTFLAGS", COVERAGE).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    command.args(["--profile", "fuzz", "--target", "host-tuple", "--target-dir", FUZZ_DIR]);
+    command.env("RUSTFLAGS", COVERAGE_FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
     command
 }
 
 /// The directory for binaries and inputs. It is separate so that fuzzing does not invalidate other
 /// builds.
-const DIR: &str = "target/fuzz";
+const FUZZ_DIR: &str = "target/fuzz";
 
 /// Runs the target with one input and prints its output; returns whether it passed.
 pub(crate) fn run_once(target: &str, input: &str) -> io::Result<bool> {
     let input = fs::canonicalize(input)
         .map_err(|error| io::Error::new(error.kind(), format!("cannot read {input}: {error}")))?;
-    let mut command = cargo(&["run", "--quiet", "--bin", target]);
+    let mut command = cargo_command(&["run", "--quiet", "--bin", target]);
     command.arg("--").arg(input).env("RUST_BACKTRACE", "1");
     cargo::succeeds(command)
 }
 
 /// Runs a target for this many seconds, or until it fails.
 pub(crate) fn search(target: &str, seconds: u32) -> io::Result<FuzzOutcome> {
-    let dir = cargo::root().join(DIR);
+    let dir = cargo::root().join(FUZZ_DIR);
     let (corpus, failures) = (dir.join("kept").join(target), dir.join("found").join(target));
     for dir in [&corpus, &failures] {
         fs::create_dir_all(dir)?;
     }
     let package = cargo::root().join("fuzz");
-    let mut command = cargo(&["run", "--quiet", "--bin", target]);
+    let mut command = cargo_command(&["run", "--quiet", "--bin", target]);
     // libFuzzer adds new inputs to the first directory.
     command.arg("--").arg(&corpus).arg(package.join("seeds").join(target));
     command.arg(option("dict", package.join(format!("dictionaries/{target}.dict")).display()));
     command.arg(option("artifact_prefix", failures.join("").display()));
     command.arg(option("max_total_time", seconds));
     command.arg(option("timeout", TIMEOUT_SECONDS));
-    command.arg(option("max_len", MAX_LENGTH));
+    command.arg(option("max_len", MAX_INPUT_BYTES));
     command.arg(option("print_final_stats", 1));
     let log = dir.join(format!("{target}.log"));
     command.env("RUST_BACKTRACE", "0").stderr(File::create(&log)?);
     let succeeded = ProcessGroup::spawn(command, &SpawnOptions::default())?.wait()?.success();
     let output = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     Ok(if succeeded {
-        FuzzOutcome::Passed { inputs: parse_count(&output).unwrap_or("?").to_owned() }
+        FuzzOutcome::Passed { input_count: parse_input_count(&output).unwrap_or("?").to_owned() }
     } else {
         parse_failure(&output, &log)
     })
@@ -95,7 +95,7 @@ fn option(name: &str, value: impl std::fmt::Display) -> String {
 }
 
 /// Returns the number of inputs from the statistics at the end.
-fn parse_count(output: &str) -> Option<&str> {
+fn parse_input_count(output: &str) -> Option<&str> {
     output
         .lines()
         .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
@@ -104,20 +104,20 @@ fn parse_count(output: &str) -> Option<&str> {
 
 /// Returns a failure with the panic message, or else libFuzzer's error, or else the whole output.
 fn parse_failure(output: &str, log: &Path) -> FuzzOutcome {
-    let input = output
+    let input_path = output
         .lines()
         .find_map(|line| line.split_once("Test unit written to "))
         .map(|(_, path)| path.trim())
         .map_or_else(|| format!("none; see {}", log.display()), relative_to_root);
-    let panic: Vec<&str> = output
+    let panic_lines: Vec<&str> = output
         .lines()
         .skip_while(|line| !line.contains("panicked at"))
         .take_while(|line| !line.starts_with("=="))
         .collect();
-    let errors = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
-    let lines = [panic, errors].into_iter().find(|lines| !lines.is_empty());
+    let error_lines = output.lines().filter(|line| line.contains("ERROR: libFuzzer")).collect();
+    let lines = [panic_lines, error_lines].into_iter().find(|lines| !lines.is_empty());
     let message = lines.map_or_else(|| output.trim_end().to_owned(), |lines| lines.join("\n"));
-    FuzzOutcome::Failed { message, input }
+    FuzzOutcome::Failed { message, input_path }
 }
 
 /// Returns the path relative to the repository root.
@@ -145,12 +145,13 @@ stat::number_of_executed_units: 1234
 
     #[test]
     fn a_failure_has_the_panic_message_and_the_input_path() {
-        let FuzzOutcome::Failed { message, input } = parse_failure(OUTPUT, Path::new("log")) else {
+        let FuzzOutcome::Failed { message, input_path } = parse_failure(OUTPUT, Path::new("log"))
+        else {
             panic!("expected a failure");
         };
         let panic = "thread '<unnamed>' panicked at fuzz/src/rule.rs:7:5:\nassertion failed: x";
         assert_eq!(message, panic);
-        assert_eq!(input, "/x/crash-0a1b");
+        assert_eq!(input_path, "/x/crash-0a1b");
     }
 
     #[test]
@@ -165,18 +166,18 @@ stat::number_of_executed_units: 1234
 
     #[test]
     fn a_failure_without_an_input_names_the_log() {
-        let FuzzOutcome::Failed { message, input } =
+        let FuzzOutcome::Failed { message, input_path } =
             parse_failure("no start\n", Path::new("a.log"))
         else {
             panic!("expected a failure");
         };
-        assert_eq!((message.as_str(), input.as_str()), ("no start", "none; see a.log"));
+        assert_eq!((message.as_str(), input_path.as_str()), ("no start", "none; see a.log"));
     }
 
     #[test]
-    fn the_statistics_have_the_number_of_inputs() {
-        assert_eq!(parse_count(OUTPUT), Some("1234"));
-        assert_eq!(parse_count(""), None);
+    fn the_input_count_is_read_from_the_statistics() {
+        assert_eq!(parse_input_count(OUTPUT), Some("1234"));
+        assert_eq!(parse_input_count(""), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use test_engines::programs;
 pub(crate) struct Package {
     /// The name in Debian and Ubuntu.
     apt: &'static str,
-    /// The names for dnf, pacman and brew; empty if there is none or another package
+    /// The names for dnf, pacman and brew; empty if there is none or a different package
     /// contains it.
     other_names: [&'static str; 3],
     /// A shell command that succeeds if the package is installed.
@@ -173,7 +173,7 @@ pub(crate) const FOR_TORTURE: &[Package] = &[POSTGRESQL, REDIS, NGINX, FAKETIME]
 
 /// Installs the packages `$@` as root. Debian starts servers when they are installed and at boot;
 /// `policy-rc.d` prevents that during the installation, and `systemctl disable` at boot.
-const INSTALL: &str = r#"
+const INSTALL_SCRIPT: &str = r#"
 set -e
 export DEBIAN_FRONTEND=noninteractive
 policy=/usr/sbin/policy-rc.d
@@ -199,13 +199,13 @@ pub(crate) fn ensure_installed(
     if missing.is_empty() {
         return Ok(());
     }
-    let root = if may_install { root_prefix() } else { None };
-    let (Some(root), true) = (root, succeeds("command -v apt-get")) else {
+    let prefix = if may_install { root_prefix() } else { None };
+    let (Some(prefix), true) = (prefix, succeeds("command -v apt-get")) else {
         return Err(install_instructions(&missing).into());
     };
     let names: Vec<&str> = missing.iter().map(|package| package.apt).collect();
     println!("installing {} (without starting services)", names.join(", "));
-    let argv = [root, &["sh", "-c", INSTALL, "install"], &names].concat();
+    let argv = [prefix, &["sh", "-c", INSTALL_SCRIPT, "install"], &names].concat();
     let status = Command::new(argv[0]).args(&argv[1..]).status()?;
     let still_missing = find_missing(packages, succeeds);
     if status.success() && still_missing.is_empty() {
@@ -243,7 +243,7 @@ fn root_prefix() -> Option<&'static [&'static str]> {
 
 /// Describes how to install the packages by hand.
 fn install_instructions(missing: &[&Package]) -> String {
-    let names = |name: &dyn Fn(&Package) -> &'static str| {
+    let join_names = |name: &dyn Fn(&Package) -> &'static str| {
         let names = missing.iter().map(|package| name(package)).filter(|name| !name.is_empty());
         names.collect::<Vec<_>>().join(" ")
     };
@@ -253,11 +253,11 @@ fn install_instructions(missing: &[&Package]) -> String {
     lines.extend([
         "install them, or run cargo xtask as root or with passwordless sudo, which installs them:"
             .to_owned(),
-        format!("  apt-get install --no-install-recommends {}", names(&|package| package.apt)),
+        format!("  apt-get install --no-install-recommends {}", join_names(&|package| package.apt)),
         "on other systems:".to_owned(),
-        format!("  dnf install {}", names(&|package| package.other_names[0])),
-        format!("  pacman -S {}", names(&|package| package.other_names[1])),
-        format!("  brew install {}", names(&|package| package.other_names[2])),
+        format!("  dnf install {}", join_names(&|package| package.other_names[0])),
+        format!("  pacman -S {}", join_names(&|package| package.other_names[1])),
+        format!("  brew install {}", join_names(&|package| package.other_names[2])),
     ]);
     lines.join("\n")
 }

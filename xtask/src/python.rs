@@ -8,17 +8,17 @@ use crate::cargo;
 
 /// Installs a package such as `typos==1.51.1`, unless it is installed, and returns the path of one
 /// of its programs.
-pub(crate) fn program(package: &str, program: &str) -> io::Result<PathBuf> {
-    let environment = cargo::target_dir()?.join("xtask-tools").join(program);
-    let marker = environment.join("installed");
+pub(crate) fn install_program(package: &str, program: &str) -> io::Result<PathBuf> {
+    let venv = cargo::target_dir()?.join("xtask-tools").join(program);
+    let marker = venv.join("installed");
     if !fs::read_to_string(&marker).is_ok_and(|version| version == package) {
-        install(&environment, package)?;
+        install(&venv, package)?;
         fs::write(marker, package)?;
     }
-    Ok(environment.join("bin").join(program))
+    Ok(venv.join("bin").join(program))
 }
 
-fn install(environment: &Path, package: &str) -> io::Result<()> {
+fn install(venv: &Path, package: &str) -> io::Result<()> {
     let run = |command: &mut Command| {
         let status = command.stdout(Stdio::null()).status()?;
         if status.success() {
@@ -26,7 +26,7 @@ fn install(environment: &Path, package: &str) -> io::Result<()> {
         }
         Err(io::Error::other(format!("cannot install {package}: {status}")))
     };
-    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(environment))?;
+    run(Command::new("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
     let options = ["install", "--quiet", "--disable-pip-version-check", package];
-    run(Command::new(environment.join("bin/pip")).args(options))
+    run(Command::new(venv.join("bin/pip")).args(options))
 }

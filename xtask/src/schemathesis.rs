@@ -56,33 +56,37 @@ struct Plan {
 }
 
 /// Operations that are called with the same token.
-struct Part {
+struct OperationGroup {
     name: &'static str,
     token: fn(&TestServer) -> &str,
     filters: &'static [&'static str],
 }
 
 /// The operations that need a separate token: `logout` revokes it, and `signUp` needs an app token.
-const SEPARATE: &str = "^(logout|signUp)";
-/// [`SEPARATE`], and the operations below further prefixes, whose ids end in the prefix.
-const SEPARATE_AND_PREFIXES: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
+const SEPARATE_OPERATIONS: &str = "^(logout|signUp)";
+/// [`SEPARATE_OPERATIONS`], and the operations below further prefixes, whose ids end in the prefix.
+const SEPARATE_OR_PREFIXED_OPERATIONS: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
 
-const PARTS: [Part; 4] = [
-    Part { name: "users", token: |server| &server.user, filters: &["--exclude-tag", "Admin API"] },
-    Part {
+const OPERATION_GROUPS: [OperationGroup; 4] = [
+    OperationGroup {
+        name: "users",
+        token: |server| &server.user_token,
+        filters: &["--exclude-tag", "Admin API"],
+    },
+    OperationGroup {
         name: "sign-up",
-        token: |server| &server.app,
+        token: |server| &server.app_token,
         filters: &["--include-operation-id", "signUp"],
     },
-    Part {
+    OperationGroup {
         name: "log-out",
-        token: |server| &server.log_out,
+        token: |server| &server.log_out_token,
         filters: &["--include-operation-id-regex", "^logout"],
     },
     // Last, because it disables and deletes accounts.
-    Part {
+    OperationGroup {
         name: "admins",
-        token: |server| &server.admin,
+        token: |server| &server.admin_token,
         filters: &["--include-tag", "Admin API"],
     },
 ];
@@ -94,40 +98,40 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         return Err("the build failed".into());
     }
     let (examples, seed) = (options.examples, options.seed);
-    send(&Plan { examples, seed, all_prefixes: true })
+    send_requests(&Plan { examples, seed, all_prefixes: true })
 }
 
 /// Sends requests to the binary that the tests have built: a small number with a fixed seed, or
 /// with `long` as many as [`run`] by default.
-pub(crate) fn test(long: bool) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn run_for_tests(long: bool) -> Result<bool, Box<dyn Error>> {
     if long {
-        return send(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
+        return send_requests(&Plan { examples: DEFAULT_EXAMPLES, seed: None, all_prefixes: true });
     }
-    send(&Plan { examples: 3, seed: Some(1), all_prefixes: false })
+    send_requests(&Plan { examples: 3, seed: Some(1), all_prefixes: false })
 }
 
-fn send(plan: &Plan) -> Result<bool, Box<dyn Error>> {
-    let program = python::program(SCHEMATHESIS, "schemathesis")?;
+fn send_requests(plan: &Plan) -> Result<bool, Box<dyn Error>> {
+    let program = python::install_program(SCHEMATHESIS, "schemathesis")?;
     let server = TestServer::start(&cargo::target_dir()?.join("debug").join("belfry"))?;
     fs::write(server.dir().join("schemathesis.toml"), SETTINGS)?;
     fs::write(server.dir().join("hooks.py"), HOOKS)?;
-    let (mut total, mut passed) = (0, true);
-    for part in &PARTS {
+    let (mut total, mut all_passed) = (0, true);
+    for group in &OPERATION_GROUPS {
         let start = Instant::now();
-        let (requests, conforms) = part.run(plan, &program, &server)?;
+        let (requests, all_conform) = group.run(plan, &program, &server)?;
         // If there are no requests, the filters or the summary have changed.
-        let result = conforms && requests > 0;
-        let result_text = if result { "no failure" } else { "FAILED" };
+        let passed = all_conform && requests > 0;
+        let result_label = if passed { "no failure" } else { "FAILED" };
         let seconds = start.elapsed().as_secs();
-        println!("{}: {requests} requests in {seconds} s, {result_text}", part.name);
+        println!("{}: {requests} requests in {seconds} s, {result_label}", group.name);
         total += requests;
-        passed &= result;
+        all_passed &= passed;
     }
     println!("{total} requests");
-    Ok(passed)
+    Ok(all_passed)
 }
 
-impl Part {
+impl OperationGroup {
     /// Sends the requests, and returns their number and whether all responses conform. If not,
     /// prints the output.
     fn run(&self, plan: &Plan, program: &Path, server: &TestServer) -> io::Result<(u32, bool)> {
@@ -136,7 +140,11 @@ impl Part {
         command.args(["--no-color", "--warnings", "off", "--max-examples"]);
         command.arg(plan.examples.to_string()).args(self.filters);
         if self.name == "users" {
-            let excluded = if plan.all_prefixes { SEPARATE } else { SEPARATE_AND_PREFIXES };
+            let excluded = if plan.all_prefixes {
+                SEPARATE_OPERATIONS
+            } else {
+                SEPARATE_OR_PREFIXED_OPERATIONS
+            };
             command.args(["--exclude-operation-id-regex", excluded]);
         }
         if let Some(seed) = plan.seed {
@@ -147,19 +155,19 @@ impl Part {
         let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
         let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
         let reader = thread::spawn(move || BufReader::new(output).lines().collect());
-        let passed = group.wait()?.success();
+        let all_conform = group.wait()?.success();
         let result: io::Result<Vec<String>> =
             reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
         let lines = result?;
-        if !passed {
+        if !all_conform {
             println!("{}", lines.join("\n"));
         }
-        Ok((parse_count(&lines), passed))
+        Ok((parse_request_count(&lines), all_conform))
     }
 }
 
 /// Returns the number of requests in the summary: `  1246 generated, 1246 passed`.
-fn parse_count(lines: &[String]) -> u32 {
+fn parse_request_count(lines: &[String]) -> u32 {
     let counts = lines.iter().filter_map(|line| line.trim().split_once(" generated"));
     counts.filter_map(|(count, _)| count.parse::<u32>().ok()).sum()
 }
@@ -171,7 +179,7 @@ mod tests {
     #[test]
     fn the_number_of_requests_is_read_from_the_summary() {
         let lines = ["Test cases:", "  1246 generated, 1246 passed, 195 skipped", "Seed: 1"];
-        assert_eq!(parse_count(&lines.map(str::to_owned)), 1246);
-        assert_eq!(parse_count(&[]), 0);
+        assert_eq!(parse_request_count(&lines.map(str::to_owned)), 1246);
+        assert_eq!(parse_request_count(&[]), 0);
     }
 }

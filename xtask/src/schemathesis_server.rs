@@ -33,13 +33,13 @@ pub(crate) struct TestServer {
     server: Server,
     dir: TempDir,
     /// A user's token.
-    pub user: String,
+    pub user_token: String,
     /// A second token of the user, which the log-out endpoint revokes.
-    pub log_out: String,
+    pub log_out_token: String,
     /// An admin's token.
-    pub admin: String,
+    pub admin_token: String,
     /// An app token.
-    pub app: String,
+    pub app_token: String,
     client_id: String,
     client_secret: String,
 }
@@ -48,30 +48,41 @@ impl TestServer {
     pub(crate) fn start(program: &Path) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), SETTINGS)?;
-        let run = |arguments: &[&str]| run(command(program, dir.path(), arguments));
-        run(&["account", "add", "alice"])?;
-        run(&["account", "add", "root", "--admin"])?;
-        let issue = |name, scopes: &str| run(&["token", "issue", name, "--scopes", scopes]);
-        let (user, log_out) = (issue("alice", SCOPES)?, issue("alice", SCOPES)?);
-        let admin = issue("root", &format!("{SCOPES} admin:read admin:write"))?;
-        let uri = "https://app.example/cb";
-        let output =
-            run(&["app", "add", "App", "--redirect-uri", uri, "--scopes", SCOPES, "--json"])?;
+        let run_belfry =
+            |arguments: &[&str]| run_successfully(belfry_command(program, dir.path(), arguments));
+        run_belfry(&["account", "add", "alice"])?;
+        run_belfry(&["account", "add", "root", "--admin"])?;
+        let issue_token =
+            |name, scopes: &str| run_belfry(&["token", "issue", name, "--scopes", scopes]);
+        let user_token = issue_token("alice", SCOPES)?;
+        let log_out_token = issue_token("alice", SCOPES)?;
+        let admin_token = issue_token("root", &format!("{SCOPES} admin:read admin:write"))?;
+        let redirect_uri = "https://app.example/cb";
+        let output = run_belfry(&[
+            "app",
+            "add",
+            "App",
+            "--redirect-uri",
+            redirect_uri,
+            "--scopes",
+            SCOPES,
+            "--json",
+        ])?;
         let app: Value = serde_json::from_str(&output)?;
-        let text = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
+        let field = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
         let serve = ["serve", "--listen", "127.0.0.1:0", "--limits", "off"];
-        let mut this = Self {
-            server: Server::start(command(program, dir.path(), &serve), dir.path())?,
+        let mut test_server = Self {
+            server: Server::start(belfry_command(program, dir.path(), &serve), dir.path())?,
             dir,
-            user,
-            log_out,
-            admin,
-            app: String::new(),
-            client_id: text("client_id"),
-            client_secret: text("client_secret"),
+            user_token,
+            log_out_token,
+            admin_token,
+            app_token: String::new(),
+            client_id: field("client_id"),
+            client_secret: field("client_secret"),
         };
-        this.app = this.request_app_token()?;
-        Ok(this)
+        test_server.app_token = test_server.request_app_token()?;
+        Ok(test_server)
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -106,7 +117,7 @@ impl TestServer {
     }
 }
 
-fn command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
+fn belfry_command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(dir);
     cargo::remove_inherited_variables(&mut command);
@@ -114,7 +125,7 @@ fn command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs a command that must succeed, and returns its output.
-fn run(mut command: Command) -> io::Result<String> {
+fn run_successfully(mut command: Command) -> io::Result<String> {
     let output = command.output()?;
     if !output.status.success() {
         let error = String::from_utf8_lossy(&output.stderr);

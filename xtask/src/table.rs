@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Formats a table; all columns except the first are right-aligned.
-pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn format_table(header: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
@@ -21,11 +21,11 @@ pub(crate) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
         text.push('\n');
     };
     add_line(&header.iter().map(|&cell| cell.to_owned()).collect::<Vec<_>>());
-    let rule = |(column, width): (usize, &usize)| match column {
+    let separator = |(column, width): (usize, &usize)| match column {
         0 => "-".repeat(*width),
         _ => "-".repeat(width - 1) + ":",
     };
-    add_line(&widths.iter().enumerate().map(rule).collect::<Vec<_>>());
+    add_line(&widths.iter().enumerate().map(separator).collect::<Vec<_>>());
     for row in rows {
         add_line(row);
     }
@@ -40,7 +40,7 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [vec!["GET /".into(), "12".into()], vec!["é".into(), "34000".into()]];
         assert_eq!(
-            table(&["path", "rate"], &rows),
+            format_table(&["path", "rate"], &rows),
             "| path  |  rate |\n\
              | ----- | ----: |\n\
              | GET / |    12 |\n\

@@ -69,9 +69,9 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         });
         report.run_step("documentation", || {
             let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items"];
-            let mut doc = cargo::command(&arguments);
-            doc.env("RUSTDOCFLAGS", "-D warnings");
-            Ok(cargo::succeeds(doc)?)
+            let mut command = cargo::command(&arguments);
+            command.env("RUSTDOCFLAGS", "-D warnings");
+            Ok(cargo::succeeds(command)?)
         });
     }
     let is_built = report.run_step("build", || {
@@ -81,7 +81,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         run_tests(options, &mut report);
     }
     if is_built && options.name.is_none() {
-        report.run_step("schemathesis", || schemathesis::test(options.long));
+        report.run_step("schemathesis", || schemathesis::run_for_tests(options.long));
         if options.long {
             report.run_step("torture", || torture::run_all(300));
         }
@@ -113,17 +113,17 @@ fn run_tests(options: &Options, report: &mut Report) {
     let Some((postgres, redis)) = engines else { return };
     let mut tally = Tally::default();
     report.run_step("tests", || {
-        let mut tests = test_command(options);
-        tests.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
+        let mut command = test_command(options);
+        command.env("BELFRY_TEST_POSTGRES", postgres.url()).env("BELFRY_TEST_REDIS", redis.url());
         // With `CI=true`, a test fails if its engine is missing. Otherwise it is skipped.
-        tests.env("CI", "true");
+        command.env("CI", "true");
         if env::var_os(TEST_THREADS).is_none() {
             // Two more than there are cores, because many tests wait for processes and timeouts.
             let cores = thread::available_parallelism().map_or(1, usize::from);
-            tests.env(TEST_THREADS, (cores + 2).to_string());
+            command.env(TEST_THREADS, (cores + 2).to_string());
         }
-        let (succeeded, counted) = count_tests(tests)?;
-        tally = counted;
+        let (succeeded, test_tally) = run_and_count_tests(command)?;
+        tally = test_tally;
         Ok(succeeded)
     });
     if let (Some(name), 0) = (&options.name, tally.passed + tally.failed) {
@@ -134,13 +134,13 @@ fn run_tests(options: &Options, report: &mut Report) {
 
 /// Returns the command that runs the tests.
 fn test_command(options: &Options) -> Command {
-    let mut tests = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
-    tests.args(&options.name).arg("--");
+    let mut command = cargo::command(&["test", "--workspace", "--no-fail-fast"]);
+    command.args(&options.name).arg("--");
     if options.long {
-        tests.arg("--include-ignored");
+        command.arg("--include-ignored");
     }
-    tests.args(&options.arguments);
-    tests
+    command.args(&options.arguments);
+    command
 }
 
 fn start_engines() -> Result<(Postgres, Redis), EngineError> {
@@ -150,7 +150,7 @@ fn start_engines() -> Result<(Postgres, Redis), EngineError> {
 }
 
 /// Runs the command, prints its output, and counts the test results in it.
-fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
+fn run_and_count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
     command.stdout(Stdio::piped());
     let mut group = ProcessGroup::spawn(command, &SpawnOptions::default())?;
     let output = group.stdout().ok_or_else(|| io::Error::other("no pipe"))?;
@@ -160,7 +160,7 @@ fn count_tests(mut command: Command) -> io::Result<(bool, Tally)> {
         let (mut output, mut tally, mut line) = (BufReader::new(output), Tally::default(), vec![]);
         while output.read_until(b'\n', &mut line)? > 0 {
             io::stdout().write_all(&line)?;
-            tally.read_line(String::from_utf8_lossy(&line).trim_end());
+            tally.count_line(String::from_utf8_lossy(&line).trim_end());
             line.clear();
         }
         Ok(tally)

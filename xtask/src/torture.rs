@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ::torture::{MAX_RECOVERY, Outcome, SCENARIOS, Scenario, Settings};
 use clap::{Args, value_parser};
 
-use crate::table::table;
+use crate::table::format_table;
 use crate::{cargo, packages};
 
 /// Break a running server and check that no acknowledged write is lost
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     }
 
     packages::ensure_installed(packages::FOR_TORTURE, !options.no_install)?;
-    let belfry = options.belfry.as_deref().map_or_else(build, canonicalize)?;
+    let belfry = options.belfry.as_deref().map_or_else(build_release, canonicalize)?;
     let previous = options.previous.as_deref().map(canonicalize).transpose()?;
     let seed = options.seed.unwrap_or_else(::torture::random_seed);
     println!("seed {seed}");
@@ -93,18 +93,18 @@ pub(crate) fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for scenario in scenarios {
         let settings = Settings {
             belfry: belfry.clone(),
-            previous: previous.clone(),
+            previous_belfry: previous.clone(),
             rounds: options.rounds.unwrap_or(scenario.rounds),
-            time: options.seconds.map(Duration::from_secs),
+            time_limit: options.seconds.map(Duration::from_secs),
             seed,
         };
         let (outcome, time) = run_scenario(scenario, &settings);
         losses += outcome.losses;
         slow_recoveries += outcome.slow_recoveries();
         slowest_recovery = slowest_recovery.max(outcome.recoveries.iter().max().copied());
-        rows.push(cells(scenario, &outcome, time));
+        rows.push(table_row(scenario, &outcome, time));
     }
-    println!("\n{}", table(HEADER, &rows));
+    println!("\n{}", format_table(HEADER, &rows));
     if let Some(time) = slowest_recovery {
         println!("slowest recovery of a node: {:.1} s", time.as_secs_f64());
     }
@@ -123,7 +123,7 @@ fn canonicalize(path: &Path) -> Result<PathBuf, Box<dyn Error>> {
     path.canonicalize().map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-fn build() -> Result<PathBuf, Box<dyn Error>> {
+fn build_release() -> Result<PathBuf, Box<dyn Error>> {
     if !cargo::succeeds(cargo::command(&["build", "--release", "-p", "belfry"]))? {
         return Err("the build failed".into());
     }
@@ -142,7 +142,7 @@ fn run_scenario(scenario: &Scenario, settings: &Settings) -> (Outcome, Duration)
         }
     });
     println!("    {}", summary(&outcome, settings.rounds, start.elapsed()));
-    for description in &outcome.descriptions {
+    for description in &outcome.loss_descriptions {
         println!("    LOST: {description}");
     }
     (outcome, start.elapsed())
@@ -166,7 +166,7 @@ fn summary(outcome: &Outcome, rounds: u32, time: Duration) -> String {
     )
 }
 
-fn cells(scenario: &Scenario, outcome: &Outcome, time: Duration) -> Vec<String> {
+fn table_row(scenario: &Scenario, outcome: &Outcome, time: Duration) -> Vec<String> {
     vec![
         scenario.name.to_owned(),
         outcome.rounds.to_string(),

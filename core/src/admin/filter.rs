@@ -78,20 +78,26 @@ impl AccountFilter {
 
     /// Parses the parameters common to both versions.
     fn from_common_parameters(pairs: &Pairs) -> Option<Self> {
-        let text =
-            |name| Some(last_value(pairs, name).trim().to_lowercase()).filter(|it| !it.is_empty());
+        let prefix = |name| {
+            let prefix = last_value(pairs, name).trim().to_lowercase();
+            Some(prefix).filter(|prefix| !prefix.is_empty())
+        };
         // Local accounts have no domain in Mastodon, and no IP address is stored with an account.
-        if text("by_domain").or(text("ip")).is_some() {
+        if prefix("by_domain").or(prefix("ip")).is_some() {
             return None;
         }
         // An account's display name is its name, so the longer prefix implies the shorter one.
-        let name = match (text("username"), text("display_name")) {
-            (Some(one), Some(other)) if one.starts_with(&other) => Some(one),
-            (Some(one), Some(other)) if other.starts_with(&one) => Some(other),
+        let name = match (prefix("username"), prefix("display_name")) {
+            (Some(username), Some(display_name)) if username.starts_with(&display_name) => {
+                Some(username)
+            }
+            (Some(username), Some(display_name)) if display_name.starts_with(&username) => {
+                Some(display_name)
+            }
             (Some(_), Some(_)) => return None,
-            (one, other) => one.or(other),
+            (username, display_name) => username.or(display_name),
         };
-        Some(Self { name, email: text("email"), ..Self::default() })
+        Some(Self { name, email: prefix("email"), ..Self::default() })
     }
 }
 
@@ -115,29 +121,29 @@ mod tests {
     use super::*;
     use crate::oauth::form::parse;
 
-    fn v1(query: &str) -> Option<AccountFilter> {
+    fn filter_v1(query: &str) -> Option<AccountFilter> {
         AccountFilter::from_v1(&parse(query.as_bytes()).unwrap())
     }
 
-    fn v2(query: &str) -> Result<Option<AccountFilter>, FilterError> {
+    fn filter_v2(query: &str) -> Result<Option<AccountFilter>, FilterError> {
         AccountFilter::from_v2(&parse(query.as_bytes()).unwrap())
     }
 
-    fn all() -> AccountFilter {
+    fn match_all() -> AccountFilter {
         AccountFilter::default()
     }
 
     #[test]
-    fn flags_of_version_1_select_accounts() {
-        let disabled = AccountFilter { only_disabled: true, ..all() };
-        let staff = AccountFilter { role: Some(Role::Admin), ..all() };
+    fn version_1_flags_select_accounts() {
+        let only_disabled = AccountFilter { only_disabled: true, ..match_all() };
+        let only_staff = AccountFilter { role: Some(Role::Admin), ..match_all() };
         for (query, expected) in [
-            ("", Some(all())),
-            ("local=true&active=True", Some(all())),
-            ("disabled=1", Some(disabled.clone())),
-            ("active=true&disabled=true", Some(disabled)),
-            ("staff=true", Some(staff)),
-            ("disabled=false&staff=0&remote=False&silenced=", Some(all())),
+            ("", Some(match_all())),
+            ("local=true&active=True", Some(match_all())),
+            ("disabled=1", Some(only_disabled.clone())),
+            ("active=true&disabled=true", Some(only_disabled)),
+            ("staff=true", Some(only_staff)),
+            ("disabled=false&staff=0&remote=False&silenced=", Some(match_all())),
             ("remote=true", None),
             ("local=true&remote=true", None),
             ("pending=true", None),
@@ -145,23 +151,23 @@ mod tests {
             ("suspended=true", None),
             ("sensitized=true", None),
         ] {
-            assert_eq!(v1(query), expected, "{query}");
+            assert_eq!(filter_v1(query), expected, "{query}");
         }
     }
 
     #[test]
-    fn parameters_of_version_2_select_accounts() {
-        let role = |role| Ok(Some(AccountFilter { role: Some(role), ..all() }));
+    fn version_2_parameters_select_accounts() {
+        let role = |role| Ok(Some(AccountFilter { role: Some(role), ..match_all() }));
         for (query, expected) in [
-            ("", Ok(Some(all()))),
-            ("origin=local&status=active&permissions=", Ok(Some(all()))),
-            ("status=disabled", Ok(Some(AccountFilter { only_disabled: true, ..all() }))),
+            ("", Ok(Some(match_all()))),
+            ("origin=local&status=active&permissions=", Ok(Some(match_all()))),
+            ("status=disabled", Ok(Some(AccountFilter { only_disabled: true, ..match_all() }))),
             ("permissions=staff", role(Role::Admin)),
             ("permissions=staff&role_ids[]=-99", role(Role::Admin)),
             ("role_ids[]=3", role(Role::Admin)),
             ("role_ids=3", role(Role::Admin)),
             ("role_ids[]=-99", role(Role::User)),
-            ("role_ids[]=-99&role_ids[]=3", Ok(Some(all()))),
+            ("role_ids[]=-99&role_ids[]=3", Ok(Some(match_all()))),
             ("role_ids[]=-99&role_ids[]=7", role(Role::User)),
             ("role_ids[]=7", Ok(None)),
             ("role_ids[]=x", Ok(None)),
@@ -175,14 +181,14 @@ mod tests {
             ("status=Active", Err(FilterError::Status("Active".to_owned()))),
             ("origin=remote&status=x", Err(FilterError::Status("x".to_owned()))),
         ] {
-            assert_eq!(v2(query), expected, "{query}");
+            assert_eq!(filter_v2(query), expected, "{query}");
         }
     }
 
     #[test]
     fn name_and_email_prefixes_are_trimmed_and_lower_cased() {
-        let name = |name: &str| Some(AccountFilter { name: Some(name.to_owned()), ..all() });
-        let email = AccountFilter { email: Some("al@ex".to_owned()), ..all() };
+        let name = |name: &str| Some(AccountFilter { name: Some(name.to_owned()), ..match_all() });
+        let email = AccountFilter { email: Some("al@ex".to_owned()), ..match_all() };
         for (query, expected) in [
             ("username=%20Al%20", name("al")),
             ("display_name=Al", name("al")),
@@ -190,12 +196,12 @@ mod tests {
             ("username=al&display_name=ali", name("ali")),
             ("username=al&display_name=bo", None),
             ("email=Al@Ex", Some(email)),
-            ("username=&display_name=%20&email=&ip=&by_domain=", Some(all())),
+            ("username=&display_name=%20&email=&ip=&by_domain=", Some(match_all())),
             ("ip=192.0.2.1", None),
             ("by_domain=ring.example", None),
         ] {
-            assert_eq!(v1(query), expected, "{query}");
-            assert_eq!(v2(query), Ok(expected), "{query}");
+            assert_eq!(filter_v1(query), expected, "{query}");
+            assert_eq!(filter_v2(query), Ok(expected), "{query}");
         }
     }
 }

@@ -55,35 +55,39 @@ impl Page {
     /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit becomes the default,
     /// and others are clamped to the allowed range. A malformed id is an error.
     pub fn parse(pairs: &Pairs) -> Result<Self, InvalidId> {
-        let id = |name| match last_value(pairs, name) {
+        let parse_id = |name| match last_value(pairs, name) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| InvalidId(name)),
         };
-        let (below, since, min) = (id("max_id")?, id("since_id")?, id("min_id")?);
-        let start = if min.is_some() { PageStart::Lowest } else { PageStart::Highest };
+        let (below, since_id, min_id) =
+            (parse_id("max_id")?, parse_id("since_id")?, parse_id("min_id")?);
+        let start = if min_id.is_some() { PageStart::Lowest } else { PageStart::Highest };
         let limit = last_value(pairs, "limit").parse().unwrap_or(DEFAULT_LIMIT);
-        Ok(Self { below, above: min.or(since), start, limit: limit.clamp(1, MAX_LIMIT) })
+        Ok(Self { below, above: min_id.or(since_id), start, limit: limit.clamp(1, MAX_LIMIT) })
     }
 
     /// Returns the links of this page, given the request parameters and the ids of the page's
     /// items.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
-        let query = |name: &str, id: &i64| {
-            let is_repeated =
-                |name: &str| REPEATED_PARAMETERS.split_ascii_whitespace().any(|it| it == name);
-            let repeated = pairs
+        let page_query = |id_name: &str, id: &i64| {
+            let is_repeated = |name: &str| {
+                REPEATED_PARAMETERS
+                    .split_ascii_whitespace()
+                    .any(|repeated_name| repeated_name == name)
+            };
+            let repeated_parameters = pairs
                 .iter()
                 .filter(|(name, _)| is_repeated(name))
                 .map(|(name, value)| (name.as_str(), value.clone()));
-            let all = repeated
-                .chain([(name, id.to_string())])
+            let parameters = repeated_parameters
+                .chain([(id_name, id.to_string())])
                 .map(|(name, value)| format!("{}={}", encode(name), encode(&value)));
-            all.collect::<Vec<_>>().join("&")
+            parameters.collect::<Vec<_>>().join("&")
         };
         let is_full = i64::try_from(ids.len()).is_ok_and(|count| count >= self.limit);
         Links {
-            next: ids.last().filter(|_| is_full).map(|last| query("max_id", last)),
-            previous: ids.first().map(|first| query("min_id", first)),
+            next: ids.last().filter(|_| is_full).map(|last| page_query("max_id", last)),
+            previous: ids.first().map(|first| page_query("min_id", first)),
         }
     }
 }
@@ -93,7 +97,7 @@ mod tests {
     use super::*;
     use crate::oauth::form::parse;
 
-    fn pairs(query: &str) -> Pairs {
+    fn parse_pairs(query: &str) -> Pairs {
         parse(query.as_bytes()).unwrap()
     }
 
@@ -118,21 +122,24 @@ mod tests {
             ("since_id=9223372036854775808", Err(InvalidId("since_id"))),
             ("min_id=1.5", Err(InvalidId("min_id"))),
         ] {
-            assert_eq!(Page::parse(&pairs(query)), expected, "{query}");
+            assert_eq!(Page::parse(&parse_pairs(query)), expected, "{query}");
         }
     }
 
     #[test]
     fn links_repeat_only_the_limit_and_the_filters() {
         let query = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
-        let request = pairs(query);
+        let request = parse_pairs(query);
         let page = Page::parse(&request).unwrap();
         let repeated = "limit=2&username=a%20b&role_ids%5B%5D=3";
         let links = page.links(&request, &[8, 7]);
         assert_eq!(links.next, Some(format!("{repeated}&max_id=7")));
         assert_eq!(links.previous, Some(format!("{repeated}&min_id=8")));
-        let last = page.links(&request, &[5]);
-        assert_eq!((last.next, last.previous), (None, Some(format!("{repeated}&min_id=5"))));
+        let last_page_links = page.links(&request, &[5]);
+        assert_eq!(
+            (last_page_links.next, last_page_links.previous),
+            (None, Some(format!("{repeated}&min_id=5")))
+        );
         assert_eq!(page.links(&request, &[]), Links { next: None, previous: None });
     }
 }

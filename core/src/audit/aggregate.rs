@@ -66,7 +66,7 @@ impl AggregatedEvent {
         let text =
             format!("{kind}\n{outcome}\n{origin}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
         let digest: [u8; 32] = Sha256::digest(text).into();
-        digest.first_chunk().map_or(0, |start| u64::from_be_bytes(*start))
+        digest.first_chunk().map_or(0, |prefix| u64::from_be_bytes(*prefix))
     }
 }
 
@@ -77,17 +77,17 @@ pub struct Aggregator {
     hour: i64,
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
-    counts: HashMap<Subject, AggregatedEvent>,
+    totals: HashMap<Subject, AggregatedEvent>,
     /// The number of subjects of each kind in the hour.
-    subjects: HashMap<AuditKind, usize>,
+    subject_counts: HashMap<AuditKind, usize>,
     /// Events of earlier hours that have not been taken yet.
-    earlier: Vec<AggregatedEvent>,
+    earlier_events: Vec<AggregatedEvent>,
 }
 
 impl Aggregator {
     /// Counts one event.
     pub fn record(&mut self, subject: Subject, now: Timestamp) {
-        self.add(AggregatedEvent {
+        self.add_event(AggregatedEvent {
             hour: now.as_second().div_euclid(3600),
             subject,
             count: 1,
@@ -99,32 +99,32 @@ impl Aggregator {
     /// Adds back events that were taken but could not be stored. They count for the current hour.
     pub fn restore(&mut self, events: Vec<AggregatedEvent>) {
         for event in events {
-            self.add(AggregatedEvent { hour: self.hour, ..event });
+            self.add_event(AggregatedEvent { hour: self.hour, ..event });
         }
     }
 
-    fn add(&mut self, mut event: AggregatedEvent) {
+    fn add_event(&mut self, mut event: AggregatedEvent) {
         if event.hour == self.hour - 1 {
             // A new hour began between two concurrent requests.
             event.hour = self.hour;
         }
         if event.hour != self.hour {
-            self.earlier = self.take();
+            self.earlier_events = self.take();
             self.hour = event.hour;
-            self.counts.clear();
-            self.subjects.clear();
+            self.totals.clear();
+            self.subject_counts.clear();
         }
-        if !self.counts.contains_key(&event.subject) {
-            let subjects = self.subjects.entry(event.subject.kind).or_default();
-            if *subjects >= event.subject.max_subjects() {
+        if !self.totals.contains_key(&event.subject) {
+            let subject_count = self.subject_counts.entry(event.subject.kind).or_default();
+            if *subject_count >= event.subject.max_subjects() {
                 let Subject { kind, outcome, origin, .. } = event.subject;
-                let others = Some(OTHERS.to_owned());
-                event.subject = Subject { origin, detail: others, ..Subject::new(kind, outcome) };
+                let detail = Some(OTHERS.to_owned());
+                event.subject = Subject { origin, detail, ..Subject::new(kind, outcome) };
             } else {
-                *subjects += 1;
+                *subject_count += 1;
             }
         }
-        match self.counts.get_mut(&event.subject) {
+        match self.totals.get_mut(&event.subject) {
             Some(total) => {
                 if total.count == 0 {
                     total.first = event.first;
@@ -132,14 +132,14 @@ impl Aggregator {
                 total.count += event.count;
                 total.last = event.last;
             }
-            None => drop(self.counts.insert(event.subject.clone(), event)),
+            None => drop(self.totals.insert(event.subject.clone(), event)),
         }
     }
 
     /// Takes the counts since the last call, and starts again from zero.
     pub fn take(&mut self) -> Vec<AggregatedEvent> {
-        let mut events = std::mem::take(&mut self.earlier);
-        for event in self.counts.values_mut().filter(|event| event.count > 0) {
+        let mut events = std::mem::take(&mut self.earlier_events);
+        for event in self.totals.values_mut().filter(|event| event.count > 0) {
             events.push(event.clone());
             event.count = 0;
         }
@@ -151,7 +151,7 @@ impl Aggregator {
 mod tests {
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
+    fn time(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
@@ -163,10 +163,10 @@ mod tests {
     }
 
     #[test]
-    fn events_of_a_subject_are_counted_until_they_are_taken() {
+    fn a_subjects_events_are_counted_until_they_are_taken() {
         let mut aggregator = Aggregator::default();
         for second in [7200, 7205, 7210] {
-            aggregator.record(failed_sign_in(1), at(second));
+            aggregator.record(failed_sign_in(1), time(second));
         }
         let event = |count, first, last| AggregatedEvent {
             hour: 2,
@@ -175,10 +175,10 @@ mod tests {
             first,
             last,
         };
-        assert_eq!(aggregator.take(), [event(3, at(7200), at(7210))]);
+        assert_eq!(aggregator.take(), [event(3, time(7200), time(7210))]);
         assert_eq!(aggregator.take(), []);
-        aggregator.record(failed_sign_in(1), at(7300));
-        assert_eq!(aggregator.take(), [event(1, at(7300), at(7300))]);
+        aggregator.record(failed_sign_in(1), time(7300));
+        assert_eq!(aggregator.take(), [event(1, time(7300), time(7300))]);
     }
 
     #[test]
@@ -186,7 +186,7 @@ mod tests {
         let mut aggregator = Aggregator::default();
         for round in 0..100 {
             for address in 0..1000 {
-                aggregator.record(failed_sign_in(address), at(7200 + round));
+                aggregator.record(failed_sign_in(address), time(7200 + round));
             }
             // Taking the counts does not make room for further subjects.
             if round == 50 {
@@ -197,7 +197,7 @@ mod tests {
             app: Some(1),
             ..Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success)
         };
-        aggregator.record(app.clone(), at(7300));
+        aggregator.record(app.clone(), time(7300));
         let events = aggregator.take();
         assert_eq!(events.len(), MAX_SUBJECTS + 2);
         assert!(events.iter().any(|event| event.subject == app), "each kind has its own maximum");
@@ -207,26 +207,26 @@ mod tests {
     }
 
     #[test]
-    fn each_hour_starts_with_no_subjects() {
+    fn each_hour_starts_without_subjects() {
         let mut aggregator = Aggregator::default();
         for address in 0..1000 {
-            aggregator.record(failed_sign_in(address), at(7200));
+            aggregator.record(failed_sign_in(address), time(7200));
         }
-        aggregator.record(failed_sign_in(2000), at(10_800));
+        aggregator.record(failed_sign_in(2000), time(10_800));
         let events = aggregator.take();
         assert_eq!(events.len(), MAX_SUBJECTS + 2);
-        let later: Vec<_> = events.iter().filter(|event| event.hour == 3).collect();
-        assert_eq!(later.len(), 1);
-        assert_eq!(later[0].subject, failed_sign_in(2000));
+        let next_hour_events: Vec<_> = events.iter().filter(|event| event.hour == 3).collect();
+        assert_eq!(next_hour_events.len(), 1);
+        assert_eq!(next_hour_events[0].subject, failed_sign_in(2000));
     }
 
     #[test]
-    fn events_that_could_not_be_stored_are_counted_again() {
+    fn restored_events_are_added_to_the_current_counts() {
         let mut aggregator = Aggregator::default();
-        aggregator.record(failed_sign_in(1), at(7200));
-        let failed = aggregator.take();
-        aggregator.record(failed_sign_in(1), at(7201));
-        aggregator.restore(failed);
+        aggregator.record(failed_sign_in(1), time(7200));
+        let unstored_events = aggregator.take();
+        aggregator.record(failed_sign_in(1), time(7201));
+        aggregator.restore(unstored_events);
         let events = aggregator.take();
         assert_eq!((events.len(), events[0].count), (1, 2));
     }
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn subjects_have_different_digests() {
         let digest = |subject| {
-            let (first, last) = (at(0), at(0));
+            let (first, last) = (time(0), time(0));
             AggregatedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
         };
         assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));

@@ -21,7 +21,7 @@ pub struct LineError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ImportError {
     /// The line is not accepted as JSON, or a field is missing or has the wrong type.
-    #[error("{}", describe(.0))]
+    #[error("{}", describe_json_error(.0))]
     Json(#[from] JsonError),
     /// The line is JSON, but not an object.
     #[error("must be a JSON object like {{\"name\":\"alice\",\"email\":\"alice@example.org\"}}")]
@@ -59,20 +59,22 @@ pub enum ImportError {
     )]
     ServiceSender(String),
     /// An earlier line has the same name or e-mail address.
-    #[error("{field} is the same as on line {first}; delete or change one of them")]
+    #[error("{field} is the same as on line {first_line}; delete or change one of them")]
     Duplicate {
         /// The field name.
         field: &'static str,
         /// The earlier line number.
-        first: u64,
+        first_line: u64,
     },
 }
 
 /// Describes a JSON error without the parser's line number, which is always 1.
-fn describe(error: &JsonError) -> String {
+fn describe_json_error(error: &JsonError) -> String {
     match error {
         JsonError::NotUtf8 { valid_up_to } => format!("not UTF-8 at byte {}", valid_up_to + 1),
-        JsonError::Syntax(text) => format!("not JSON: {}", text.replace("line 1 column", "column")),
+        JsonError::Syntax(message) => {
+            format!("not JSON: {}", message.replace("line 1 column", "column"))
+        }
         JsonError::DuplicateKey { column, .. } => {
             format!("two members of an object have the same name at column {column}")
         }

@@ -15,7 +15,7 @@ pub struct AccountFileReader {
     now: Timestamp,
     /// The ids of the application services, by the names of their accounts.
     senders: HashMap<String, String>,
-    line: u64,
+    line_number: u64,
     /// The line number of each name so far.
     names: HashMap<String, u64>,
     /// The line number of each e-mail address so far.
@@ -26,12 +26,12 @@ impl AccountFileReader {
     /// Creates a reader positioned before the first line.
     pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
-        Self { limits, now, senders, line: 0, names, emails }
+        Self { limits, now, senders, line_number: 0, names, emails }
     }
 
     /// Returns the number of the last line that was read.
-    pub fn line(&self) -> u64 {
-        self.line
+    pub fn line_number(&self) -> u64 {
+        self.line_number
     }
 
     /// Parses the next line; `None` for a blank one.
@@ -40,13 +40,13 @@ impl AccountFileReader {
     /// If the line is not valid, names the account of an application service, or repeats the name
     /// or e-mail address of an earlier one.
     pub fn parse_line(&mut self, line: &[u8]) -> Result<Option<ImportedAccount>, LineError> {
-        self.line += 1;
+        self.line_number += 1;
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let account = ImportedAccount::parse(line, &self.limits, self.now)
             .and_then(|account| self.check_and_record(&account).map(|()| account));
-        account.map(Some).map_err(|error| LineError { line: self.line, error })
+        account.map(Some).map_err(|error| LineError { line: self.line_number, error })
     }
 
     /// Rejects accounts of application services and repeated values. Records the name and the
@@ -55,9 +55,9 @@ impl AccountFileReader {
         if let Some(service) = self.senders.get(&account.name) {
             return Err(ImportError::ServiceSender(service.clone()));
         }
-        insert_unique(&mut self.names, "name", &account.name, self.line)?;
+        insert_unique(&mut self.names, "name", &account.name, self.line_number)?;
         match &account.email {
-            Some(email) => insert_unique(&mut self.emails, "email", email, self.line),
+            Some(email) => insert_unique(&mut self.emails, "email", email, self.line_number),
             None => Ok(()),
         }
     }
@@ -65,15 +65,15 @@ impl AccountFileReader {
 
 /// Records the line of a value, which must not have occurred before.
 fn insert_unique(
-    lines: &mut HashMap<String, u64>,
+    lines_by_value: &mut HashMap<String, u64>,
     field: &'static str,
     value: &str,
-    line: u64,
+    line_number: u64,
 ) -> Result<(), ImportError> {
-    match lines.entry(value.to_owned()) {
-        Entry::Occupied(first) => Err(ImportError::Duplicate { field, first: *first.get() }),
-        Entry::Vacant(vacant) => {
-            vacant.insert(line);
+    match lines_by_value.entry(value.to_owned()) {
+        Entry::Occupied(entry) => Err(ImportError::Duplicate { field, first_line: *entry.get() }),
+        Entry::Vacant(entry) => {
+            entry.insert(line_number);
             Ok(())
         }
     }

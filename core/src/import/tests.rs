@@ -20,7 +20,7 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
 }
 
 /// Returns the rulesets of an account with these push rules, as they are stored.
-fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
+fn import_rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;
     let scope_and_text = |document: &Document| {
@@ -30,7 +30,7 @@ fn rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
 }
 
 #[test]
-fn a_name_is_enough() {
+fn a_line_needs_only_a_name() {
     let alice = ImportedAccount {
         name: "alice".to_owned(),
         email: None,
@@ -132,73 +132,77 @@ fn an_error_names_the_field_and_what_to_write() {
 #[test]
 fn rules_keep_their_order_and_state() {
     let rule = |id: &str, enabled: bool| json!({"rule_id": id, "default": false, "enabled": enabled, "actions": ["notify"]});
-    let exported = json!({
+    let export = json!({
         "override": [], "content": [], "sender": [], "underride": [],
         "room": [rule("!a:x", true), rule("!b:x", false), rule("!c:x", true)],
     });
-    let stored = rulesets(&exported).unwrap();
-    assert_eq!(stored.len(), 1);
-    assert_eq!(stored[0].0, "global");
-    assert_eq!(stored[0].1["rules"], exported);
-    assert_eq!(stored[0].1["changes"], json!({}));
+    let stored_rulesets = import_rulesets(&export).unwrap();
+    assert_eq!(stored_rulesets.len(), 1);
+    assert_eq!(stored_rulesets[0].0, "global");
+    assert_eq!(stored_rulesets[0].1["rules"], export);
+    assert_eq!(stored_rulesets[0].1["changes"], json!({}));
     // The whole response to GET /pushrules/ is accepted as well.
-    let all = json!({"global": exported, "device": {}});
-    assert_eq!(rulesets(&all).unwrap(), stored);
+    let response = json!({"global": export, "device": {}});
+    assert_eq!(import_rulesets(&response).unwrap(), stored_rulesets);
 }
 
 #[test]
-fn rules_of_devices_are_read_by_profile_tag() {
+fn device_rules_are_read_by_profile_tag() {
     let ruleset = json!({"sender": [{"rule_id": "@a:x", "actions": []}]});
-    let stored = rulesets(&json!({"device": {"phone": ruleset, "empty": {}}})).unwrap();
-    let scopes: Vec<&str> = stored.iter().map(|(scope, _)| &**scope).collect();
+    let stored_rulesets =
+        import_rulesets(&json!({"device": {"phone": ruleset, "empty": {}}})).unwrap();
+    let scopes: Vec<&str> = stored_rulesets.iter().map(|(scope, _)| &**scope).collect();
     assert_eq!(scopes, ["device/phone"]);
-    assert_eq!(stored[0].1["rules"]["sender"][0]["rule_id"], "@a:x");
+    assert_eq!(stored_rulesets[0].1["rules"]["sender"][0]["rule_id"], "@a:x");
 }
 
 #[test]
 fn only_changes_to_built_in_rules_are_stored() {
     let document = Document::new(RuleScope::Global);
-    let mut exported = json!(document.ruleset(User::new("@alice:x.org")));
-    assert_eq!(rulesets(&exported).unwrap(), [], "an export without changes");
-    exported["override"][0]["enabled"] = json!(true);
-    exported["underride"][0]["actions"] = json!(["notify"]);
-    let id = exported["underride"][0]["rule_id"].as_str().unwrap().to_owned();
-    let stored = rulesets(&exported).unwrap();
+    let mut export = json!(document.ruleset(User::new("@alice:x.org")));
+    assert_eq!(import_rulesets(&export).unwrap(), [], "an export without changes");
+    export["override"][0]["enabled"] = json!(true);
+    export["underride"][0]["actions"] = json!(["notify"]);
+    let id = export["underride"][0]["rule_id"].as_str().unwrap().to_owned();
+    let stored_rulesets = import_rulesets(&export).unwrap();
     let changes = json!({".m.rule.master": {"enabled": true}, id: {"actions": ["notify"]}});
-    assert_eq!(stored[0].1["changes"], changes);
+    assert_eq!(stored_rulesets[0].1["changes"], changes);
     assert_eq!(
-        RuleKind::ALL.map(|kind| stored[0].1["rules"][kind.as_str()].clone()),
+        RuleKind::ALL.map(|kind| stored_rulesets[0].1["rules"][kind.as_str()].clone()),
         [(); 5].map(|()| json!([]))
     );
     // Fields that an imported built-in rule does not have keep their defaults.
     let only_actions = json!({"override": [{"rule_id": ".m.rule.master", "actions": ["notify"]}]});
     let changes = json!({".m.rule.master": {"actions": ["notify"]}});
-    assert_eq!(rulesets(&only_actions).unwrap()[0].1["changes"], changes);
+    assert_eq!(import_rulesets(&only_actions).unwrap()[0].1["changes"], changes);
 }
 
 #[test]
 fn timed_rules_are_imported_with_their_expiry() {
-    let stored = rulesets(&json!({
+    let stored_ruleset = import_rulesets(&json!({
         "override": [{"rule_id": ".m.rule.master", "enabled": true, "until": 5}],
         "room": [{"rule_id": "!r:x", "actions": [], "until": 6}],
     }))
     .unwrap()
     .remove(0)
     .1;
-    assert_eq!(stored["changes"], json!({".m.rule.master": {"enabled": true, "until": 5}}));
-    assert_eq!(stored["rules"]["room"][0]["until"], 6);
+    assert_eq!(stored_ruleset["changes"], json!({".m.rule.master": {"enabled": true, "until": 5}}));
+    assert_eq!(stored_ruleset["rules"]["room"][0]["until"], 6);
 }
 
 #[test]
 fn an_unknown_built_in_rule_is_ignored() {
     let rule = json!({"rule_id": ".org.example.rule", "enabled": false, "actions": []});
-    assert_eq!(rulesets(&json!({"override": [rule.clone()]})), Ok(Vec::new()));
-    assert_eq!(rulesets(&json!({"device": {"phone": {"override": [rule]}}})), Ok(Vec::new()));
+    assert_eq!(import_rulesets(&json!({"override": [rule.clone()]})), Ok(Vec::new()));
+    assert_eq!(
+        import_rulesets(&json!({"device": {"phone": {"override": [rule]}}})),
+        Ok(Vec::new())
+    );
 }
 
 #[test]
 fn an_invalid_rule_is_rejected_with_its_path() {
-    let room = |rule: Value| json!({"room": [{"rule_id": "!a:x", "actions": []}, rule]});
+    let room_rules = |rule: Value| json!({"room": [{"rule_id": "!a:x", "actions": []}, rule]});
     let override_rule = |conditions: Value| json!({"global": {"override": [{"rule_id": "a", "actions": [], "conditions": conditions}]}});
     let condition = || json!({"kind": "contains_display_name"});
     let numbered_rules = |count: u32| -> Vec<Value> {
@@ -226,28 +230,28 @@ fn an_invalid_rule_is_rejected_with_its_path() {
             json!({"device": {"a/b": {}}}),
             "push_rules.device.a/b: a rule id or profile tag must not contain '/'",
         ),
-        (room(json!(1)), "push_rules.room[1]: the rule must be a JSON object"),
-        (room(json!({"actions": []})), "push_rules.room[1]: rule_id is missing"),
-        (room(json!({"rule_id": 1})), "push_rules.room[1]: rule_id must be a string"),
-        (room(json!({"rule_id": "!b:x"})), "push_rules.room[1]: actions is missing"),
+        (room_rules(json!(1)), "push_rules.room[1]: the rule must be a JSON object"),
+        (room_rules(json!({"actions": []})), "push_rules.room[1]: rule_id is missing"),
+        (room_rules(json!({"rule_id": 1})), "push_rules.room[1]: rule_id must be a string"),
+        (room_rules(json!({"rule_id": "!b:x"})), "push_rules.room[1]: actions is missing"),
         (
-            room(json!({"rule_id": "!b:x", "actions": [], "enabled": 1})),
+            room_rules(json!({"rule_id": "!b:x", "actions": [], "enabled": 1})),
             "push_rules.room[1]: enabled must be a boolean",
         ),
         (
-            room(json!({"rule_id": "!b:x", "actions": ["ring"]})),
+            room_rules(json!({"rule_id": "!b:x", "actions": ["ring"]})),
             "push_rules.room[1]: actions[0] must be notify, dont_notify, coalesce, set_tweak, or an \
              object with set_tweak",
         ),
         (
-            room(json!({"rule_id": "a\\b", "actions": []})),
+            room_rules(json!({"rule_id": "a\\b", "actions": []})),
             "push_rules.room[1]: a rule id or profile tag must not contain '\\\\'",
         ),
         (
-            room(json!({"rule_id": "!a:x", "actions": []})),
+            room_rules(json!({"rule_id": "!a:x", "actions": []})),
             "push_rules.room[1]: another rule of this kind has the same rule_id; delete one of them",
         ),
-        (room(wide_rule(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
+        (room_rules(wide_rule(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
         (
             json!({"content": [{"rule_id": "cake", "actions": []}]}),
             "push_rules.content[0]: pattern is missing",
@@ -272,36 +276,40 @@ fn an_invalid_rule_is_rejected_with_its_path() {
             "push_rules: an account may have at most 4 rules; delete some",
         ),
     ] {
-        assert_eq!(rulesets(&rules), Err(message.to_owned()), "{rules}");
+        assert_eq!(import_rulesets(&rules), Err(message.to_owned()), "{rules}");
     }
-    assert_eq!(rulesets(&override_rule(json!([condition(), condition()]))).unwrap().len(), 1);
-    assert_eq!(rulesets(&json!({"room": numbered_rules(4)})).unwrap().len(), 1);
+    assert_eq!(
+        import_rulesets(&override_rule(json!([condition(), condition()]))).unwrap().len(),
+        1
+    );
+    assert_eq!(import_rulesets(&json!({"room": numbered_rules(4)})).unwrap().len(), 1);
     let mut wide_rules = numbered_rules(4);
     for rule in &mut wide_rules {
         rule["x"] = json!("w".repeat(440));
     }
     let message = "push_rules: the rules of an account may take at most 2000 bytes; delete some, or shorten them";
-    assert_eq!(rulesets(&json!({"room": wide_rules})), Err(message.to_owned()));
+    assert_eq!(import_rulesets(&json!({"room": wide_rules})), Err(message.to_owned()));
 }
 
 #[test]
 fn lines_are_numbered_and_blank_ones_skipped() {
-    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now());
-    assert_eq!(file.parse_line(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
-    assert_eq!(file.parse_line(b" \r\n"), Ok(None));
-    assert_eq!(file.parse_line(b"").map(|account| account.is_none()), Ok(true));
-    assert_eq!(file.line(), 3);
+    let mut reader = AccountFileReader::new(LIMITS, HashMap::new(), now());
+    assert_eq!(reader.parse_line(b"{\"name\":\"alice\"}\n").unwrap().unwrap().name, "alice");
+    assert_eq!(reader.parse_line(b" \r\n"), Ok(None));
+    assert_eq!(reader.parse_line(b"").map(|account| account.is_none()), Ok(true));
+    assert_eq!(reader.line_number(), 3);
     assert_eq!(
-        file.parse_line(b"x\n").unwrap_err().to_string(),
+        reader.parse_line(b"x\n").unwrap_err().to_string(),
         "line 4: not JSON: expected value at column 1"
     );
 }
 
 #[test]
-fn a_name_or_address_occurs_once_in_a_file() {
-    let mut file = AccountFileReader::new(LIMITS, HashMap::new(), now());
+fn a_repeated_name_or_address_is_rejected() {
+    let mut reader = AccountFileReader::new(LIMITS, HashMap::new(), now());
     let mut parse_name = |line: &str| {
-        file.parse_line(line.as_bytes())
+        reader
+            .parse_line(line.as_bytes())
             .map(|account| account.unwrap().name)
             .map_err(|error| error.to_string())
     };
@@ -317,8 +325,8 @@ fn a_name_or_address_occurs_once_in_a_file() {
 #[test]
 fn an_application_services_account_is_rejected() {
     let senders = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
-    let mut file = AccountFileReader::new(LIMITS, senders, now());
-    let error = file.parse_line(br#"{"name":"bot"}"#).unwrap_err().to_string();
+    let mut reader = AccountFileReader::new(LIMITS, senders, now());
+    let error = reader.parse_line(br#"{"name":"bot"}"#).unwrap_err().to_string();
     let expected = "line 1: name is the sender_localpart of the application service \"irc\", and ";
     assert!(error.starts_with(expected), "{error}");
 }
@@ -330,19 +338,23 @@ proptest! {
     }
 
     #[test]
-    fn exported_rules_are_imported_unchanged(enabled: [bool; 3], master: bool, kinds in proptest::collection::vec(0_usize..5, 3)) {
+    fn exported_rules_are_imported_unchanged(
+        enabled: [bool; 3],
+        is_master_enabled: bool,
+        kinds in proptest::collection::vec(0_usize..5, 3),
+    ) {
         let mut document = Document::new(RuleScope::Global);
         for (index, kind) in kinds.into_iter().enumerate() {
             let (kind, id) = (RuleKind::ALL[kind], format!("r{index}"));
             let rule = crate::rules::NewRule::from_json(kind, json!({"actions": ["notify"], "pattern": "x"}), NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
-            document.put(kind, id.parse().unwrap(), rule, crate::rules::Position::default()).unwrap();
+            document.put(kind, id.parse().unwrap(), rule, crate::rules::RulePosition::default()).unwrap();
             document.set_enabled(kind, &id, enabled[index]).unwrap();
         }
-        if master {
+        if is_master_enabled {
             document.set_enabled(RuleKind::Override, ".m.rule.master", true).unwrap();
         }
-        let exported = json!(document.ruleset(User::new("@alice:x.org")));
-        let line = json!({"name": "alice", "push_rules": exported}).to_string();
+        let export = json!(document.ruleset(User::new("@alice:x.org")));
+        let line = json!({"name": "alice", "push_rules": export}).to_string();
         prop_assert_eq!(parse(&line).unwrap().rulesets, [document]);
     }
 }

@@ -57,9 +57,9 @@ impl Fields {
     }
 
     /// Rejects unknown fields that look like a misspelt known one.
-    pub(crate) fn check_spelling(&self, known: &[&'static str]) -> Result<(), JsonError> {
+    pub(crate) fn check_spelling(&self, known_names: &[&'static str]) -> Result<(), JsonError> {
         for name in self.object.keys() {
-            if let Some(suggestion) = spelling::find_suggestion(name, known) {
+            if let Some(suggestion) = spelling::find_suggestion(name, known_names) {
                 return Err(JsonError::MisspeltField { field: self.path(name), suggestion });
             }
         }
@@ -71,13 +71,13 @@ impl Fields {
         self.object.remove(name)
     }
 
-    /// Removes and returns an optional field, if `read` accepts its value. Others remain.
+    /// Removes and returns an optional field, if `convert` accepts its value. Others remain.
     pub(crate) fn take_if<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&Value) -> Option<T>,
+        convert: impl FnOnce(&Value) -> Option<T>,
     ) -> Option<T> {
-        let value = read(self.object.get(name)?)?;
+        let value = convert(self.object.get(name)?)?;
         self.object.remove(name);
         Some(value)
     }
@@ -146,9 +146,9 @@ pub(crate) fn read_array<T, E: From<JsonError>>(
         return Err(Location::Field(name).wrong_type("an array").into());
     };
     // Not `collect`, which allocates more than needed: parsed rules stay in memory.
-    let mut parsed = Vec::with_capacity(items.len());
-    for (index, value) in items.into_iter().enumerate() {
-        parsed.push(read_item(value, Location::Item(name, index))?);
+    let mut parsed_items = Vec::with_capacity(items.len());
+    for (index, item) in items.into_iter().enumerate() {
+        parsed_items.push(read_item(item, Location::Item(name, index))?);
     }
-    Ok(parsed)
+    Ok(parsed_items)
 }

@@ -8,29 +8,30 @@ const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 /// character was added, removed or replaced, or two adjacent ones were swapped. Case, `_` and `-`
 /// are ignored, but the lengths may differ by at most two bytes. A key with a dot is namespaced,
 /// such as `org.example.until`, and never counts as misspelt.
-pub(crate) fn find_suggestion<'a>(key: &str, known: &[&'a str]) -> Option<&'a str> {
-    if key.contains('.') || known.contains(&key) || MATRIX_KEYS.contains(&key) {
+pub(crate) fn find_suggestion<'a>(key: &str, known_keys: &[&'a str]) -> Option<&'a str> {
+    if key.contains('.') || known_keys.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
     }
     let is_suggestion = |known: &&&str| {
-        key.len().abs_diff(known.len()) <= 2 && is_near(&letters(key), &letters(known))
+        key.len().abs_diff(known.len()) <= 2
+            && is_one_edit_away(&compared_letters(key), &compared_letters(known))
     };
-    known.iter().find(is_suggestion).copied()
+    known_keys.iter().find(is_suggestion).copied()
 }
 
-/// Returns the characters of a key that are compared.
-fn letters(key: &str) -> Vec<char> {
+/// Returns a key in lower case and without separators, for comparisons.
+fn compared_letters(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }
 
 /// Returns whether at most one edit makes two words equal.
-fn is_near(one: &[char], other: &[char]) -> bool {
-    let prefix = one.iter().zip(other).take_while(|(a, b)| a == b).count();
-    let (one, other) = (&one[prefix..], &other[prefix..]);
-    let suffix = one.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
-    match (&one[..one.len() - suffix], &other[..other.len() - suffix]) {
+fn is_one_edit_away(first: &[char], second: &[char]) -> bool {
+    let prefix = first.iter().zip(second).take_while(|(a, b)| a == b).count();
+    let (first, second) = (&first[prefix..], &second[prefix..]);
+    let suffix = first.iter().rev().zip(second.iter().rev()).take_while(|(a, b)| a == b).count();
+    match (&first[..first.len() - suffix], &second[..second.len() - suffix]) {
         ([a, b], [c, d]) => (a, b) == (d, c),
-        (one, other) => one.len() <= 1 && other.len() <= 1,
+        (first, second) => first.len() <= 1 && second.len() <= 1,
     }
 }
 
@@ -40,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_key_one_edit_from_a_known_one_is_misspelt() {
-        let known = ["until", "room", "member_count", "user_id", "event", "display_name"];
+        let known_keys = ["until", "room", "member_count", "user_id", "event", "display_name"];
         for (key, suggestion) in [
             // One character added, removed or replaced, or two swapped.
             ("untill", Some("until")),
@@ -83,7 +84,7 @@ mod tests {
             ("org.example.until", None),
             (".until", None),
         ] {
-            assert_eq!(find_suggestion(key, &known), suggestion, "{key}");
+            assert_eq!(find_suggestion(key, &known_keys), suggestion, "{key}");
         }
         assert_eq!(find_suggestion("creator", &["creators"]), None);
     }

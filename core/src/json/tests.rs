@@ -7,7 +7,7 @@ use super::*;
 
 const TOO_DEEP: JsonError = JsonError::TooDeep { max_depth: MAX_DEPTH };
 
-fn nested(depth: usize) -> String {
+fn nested_arrays(depth: usize) -> String {
     "[".repeat(depth) + &"]".repeat(depth)
 }
 
@@ -28,7 +28,7 @@ fn valid_json_is_parsed() {
 
 #[test]
 fn invalid_syntax_is_reported_as_not_json() {
-    let invalid: [&[u8]; 22] = [
+    let invalid_inputs: [&[u8]; 22] = [
         b"",
         b" ",
         b"{",
@@ -52,7 +52,7 @@ fn invalid_syntax_is_reported_as_not_json() {
         b"{\0\"\0a\0",
         b"\"a\nb\"",
     ];
-    for bytes in invalid {
+    for bytes in invalid_inputs {
         let error = parse(bytes).unwrap_err();
         assert!(error.is_not_json(), "{:?}: {error}", String::from_utf8_lossy(bytes));
     }
@@ -74,7 +74,7 @@ fn duplicate_keys_are_rejected() {
 
 /// Keys are compared and not hashed, so no choice of keys makes parsing slow.
 #[test]
-fn the_members_of_an_object_are_sorted_by_key() {
+fn object_members_are_sorted_by_key() {
     let object = parse(br#"{"b":1,"":2,"aa":3,"a":4,"B":5}"#).unwrap();
     let keys: Vec<&str> = object.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(keys, ["", "B", "a", "aa", "b"]);
@@ -108,17 +108,20 @@ fn invalid_syntax_with_an_escape_is_not_json() {
 
 #[test]
 fn nesting_is_limited() {
-    assert!(parse(nested(MAX_DEPTH).as_bytes()).is_ok());
-    assert_eq!(parse(nested(MAX_DEPTH + 1).as_bytes()), Err(TOO_DEEP));
-    for text in
-        [nested(100_000), "[".repeat(100_000), r#"{"a":"#.repeat(100_000), "[{\"a\":".repeat(64)]
-    {
+    assert!(parse(nested_arrays(MAX_DEPTH).as_bytes()).is_ok());
+    assert_eq!(parse(nested_arrays(MAX_DEPTH + 1).as_bytes()), Err(TOO_DEEP));
+    for text in [
+        nested_arrays(100_000),
+        "[".repeat(100_000),
+        r#"{"a":"#.repeat(100_000),
+        "[{\"a\":".repeat(64),
+    ] {
         assert_eq!(parse(text.as_bytes()), Err(TOO_DEEP));
     }
     let max_depth = MAX_DEPTH_WITH_RULES;
-    assert!(parse_with_rules(nested(max_depth).as_bytes()).is_ok());
+    assert!(parse_with_rules(nested_arrays(max_depth).as_bytes()).is_ok());
     let error = JsonError::TooDeep { max_depth };
-    assert_eq!(parse_with_rules(nested(max_depth + 1).as_bytes()), Err(error));
+    assert_eq!(parse_with_rules(nested_arrays(max_depth + 1).as_bytes()), Err(error));
 }
 
 /// Any JSON value, up to six levels deep.
@@ -161,23 +164,23 @@ proptest! {
 
 fn read_list(bytes: &[u8]) -> (Vec<Value>, Result<Value, JsonError>) {
     let mut items = Vec::new();
-    let rest = parse_streamed(bytes, MAX_DEPTH, "list", |index, item| {
+    let object = parse_streamed(bytes, MAX_DEPTH, "list", |index, item| {
         assert_eq!(index, items.len());
         items.push(item);
         Ok(())
     });
-    (items, rest)
+    (items, object)
 }
 
 #[test]
-fn the_items_of_a_streamed_array_are_passed_to_the_callback() {
-    let (items, rest) = read_list(br#"{"a":[1],"list":[1,{"list":[2]},[3]],"b":{"list":[4]}}"#);
+fn streamed_array_items_are_passed_to_the_callback() {
+    let (items, object) = read_list(br#"{"a":[1],"list":[1,{"list":[2]},[3]],"b":{"list":[4]}}"#);
     assert_eq!(items, [json!(1), json!({"list": [2]}), json!([3])]);
-    assert_eq!(rest, Ok(json!({"a": [1], "list": [], "b": {"list": [4]}})));
-    for (whole, rest) in
+    assert_eq!(object, Ok(json!({"a": [1], "list": [], "b": {"list": [4]}})));
+    for (text, value) in
         [("[1]", json!([1])), (r#"{"list":{"a":[1]}}"#, json!({"list": {"a": [1]}}))]
     {
-        assert_eq!(read_list(whole.as_bytes()), (Vec::new(), Ok(rest)), "{whole}");
+        assert_eq!(read_list(text.as_bytes()), (Vec::new(), Ok(value)), "{text}");
     }
 }
 
@@ -192,8 +195,8 @@ fn a_streamed_array_is_parsed_strictly() {
         assert_eq!(read_list(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
         assert_eq!(read_list(bytes).1.err(), parse(bytes).err(), "{bytes:?}");
     }
-    let deep = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
-    assert_eq!(read_list(deep.as_bytes()).1, Err(TOO_DEEP));
+    let deep_list = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));
+    assert_eq!(read_list(deep_list.as_bytes()).1, Err(TOO_DEEP));
 }
 
 #[test]

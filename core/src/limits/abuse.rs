@@ -40,11 +40,11 @@ pub(super) const DEFAULTS: [(&str, u32, u64); 5] = [
 
 impl Default for AbuseLimits {
     fn default() -> Self {
-        let limit = |(name, requests, seconds)| {
+        let to_limit = |(name, requests, seconds)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds));
             limit.expect("the names and windows above are valid").into()
         };
-        Self(DEFAULTS.map(limit).into())
+        Self(DEFAULTS.map(to_limit).into())
     }
 }
 
@@ -55,8 +55,8 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for AbuseLimits {
         let mut limits = Self::default().0;
         for (name, setting) in settings {
             let Some(index) = limits.iter().position(|limit| limit.name() == name) else {
-                let known = DEFAULTS.map(|default| default.0).join(", ");
-                return Err(LimitSettingError::Unknown { name, known });
+                let known_names = DEFAULTS.map(|default| default.0).join(", ");
+                return Err(LimitSettingError::Unknown { name, known_names });
             };
             match setting {
                 LimitSetting::Off => drop(limits.remove(index)),
@@ -96,16 +96,21 @@ impl AbuseLimits {
     }
 
     /// Returns the buckets of a sign-in attempt, to be checked before the password is verified.
-    pub fn sign_in(&self, from: Network, name: &str) -> Buckets<'_> {
-        let address = (SIGN_IN_ADDRESS, LimitKey::Network(from));
-        self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(from, name))])
+    pub fn sign_in_buckets(&self, network: Network, name: &str) -> Buckets<'_> {
+        let address = (SIGN_IN_ADDRESS, LimitKey::Network(network));
+        self.buckets([address, (SIGN_IN_NAME, LimitKey::for_name(network, name))])
     }
 
     /// Returns the buckets of a password confirmation by a signed-in user. It is also counted per
     /// account over all addresses, because a stolen session could be used to try passwords from
     /// many addresses. The owner can still sign in.
-    pub fn password_confirmation(&self, from: Network, name: &str, account: i64) -> Buckets<'_> {
-        let mut buckets = self.sign_in(from, name);
+    pub fn password_confirmation_buckets(
+        &self,
+        network: Network,
+        name: &str,
+        account: i64,
+    ) -> Buckets<'_> {
+        let mut buckets = self.sign_in_buckets(network, name);
         buckets.extend(self.buckets([(SIGN_IN_NAME, LimitKey::Account(account))]));
         buckets
     }
@@ -114,24 +119,24 @@ impl AbuseLimits {
     /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
     /// [`CountMode::Charge`](super::CountMode::Charge) if it was wrong, so that requests with the
     /// right secret are not counted.
-    pub fn client_secret(&self, from: Network, client_id: &str) -> Buckets<'_> {
-        self.buckets([(CLIENT_SECRET, LimitKey::for_name(from, client_id))])
+    pub fn client_secret_buckets(&self, network: Network, client_id: &str) -> Buckets<'_> {
+        self.buckets([(CLIENT_SECRET, LimitKey::for_name(network, client_id))])
     }
 
     /// Returns the bucket of app registrations, if the limit is not removed.
-    pub fn app_registration(&self, from: Network) -> Buckets<'_> {
-        self.buckets([(APP_REGISTRATION, LimitKey::Network(from))])
+    pub fn app_registration_buckets(&self, network: Network) -> Buckets<'_> {
+        self.buckets([(APP_REGISTRATION, LimitKey::Network(network))])
     }
 
     /// Returns the bucket of new authorization requests, if the limit is not removed.
-    pub fn authorization_request(&self, from: Network) -> Buckets<'_> {
-        self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(from))])
+    pub fn authorization_request_buckets(&self, network: Network) -> Buckets<'_> {
+        self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(network))])
     }
 
     fn buckets<const N: usize>(&self, keys: [(&str, LimitKey); N]) -> Buckets<'_> {
-        let find = |name| self.0.iter().find(|limit| limit.name() == name);
+        let find_limit = |name| self.0.iter().find(|limit| limit.name() == name);
         keys.into_iter()
-            .filter_map(|(name, key)| Some(Bucket { limit: find(name)?, key }))
+            .filter_map(|(name, key)| Some(Bucket { limit: find_limit(name)?, key }))
             .flat_map(Bucket::with_site)
             .collect()
     }
@@ -141,62 +146,80 @@ impl AbuseLimits {
 mod tests {
     use super::*;
 
-    fn network(last: u8) -> Network {
-        Network::from_address([192, 0, 2, last].into())
+    fn network(last_octet: u8) -> Network {
+        Network::from_address([192, 0, 2, last_octet].into())
     }
 
-    fn keys(buckets: &[Bucket<'_>]) -> Vec<(String, LimitKey)> {
-        buckets.iter().map(|b| (b.limit.name().to_owned(), b.key)).collect()
+    fn names_and_keys(buckets: &[Bucket<'_>]) -> Vec<(String, LimitKey)> {
+        buckets.iter().map(|bucket| (bucket.limit.name().to_owned(), bucket.key)).collect()
     }
 
     #[test]
     fn attempts_count_for_their_address_and_for_the_name_from_that_address() {
         let limits = AbuseLimits::default();
-        let buckets = limits.sign_in(network(1), "Alice");
+        let buckets = limits.sign_in_buckets(network(1), "Alice");
         let expected = [
             ("sign_in_address".to_owned(), LimitKey::Network(network(1))),
             ("sign_in_name".to_owned(), LimitKey::for_name(network(1), "alice")),
         ];
-        assert_eq!(keys(&buckets), expected);
+        assert_eq!(names_and_keys(&buckets), expected);
         let expected = [("app_registration".to_owned(), LimitKey::Network(network(1)))];
-        assert_eq!(keys(&limits.app_registration(network(1))), expected);
+        assert_eq!(names_and_keys(&limits.app_registration_buckets(network(1))), expected);
     }
 
     #[test]
-    fn limits_also_count_for_the_site_of_an_ipv6_address() {
+    fn limits_also_count_by_ipv6_site() {
         let limits = AbuseLimits::default().with_site_multiple(8);
-        let [one, other] = ["2001:db8:1:2::1", "2001:db8:1:3::1"]
+        let [first_network, second_network] = ["2001:db8:1:2::1", "2001:db8:1:3::1"]
             .map(|address| Network::from_address(address.parse().unwrap()));
-        for buckets in [
-            |limits: &AbuseLimits, from| keys(&limits.sign_in(from, "alice")),
-            |limits: &AbuseLimits, from| keys(&limits.client_secret(from, "app")),
-            |limits: &AbuseLimits, from| keys(&limits.app_registration(from)),
+        for request_keys in [
+            |limits: &AbuseLimits, network| {
+                names_and_keys(&limits.sign_in_buckets(network, "alice"))
+            },
+            |limits: &AbuseLimits, network| {
+                names_and_keys(&limits.client_secret_buckets(network, "app"))
+            },
+            |limits: &AbuseLimits, network| {
+                names_and_keys(&limits.app_registration_buckets(network))
+            },
         ] {
-            let (one, other) = (buckets(&limits, one), buckets(&limits, other));
-            let shared: Vec<_> = one.iter().filter(|key| other.contains(key)).collect();
-            assert_eq!(shared.len() * 2, one.len(), "{one:?}");
-            assert!(shared.iter().all(|(name, _)| name.ends_with("-48")), "{shared:?}");
+            let first_keys = request_keys(&limits, first_network);
+            let second_keys = request_keys(&limits, second_network);
+            let shared_keys: Vec<_> =
+                first_keys.iter().filter(|key| second_keys.contains(key)).collect();
+            assert_eq!(shared_keys.len() * 2, first_keys.len(), "{first_keys:?}");
+            assert!(shared_keys.iter().all(|(name, _)| name.ends_with("-48")), "{shared_keys:?}");
         }
     }
 
     #[test]
     fn a_password_confirmation_counts_as_a_sign_in_and_for_the_account() {
         let limits = AbuseLimits::default();
-        let [address, name, account] =
-            limits.password_confirmation(network(1), "alice", 7).into_vec().try_into().unwrap();
-        let sign_in = limits.sign_in(network(1), "alice");
-        assert_eq!(keys(&[address, name]), keys(&sign_in));
-        assert_eq!(keys(&[account]), [("sign_in_name".to_owned(), LimitKey::Account(7))]);
+        let [address, name, account] = limits
+            .password_confirmation_buckets(network(1), "alice", 7)
+            .into_vec()
+            .try_into()
+            .unwrap();
+        let sign_in = limits.sign_in_buckets(network(1), "alice");
+        assert_eq!(names_and_keys(&[address, name]), names_and_keys(&sign_in));
+        assert_eq!(names_and_keys(&[account]), [("sign_in_name".to_owned(), LimitKey::Account(7))]);
     }
 
     #[test]
     fn attempts_from_a_different_address_share_no_bucket_with_the_victim() {
         let limits = AbuseLimits::default();
-        let victim = [limits.sign_in(network(1), "alice"), limits.client_secret(network(1), "app")];
-        let attacker =
-            [limits.sign_in(network(2), "alice"), limits.client_secret(network(2), "app")];
-        for (victim, attacker) in victim.iter().zip(&attacker) {
-            assert!(keys(victim).iter().all(|key| !keys(attacker).contains(key)));
+        let victim_buckets = [
+            limits.sign_in_buckets(network(1), "alice"),
+            limits.client_secret_buckets(network(1), "app"),
+        ];
+        let attacker_buckets = [
+            limits.sign_in_buckets(network(2), "alice"),
+            limits.client_secret_buckets(network(2), "app"),
+        ];
+        for (victim, attacker) in victim_buckets.iter().zip(&attacker_buckets) {
+            assert!(
+                names_and_keys(victim).iter().all(|key| !names_and_keys(attacker).contains(key))
+            );
         }
     }
 }

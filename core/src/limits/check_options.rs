@@ -5,9 +5,8 @@ use thiserror::Error;
 use crate::oauth::scope::{ScopeError, Scopes};
 use crate::percent::{self, PercentError};
 
-/// Maximum length of a parameter name in an error, in bytes. Bounded because anyone can send a
-/// check.
-const MAX_NAME: usize = 100;
+/// Maximum length of a parameter name in an error. Bounded because anyone can send a check.
+const MAX_NAME_BYTES: usize = 100;
 
 /// The requirements of a gateway check, from the query that the proxy is configured with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,19 +42,22 @@ impl CheckOptions {
     /// contain one. Such a `scope` is still required, because a client could otherwise remove a
     /// required scope by sending it as well. It is ignored only if it is not a valid scope.
     ///
-    /// An `app` with another value than `allow` is an error, because the proxy's operator expects it to
-    /// have an effect. Any other parameter is an error, unless the original query has it with the same value: a
-    /// check that is configured with a misspelt `scope` would otherwise require none.
-    pub fn parse(check: &str, original: &str) -> Result<Self, CheckOptionsError> {
-        let original = percent::parse_query(original).ok();
+    /// An `app` with a value other than `allow` is an error, because the proxy's operator expects it
+    /// to have an effect. Any other parameter is an error, unless the original query has it with the
+    /// same value: a check that is configured with a misspelt `scope` would otherwise require none.
+    pub fn parse(check_query: &str, original_query: &str) -> Result<Self, CheckOptionsError> {
+        let original_pairs = percent::parse_query(original_query).ok();
         let may_be_original = |name: &str| {
-            original.as_ref().is_none_or(|pairs| pairs.iter().any(|(other, _)| other == name))
+            original_pairs
+                .as_ref()
+                .is_none_or(|pairs| pairs.iter().any(|(original_name, _)| original_name == name))
         };
-        let is_original =
-            |pair: &(String, String)| original.as_ref().is_some_and(|pairs| pairs.contains(pair));
+        let is_original = |pair: &(String, String)| {
+            original_pairs.as_ref().is_some_and(|pairs| pairs.contains(pair))
+        };
         let mut scopes = Vec::new();
         let mut allows_app_tokens = false;
-        for pair in percent::parse_query(check)? {
+        for pair in percent::parse_query(check_query)? {
             match pair.0.as_str() {
                 "scope" => match parse_scopes(&pair.1) {
                     Ok(required) => scopes.push(required),
@@ -67,7 +69,7 @@ impl CheckOptions {
                 "app" => return Err(CheckOptionsError::InvalidApp),
                 _ if is_original(&pair) => {}
                 _ => {
-                    let end = pair.0.floor_char_boundary(MAX_NAME);
+                    let end = pair.0.floor_char_boundary(MAX_NAME_BYTES);
                     return Err(CheckOptionsError::UnknownParameter(pair.0[..end].to_owned()));
                 }
             }
@@ -121,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn invalid_options_are_rejected() {
-        let empty = "`scope` is empty; name the scopes that the check requires, or remove it";
-        let unknown =
+    fn invalid_and_unknown_parameters_are_rejected() {
+        let empty_scope = "`scope` is empty; name the scopes that the check requires, or remove it";
+        let unknown_parameter =
             |name| format!("unknown parameter `{name}`; a check has only `scope` and `app`");
         let invalid_app =
             "the only value of `app` is `allow`; without `app`, app tokens are rejected";
@@ -131,22 +133,22 @@ mod tests {
             ("app=yes", "", invalid_app.to_owned()),
             ("app", "", invalid_app.to_owned()),
             ("app=allow&app=yes", "", invalid_app.to_owned()),
-            ("scope=", "", empty.to_owned()),
-            ("scope", "", empty.to_owned()),
-            ("scope=read&scope=", "a=b", empty.to_owned()),
-            ("scopes=write:statuses", "", unknown("scopes")),
-            ("Scope=write", "scope=write", unknown("Scope")),
-            ("scope=read&apps=allow", "", unknown("apps")),
-            ("=write", "", unknown("")),
+            ("scope=", "", empty_scope.to_owned()),
+            ("scope", "", empty_scope.to_owned()),
+            ("scope=read&scope=", "a=b", empty_scope.to_owned()),
+            ("scopes=write:statuses", "", unknown_parameter("scopes")),
+            ("Scope=write", "scope=write", unknown_parameter("Scope")),
+            ("scope=read&apps=allow", "", unknown_parameter("apps")),
+            ("=write", "", unknown_parameter("")),
             // The original request has the name, but not the value.
-            ("scopes=write", "scopes=read", unknown("scopes")),
-            ("scopes=write", "q=100%", unknown("scopes")),
+            ("scopes=write", "scopes=read", unknown_parameter("scopes")),
+            ("scopes=write", "q=100%", unknown_parameter("scopes")),
         ] {
             let result = CheckOptions::parse(check, original);
             let message = result.map_err(|error| error.to_string());
             assert_eq!(message, Err(error), "{check} for {original}");
         }
-        let long = CheckOptions::parse(&"ä".repeat(1000), "").unwrap_err();
-        assert_eq!(long, CheckOptionsError::UnknownParameter("ä".repeat(MAX_NAME / 2)));
+        let error = CheckOptions::parse(&"ä".repeat(1000), "").unwrap_err();
+        assert_eq!(error, CheckOptionsError::UnknownParameter("ä".repeat(MAX_NAME_BYTES / 2)));
     }
 }

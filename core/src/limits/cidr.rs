@@ -22,18 +22,18 @@ impl FromStr for Cidr {
     type Err = CidrError;
 
     fn from_str(text: &str) -> Result<Self, CidrError> {
-        let invalid = || CidrError(text.chars().take(100).collect());
+        let error = || CidrError(text.chars().take(100).collect());
         let range = text
             .parse::<IpNet>()
             .ok()
             .or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from))
-            .ok_or_else(invalid)?;
+            .ok_or_else(error)?;
         match range.addr().to_canonical() {
             // An IPv4-mapped range becomes an IPv4 range. A prefix below 96 bits would contain more
             // than IPv4 addresses.
             v4 @ IpAddr::V4(_) if range.addr().is_ipv6() => {
-                let prefix = range.prefix_len().checked_sub(96).ok_or_else(invalid)?;
-                IpNet::new(v4, prefix).map(Self).map_err(|_| invalid())
+                let prefix = range.prefix_len().checked_sub(96).ok_or_else(error)?;
+                IpNet::new(v4, prefix).map(Self).map_err(|_| error())
             }
             _ => Ok(Self(range)),
         }
@@ -74,8 +74,8 @@ impl Cidr {
     /// Returns the range written with its first address: `10.0.0.0/8` for `10.0.0.5/8`. `None` if
     /// it is written that way already.
     pub fn normalize(&self) -> Option<Self> {
-        let normalised = Self(self.0.trunc());
-        (normalised != *self).then_some(normalised)
+        let normalised_range = Self(self.0.trunc());
+        (normalised_range != *self).then_some(normalised_range)
     }
 
     /// Returns the address with which the range is written.
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn invalid_ranges_are_rejected() {
-        for invalid in [
+        for range in [
             "",
             "/",
             "10.0.0.0/",
@@ -179,7 +179,7 @@ mod tests {
             "::ffff:0:0/90",
             " 10.0.0.1",
         ] {
-            assert!(invalid.parse::<Cidr>().is_err(), "{invalid:?}");
+            assert!(range.parse::<Cidr>().is_err(), "{range:?}");
         }
     }
 }

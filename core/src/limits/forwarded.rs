@@ -38,11 +38,11 @@ impl TrustedProxies {
         if !self.contains(peer) {
             return peer;
         }
-        let x_forwarded_for = self.find_client(peer, x_forwarded_for, parse_address);
-        let forwarded = self.find_client(peer, forwarded, parse_element);
-        match (x_forwarded_for, forwarded) {
-            (Some(one), Some(other)) if one != other => peer,
-            (one, other) => one.or(other).unwrap_or(peer),
+        let x_forwarded_for_client = self.find_client(peer, x_forwarded_for, parse_address);
+        let forwarded_client = self.find_client(peer, forwarded, parse_forwarded_element);
+        match (x_forwarded_for_client, forwarded_client) {
+            (Some(x_client), Some(client)) if x_client != client => peer,
+            (x_client, client) => x_client.or(client).unwrap_or(peer),
         }
     }
 
@@ -55,9 +55,9 @@ impl TrustedProxies {
     ) -> Option<IpAddr> {
         let mut client = None;
         for hop in lines.rev().flat_map(|line| line.rsplit(|&byte| byte == b',')) {
-            let nearest = client.unwrap_or(peer);
+            let nearest_address = client.unwrap_or(peer);
             let Some(address) = str::from_utf8(hop).ok().and_then(&parse) else {
-                return Some(nearest);
+                return Some(nearest_address);
             };
             if !self.contains(address) {
                 return Some(address);
@@ -82,14 +82,15 @@ impl fmt::Display for TrustedProxies {
 /// Parses an address as proxies write it: bare, with a port, in brackets, with a zone, in quotes.
 fn parse_address(text: &str) -> Option<IpAddr> {
     let trimmed = text.trim();
-    let text = trimmed.strip_prefix('"').and_then(|t| t.strip_suffix('"')).unwrap_or(trimmed);
-    let address = if let Some(bracketed) = text.strip_prefix('[') {
-        let (inside, port) = bracketed.split_once(']')?;
+    let text =
+        trimmed.strip_prefix('"').and_then(|quoted| quoted.strip_suffix('"')).unwrap_or(trimmed);
+    let address = if let Some(after_bracket) = text.strip_prefix('[') {
+        let (bracketed, port) = after_bracket.split_once(']')?;
         let port = port.strip_prefix(':').or(port.is_empty().then_some("0"))?;
         port.parse::<u16>().ok()?;
-        IpAddr::V6(parse_without_zone(inside)?)
-    } else if let Ok(with_port) = text.parse::<SocketAddr>() {
-        with_port.ip()
+        IpAddr::V6(parse_without_zone(bracketed)?)
+    } else if let Ok(socket_address) = text.parse::<SocketAddr>() {
+        socket_address.ip()
     } else {
         text.parse().ok().or_else(|| parse_without_zone(text).map(IpAddr::V6))?
     };
@@ -107,7 +108,7 @@ fn parse_without_zone(text: &str) -> Option<Ipv6Addr> {
 /// client cannot hide the elements that a trusted proxy appended. An element that was split inside
 /// a quoted string has an odd number of quotes or a backslash. No address has either, so such an
 /// element is rejected.
-fn parse_element(element: &str) -> Option<IpAddr> {
+fn parse_forwarded_element(element: &str) -> Option<IpAddr> {
     if element.contains('\\') || element.matches('"').count() % 2 == 1 {
         return None;
     }
@@ -127,7 +128,7 @@ mod tests {
 
     const PROXY: &str = "10.0.0.1";
 
-    fn client(peer: &str, x_forwarded_for: &[&str], forwarded: &[&str]) -> String {
+    fn client_address(peer: &str, x_forwarded_for: &[&str], forwarded: &[&str]) -> String {
         let ranges = ["10.0.0.0/8", "fd00::/8"].map(|range| range.parse().unwrap());
         let x_forwarded_for = x_forwarded_for.iter().map(|line| line.as_bytes());
         let forwarded = forwarded.iter().map(|line| line.as_bytes());
@@ -137,8 +138,8 @@ mod tests {
 
     #[test]
     fn an_untrusted_peer_is_the_client_whatever_it_sends() {
-        assert_eq!(client("203.0.113.9", &["1.2.3.4"], &["for=1.2.3.4"]), "203.0.113.9");
-        assert_eq!(client("::ffff:203.0.113.9", &["1.2.3.4"], &[]), "203.0.113.9");
+        assert_eq!(client_address("203.0.113.9", &["1.2.3.4"], &["for=1.2.3.4"]), "203.0.113.9");
+        assert_eq!(client_address("::ffff:203.0.113.9", &["1.2.3.4"], &[]), "203.0.113.9");
     }
 
     #[test]
@@ -169,7 +170,7 @@ mod tests {
             (&["\"1.2.3.4\""], "1.2.3.4"),
             (&[], PROXY),
         ] {
-            assert_eq!(client(PROXY, lines, &[]), expected, "{lines:?}");
+            assert_eq!(client_address(PROXY, lines, &[]), expected, "{lines:?}");
         }
     }
 
@@ -192,7 +193,7 @@ mod tests {
             ("'; drop table", PROXY),
             ("\u{661}.2.3.4", PROXY),
         ] {
-            assert_eq!(client(PROXY, &[line], &[]), expected, "{line:?}");
+            assert_eq!(client_address(PROXY, &[line], &[]), expected, "{line:?}");
         }
     }
 
@@ -210,7 +211,7 @@ mod tests {
             ("for=1.2.3.4;for=5.6.7.8", PROXY),
             ("for", PROXY),
         ] {
-            assert_eq!(client(PROXY, &[], &[line]), expected, "{line}");
+            assert_eq!(client_address(PROXY, &[], &[line]), expected, "{line}");
         }
     }
 
@@ -222,21 +223,21 @@ mod tests {
             ("for=1.2.3.4;host=\"a,for=6.6.6.6;x=\"", PROXY),
             ("for=1.2.3.4;host=\"a\\\",for=6.6.6.6;x=\\\"\"", PROXY),
         ] {
-            assert_eq!(client(PROXY, &[], &[line]), expected, "{line}");
+            assert_eq!(client_address(PROXY, &[], &[line]), expected, "{line}");
         }
     }
 
     #[test]
     fn headers_that_disagree_are_ignored() {
-        assert_eq!(client(PROXY, &["1.2.3.4"], &["for=1.2.3.4"]), "1.2.3.4");
-        assert_eq!(client(PROXY, &["6.6.6.6"], &["for=1.2.3.4"]), PROXY);
-        assert_eq!(client(PROXY, &["1.2.3.4"], &["for=unknown"]), PROXY);
+        assert_eq!(client_address(PROXY, &["1.2.3.4"], &["for=1.2.3.4"]), "1.2.3.4");
+        assert_eq!(client_address(PROXY, &["6.6.6.6"], &["for=1.2.3.4"]), PROXY);
+        assert_eq!(client_address(PROXY, &["1.2.3.4"], &["for=unknown"]), PROXY);
     }
 
     #[test]
     fn the_client_is_found_behind_a_hundred_thousand_proxies() {
         let proxies = vec!["10.0.0.7"; 100_000].join(",");
-        assert_eq!(client(PROXY, &["1.2.3.4", &proxies], &[]), "1.2.3.4");
+        assert_eq!(client_address(PROXY, &["1.2.3.4", &proxies], &[]), "1.2.3.4");
     }
 
     proptest! {

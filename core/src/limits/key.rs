@@ -98,7 +98,7 @@ impl fmt::Display for LimitKey {
 pub struct Network(IpNet);
 
 impl Network {
-    /// Returns the network of an address. An IPv4-mapped IPv6 address counts as IPv4.
+    /// Returns an address's network. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn from_address(address: IpAddr) -> Self {
         let address = address.to_canonical();
         Self(IpNet::new_assert(address, if address.is_ipv4() { 32 } else { 64 }).trunc())
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_network_is_an_ipv4_address_or_an_ipv6_slash_64() {
-        for (one, other, same) in [
+        for (first, second, is_same) in [
             ("192.0.2.1", "192.0.2.1", true),
             ("192.0.2.1", "192.0.2.2", false),
             ("192.0.2.1", "::ffff:192.0.2.1", true),
@@ -145,7 +145,7 @@ mod tests {
             ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
             ("::1", "::2", true),
         ] {
-            assert_eq!(network(one) == network(other), same, "{one} and {other}");
+            assert_eq!(network(first) == network(second), is_same, "{first} and {second}");
         }
     }
 
@@ -169,16 +169,18 @@ mod tests {
     }
 
     #[test]
-    fn all_keys_of_a_request_from_one_network_have_one_subject() {
-        for (address, other) in [("192.0.2.1", "192.0.2.2"), ("2001:db8:1:2::3", "2001:db8:2::3")] {
-            let (here, there) = (network(address), network(other));
-            let subject = LimitKey::Network(here).subject();
-            let keys = [LimitKey::Network(here), LimitKey::for_name(here, "bob")];
+    fn all_network_keys_of_one_request_have_the_same_subject() {
+        for (address, other_address) in
+            [("192.0.2.1", "192.0.2.2"), ("2001:db8:1:2::3", "2001:db8:2::3")]
+        {
+            let (first_network, second_network) = (network(address), network(other_address));
+            let subject = LimitKey::Network(first_network).subject();
+            let keys = [LimitKey::Network(first_network), LimitKey::for_name(first_network, "bob")];
             let sites = keys.into_iter().filter_map(LimitKey::site);
             for key in keys.into_iter().chain(sites).chain([subject]) {
                 assert_eq!(key.subject(), subject, "{key}");
             }
-            assert_ne!(LimitKey::Network(there).subject(), subject);
+            assert_ne!(LimitKey::Network(second_network).subject(), subject);
         }
         for key in [LimitKey::Account(1), LimitKey::App(1)] {
             assert_eq!(key.subject(), key);
@@ -186,9 +188,9 @@ mod tests {
     }
 
     #[test]
-    fn case_and_surrounding_white_space_are_ignored() {
-        let here = network("192.0.2.1");
-        let key = |name| LimitKey::for_name(here, name);
+    fn case_and_surrounding_white_space_in_a_name_are_ignored() {
+        let first_network = network("192.0.2.1");
+        let key = |name| LimitKey::for_name(first_network, name);
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {
             assert_eq!(key(spelling), key("bob"), "{spelling:?}");
         }
@@ -198,16 +200,24 @@ mod tests {
 
     #[test]
     fn distinct_keys_have_distinct_short_strings() {
-        let (here, there) = (network("192.0.2.1"), network("2001:db8::1"));
-        let long = "x".repeat(100_000);
-        let digest = Sha256Digest::compute(&long).to_text();
-        let forged = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
-        let mut keys = vec![LimitKey::Network(here), LimitKey::Network(there)];
+        let (first_network, second_network) = (network("192.0.2.1"), network("2001:db8::1"));
+        let long_name = "x".repeat(100_000);
+        let digest = Sha256Digest::compute(&long_name).to_text();
+        let forged_names = [format!("#{digest}"), digest, "192.0.2.1:=bob".into()];
+        let mut keys = vec![LimitKey::Network(first_network), LimitKey::Network(second_network)];
         keys.extend([i64::MIN, -1, 0, 1, 192, i64::MAX].map(LimitKey::Account));
         keys.extend([-1, 0, 1, 192].map(LimitKey::App));
-        for name in ["bob", "", "192.0.2.1", &long, &forged[0], &forged[1], &forged[2]] {
-            keys.push(LimitKey::for_name(here, name));
-            keys.push(LimitKey::for_name(there, name));
+        for name in [
+            "bob",
+            "",
+            "192.0.2.1",
+            &long_name,
+            &forged_names[0],
+            &forged_names[1],
+            &forged_names[2],
+        ] {
+            keys.push(LimitKey::for_name(first_network, name));
+            keys.push(LimitKey::for_name(second_network, name));
         }
         let strings: HashSet<String> = keys.iter().map(ToString::to_string).collect();
         assert_eq!(strings.len(), keys.iter().collect::<HashSet<_>>().len());

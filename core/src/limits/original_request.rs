@@ -41,25 +41,27 @@ pub enum OriginalRequestError {
 }
 
 /// Determines the original request from the path of the check, `X-Original-*` and `X-Forwarded-*`.
-pub fn resolve<'a>(
+pub fn resolve_original_request<'a>(
     path: Option<OriginalRequest<'a>>,
     original: HeaderPair<'a>,
     forwarded: HeaderPair<'a>,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
-    let mut resolved = None;
+    let mut original_request = None;
     let candidates = [path, from_headers(original)?, from_headers(forwarded)?];
     for request in candidates.into_iter().flatten() {
-        match &resolved {
-            None => resolved = Some(request),
+        match &original_request {
+            None => original_request = Some(request),
             Some(first) if first.is_same(&request) => {}
             Some(_) => return Err(OriginalRequestError::Conflicting),
         }
     }
-    resolved.ok_or(OriginalRequestError::Missing)
+    original_request.ok_or(OriginalRequestError::Missing)
 }
 
-fn from_headers(pair: HeaderPair<'_>) -> Result<Option<OriginalRequest<'_>>, OriginalRequestError> {
-    match pair {
+fn from_headers(
+    headers: HeaderPair<'_>,
+) -> Result<Option<OriginalRequest<'_>>, OriginalRequestError> {
+    match headers {
         (None, None) => Ok(None),
         (Some(method), Some(target)) => Ok(Some(OriginalRequest { method, target })),
         _ => Err(OriginalRequestError::Incomplete),
@@ -67,7 +69,7 @@ fn from_headers(pair: HeaderPair<'_>) -> Result<Option<OriginalRequest<'_>>, Ori
 }
 
 impl OriginalRequest<'_> {
-    /// Returns the query of the target.
+    /// Returns the target's query.
     pub fn query(&self) -> Option<&str> {
         self.target.split_once('?').map(|(_, query)| query)
     }
@@ -84,15 +86,15 @@ mod tests {
     #[test]
     fn the_path_and_both_header_pairs_must_name_the_same_request() {
         use OriginalRequestError::{Conflicting, Incomplete, Missing};
-        let request = |text: &'static str| {
+        let parse_request = |text: &'static str| {
             let (method, target) = text.split_once(' ').unwrap();
             OriginalRequest { method: method.into(), target: target.into() }
         };
-        let pair = |text: &'static str| match text.split_once(' ') {
+        let parse_headers = |text: &'static str| match text.split_once(' ') {
             None => HeaderPair::default(),
             Some((method, target)) => {
-                let part = |text: &'static str| (!text.is_empty()).then(|| text.into());
-                (part(method), part(target))
+                let header = |text: &'static str| (!text.is_empty()).then(|| text.into());
+                (header(method), header(target))
             }
         };
         for (path, original, forwarded, expected) in [
@@ -112,9 +114,17 @@ mod tests {
             ("", "POST /a", " /b", Err(Incomplete)),
             ("POST /a", "", "GET ", Err(Incomplete)),
         ] {
-            let path = (!path.is_empty()).then(|| request(path));
-            let resolved = resolve(path.clone(), pair(original), pair(forwarded));
-            assert_eq!(resolved, expected.map(request), "{path:?} {original:?} {forwarded:?}");
+            let path = (!path.is_empty()).then(|| parse_request(path));
+            let resolved = resolve_original_request(
+                path.clone(),
+                parse_headers(original),
+                parse_headers(forwarded),
+            );
+            assert_eq!(
+                resolved,
+                expected.map(parse_request),
+                "{path:?} {original:?} {forwarded:?}"
+            );
         }
     }
 

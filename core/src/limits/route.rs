@@ -20,8 +20,8 @@ impl Route {
     /// Normalises the target of a request: a path, with or without a query, or a whole URL.
     pub fn normalize(target: &str) -> Self {
         let mut route = String::with_capacity(target.len());
-        let decoded: Vec<u8> = percent_decode_str(path(target)).collect();
-        for segment in decoded.split(|&byte| byte == b'/' || byte == b'\\') {
+        let decoded_path: Vec<u8> = percent_decode_str(extract_path(target)).collect();
+        for segment in decoded_path.split(|&byte| byte == b'/' || byte == b'\\') {
             match segment.split(|&byte| byte == b';').next().unwrap_or_default() {
                 b"" | b"." => {}
                 b".." => route.truncate(route.rfind('/').unwrap_or(0)),
@@ -31,9 +31,9 @@ impl Route {
                 }
             }
         }
-        let last = route.rfind('/').map_or(0, |slash| slash + 1);
-        if let Some(dot) = route[last..].rfind('.').filter(|&dot| dot > 0) {
-            route.truncate(last + dot);
+        let segment_start = route.rfind('/').map_or(0, |slash| slash + 1);
+        if let Some(dot) = route[segment_start..].rfind('.').filter(|&dot| dot > 0) {
+            route.truncate(segment_start + dot);
         }
         route.make_ascii_lowercase();
         Self(route)
@@ -44,12 +44,12 @@ impl Route {
     }
 }
 
-/// Returns the path of a target, without the scheme, host, query and fragment.
-fn path(target: &str) -> &str {
+/// Returns a target's path, without the scheme, host, query and fragment.
+fn extract_path(target: &str) -> &str {
     let target = target.split(['?', '#']).next().unwrap_or_default();
     match target.split_once("://") {
-        Some((scheme, rest)) if !scheme.contains('/') => {
-            rest.find('/').map_or("", |slash| &rest[slash..])
+        Some((scheme, after_scheme)) if !scheme.contains('/') => {
+            after_scheme.find('/').map_or("", |slash| &after_scheme[slash..])
         }
         _ => target,
     }
@@ -64,7 +64,7 @@ pub struct RoutePattern {
     pub(super) text: String,
     /// `None` for any method.
     method: Option<String>,
-    path: Vec<Segment>,
+    path: Vec<PatternSegment>,
 }
 
 impl Serialize for RoutePattern {
@@ -74,7 +74,7 @@ impl Serialize for RoutePattern {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Segment {
+enum PatternSegment {
     Literal(String),
     /// Exactly one segment: `:id`.
     Any,
@@ -95,26 +95,28 @@ impl FromStr for RoutePattern {
     type Err = RoutePatternError;
 
     fn from_str(text: &str) -> Result<Self, RoutePatternError> {
-        let invalid = || RoutePatternError(text.chars().take(200).collect());
+        let error = || RoutePatternError(text.chars().take(200).collect());
         if text == "*" {
-            return Ok(Self { text: text.into(), method: None, path: vec![Segment::Rest] });
+            return Ok(Self { text: text.into(), method: None, path: vec![PatternSegment::Rest] });
         }
-        let (method, path) = text.split_once(' ').ok_or_else(invalid)?;
+        let (method, path) = text.split_once(' ').ok_or_else(error)?;
         let is_any_method = method == "*";
         if !path.starts_with('/')
             || !(is_any_method || method.bytes().all(|b| b.is_ascii_uppercase()))
         {
-            return Err(invalid());
+            return Err(error());
         }
-        let segment = |text: &str| match text {
-            "*" => Segment::Rest,
-            name if name.starts_with(':') => Segment::Any,
-            literal => Segment::Literal(literal.into()),
+        let parse_segment = |text: &str| match text {
+            "*" => PatternSegment::Rest,
+            name if name.starts_with(':') => PatternSegment::Any,
+            literal => PatternSegment::Literal(literal.into()),
         };
-        let path: Vec<Segment> = Route::normalize(path).segments().map(segment).collect();
-        let has_early_rest = path.iter().rev().skip(1).any(|segment| *segment == Segment::Rest);
+        let path: Vec<PatternSegment> =
+            Route::normalize(path).segments().map(parse_segment).collect();
+        let has_early_rest =
+            path.iter().rev().skip(1).any(|segment| *segment == PatternSegment::Rest);
         if method.is_empty() || has_early_rest || path.is_empty() {
-            return Err(invalid());
+            return Err(error());
         }
         Ok(Self { text: text.into(), method: (!is_any_method).then(|| method.into()), path })
     }
@@ -137,15 +139,15 @@ impl RoutePattern {
         if !self.method.as_ref().is_none_or(|expected| expected.eq_ignore_ascii_case(method)) {
             return false;
         }
-        if matches!(*self.path, [Segment::Rest]) {
+        if matches!(*self.path, [PatternSegment::Rest]) {
             return true;
         }
         let mut segments = route.get_or_insert_with(|| Route::normalize(target)).segments();
         for pattern in &self.path {
             match (pattern, segments.next()) {
-                (Segment::Rest, _) => return true,
-                (Segment::Any, Some(_)) => {}
-                (Segment::Literal(literal), Some(segment)) if literal == segment => {}
+                (PatternSegment::Rest, _) => return true,
+                (PatternSegment::Any, Some(_)) => {}
+                (PatternSegment::Literal(literal), Some(segment)) if literal == segment => {}
                 _ => return false,
             }
         }
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_remain_other_routes() {
+    fn different_paths_keep_different_routes() {
         for (target, route) in [
             ("", ""),
             ("/", ""),
@@ -239,15 +241,15 @@ mod tests {
             ("*", "OPTIONS", "/", true),
             ("*", "BREW", "*", true),
         ] {
-            let parsed: RoutePattern = pattern.parse().unwrap();
-            let matches = parsed.matches(method, target, &mut None);
-            assert_eq!(matches, expected, "{pattern} and {method} {target}");
+            let route_pattern: RoutePattern = pattern.parse().unwrap();
+            let is_match = route_pattern.matches(method, target, &mut None);
+            assert_eq!(is_match, expected, "{pattern} and {method} {target}");
         }
     }
 
     #[test]
     fn invalid_patterns_are_rejected() {
-        for invalid in [
+        for pattern in [
             "",
             "POST",
             "/api",
@@ -259,7 +261,7 @@ mod tests {
             "* /*/x",
             "P*T /x",
         ] {
-            assert!(invalid.parse::<RoutePattern>().is_err(), "{invalid:?}");
+            assert!(pattern.parse::<RoutePattern>().is_err(), "{pattern:?}");
         }
     }
 

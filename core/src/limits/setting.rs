@@ -45,10 +45,10 @@ pub struct LimitOverride {
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum LimitSettingError {
     #[error(
-        "{name}: not a default limit (those are {known}), and a new one needs `per`, `match`, \
-         `requests` and `window`"
+        "{name}: not a default limit (those are {known_names}), and a new one needs `per`, \
+         `match`, `requests` and `window`"
     )]
-    Incomplete { name: String, known: String },
+    Incomplete { name: String, known_names: String },
     #[error(
         "{0}: `match` is empty; list the requests to count, or remove the limit with `{0} = false`"
     )]
@@ -57,8 +57,8 @@ pub enum LimitSettingError {
     NotConfigurable(String),
     #[error("{0}: reserved name: used by [limits.abuse]")]
     Reserved(String),
-    #[error("{name}: unknown limit; the limits are {known}")]
-    Unknown { name: String, known: String },
+    #[error("{name}: unknown limit; the limits are {known_names}")]
+    Unknown { name: String, known_names: String },
     #[error("{0}: {1}")]
     Limit(String, LimitError),
 }
@@ -140,21 +140,21 @@ fn deserialize_window<'de, D: Deserializer<'de>>(
 ) -> Result<Option<Duration>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a duration such as \"30m\"")]
-    enum Value {
+    enum WindowValue {
         Text(String),
         Number(i64),
     }
-    let text = match Value::deserialize(deserializer)? {
-        Value::Text(text) => text,
-        Value::Number(number) => {
+    let text = match WindowValue::deserialize(deserializer)? {
+        WindowValue::Text(text) => text,
+        WindowValue::Number(number) => {
             let advice = format!("{number} is not a duration: write \"{number}s\" for seconds");
             return Err(de::Error::custom(advice));
         }
     };
-    let invalid =
+    let duration_error =
         || de::Error::custom(format!("{text:?} is not a duration: write \"30m\" or \"1h 30m\""));
-    let duration: SignedDuration = text.parse().map_err(|_| invalid())?;
-    Duration::try_from(duration).map(Some).map_err(|_| invalid())
+    let duration: SignedDuration = text.parse().map_err(|_| duration_error())?;
+    Duration::try_from(duration).map(Some).map_err(|_| duration_error())
 }
 
 #[cfg(test)]
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn an_override_changes_only_the_keys_it_sets() {
-        let changed =
+        let table =
             parse_table(json!({"media": {"requests": 60}, "ip": {"window": "1h 30m"}})).unwrap();
         let defaults = LimitTable::default();
-        assert_eq!(names(&changed), names(&defaults));
-        let (media, default) = (&changed.rows[1], &defaults.rows[1]);
+        assert_eq!(names(&table), names(&defaults));
+        let (media, default) = (&table.rows[1], &defaults.rows[1]);
         assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
         assert_eq!((media.per, &media.matches), (default.per, &default.matches));
-        assert_eq!(changed.rows[3].limit.window().as_secs(), 5400);
+        assert_eq!(table.rows[3].limit.window().as_secs(), 5400);
     }
 
     #[test]
@@ -201,43 +201,43 @@ mod tests {
             "per": "ip", "match": ["GET /api/v2/search", "GET /api/v1/search"],
             "requests": 10, "window": "1m",
         });
-        let changed = parse_table(json!({"media": false, "search": search})).unwrap();
-        assert_eq!(names(&changed), ["account", "delete", "ip", "sign_up", "search"]);
-        let row = &changed.rows[4];
+        let table = parse_table(json!({"media": false, "search": search})).unwrap();
+        assert_eq!(names(&table), ["account", "delete", "ip", "sign_up", "search"]);
+        let row = &table.rows[4];
         assert_eq!((row.per, row.matches.len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
     }
 
     #[test]
-    fn settings_round_trip() {
+    fn serialised_settings_are_parsed_back_unchanged() {
         let search = json!({
             "per": "ip", "match": ["GET /api/v2/search", "* /api/v1/search/*"],
             "requests": 10, "window": "1h 30m",
         });
         let settings = json!({"media": false, "ip": {"requests": 7}, "search": search});
-        let changed = parse_table(settings).unwrap();
-        let serialised = serde_json::to_value(&changed).unwrap();
-        assert_eq!(serialised["media"], json!(false));
-        assert_eq!(serialised["search"], search);
+        let table = parse_table(settings).unwrap();
+        let serialised_table = serde_json::to_value(&table).unwrap();
+        assert_eq!(serialised_table["media"], json!(false));
+        assert_eq!(serialised_table["search"], search);
         assert_eq!(
-            serialised["ip"],
+            serialised_table["ip"],
             json!({"per": "ip", "match": ["*"], "requests": 7, "window": "5m"})
         );
-        assert_eq!(parse_table(serialised), Ok(changed));
+        assert_eq!(parse_table(serialised_table), Ok(table));
 
-        let changed =
+        let limits =
             parse_abuse_limits(json!({"client_secret": false, "sign_in_name": {"requests": 3}}))
                 .unwrap();
-        let serialised = serde_json::to_value(&changed).unwrap();
-        assert_eq!(serialised["client_secret"], json!(false));
-        assert_eq!(serialised["sign_in_name"], json!({"requests": 3, "window": "1h"}));
-        assert_eq!(parse_abuse_limits(serialised), Ok(changed));
+        let serialised_limits = serde_json::to_value(&limits).unwrap();
+        assert_eq!(serialised_limits["client_secret"], json!(false));
+        assert_eq!(serialised_limits["sign_in_name"], json!({"requests": 3, "window": "1h"}));
+        assert_eq!(parse_abuse_limits(serialised_limits), Ok(limits));
     }
 
     #[test]
     fn invalid_settings_are_rejected_with_the_reason() {
-        let minute = json!({"per": "ip", "match": ["*"], "requests": 1, "window": "1m"});
+        let valid_row = json!({"per": "ip", "match": ["*"], "requests": 1, "window": "1m"});
         let row_with = |key: &str, value: Value| {
-            let mut row = minute.clone();
+            let mut row = valid_row.clone();
             row[key] = value;
             json!({ "new": row })
         };
@@ -251,8 +251,8 @@ mod tests {
             (json!({"media": 30}), "`false` to remove the limit"),
             (json!({"media": {"request": 30}}), "unknown field `request`"),
             (json!({"media": {"match": []}}), "media: `match` is empty"),
-            (json!({"A": minute}), "\"A\" is not a valid limit name"),
-            (json!({"client_secret": minute}), "client_secret: reserved name"),
+            (json!({"A": valid_row}), "\"A\" is not a valid limit name"),
+            (json!({"client_secret": valid_row}), "client_secret: reserved name"),
             (row_with("per", json!("token")), "expected one of `account`, `app`, `ip`"),
             (row_with("match", json!(["POST"])), "\"POST\" is not a valid pattern"),
             (row_with("requests", json!(-1)), "invalid value"),
@@ -272,10 +272,11 @@ mod tests {
     }
 
     #[test]
-    fn only_requests_and_window_of_an_abuse_limit_can_be_set() {
+    fn only_an_abuse_limits_requests_and_window_can_be_set() {
         let settings = json!({"sign_in_name": {"requests": 3}, "client_secret": false});
-        let changed = parse_abuse_limits(settings).unwrap();
-        let limits: Vec<_> = changed.limits().map(|l| (l.name(), l.requests())).collect();
+        let abuse_limits = parse_abuse_limits(settings).unwrap();
+        let limits: Vec<_> =
+            abuse_limits.limits().map(|limit| (limit.name(), limit.requests())).collect();
         let expected = [
             ("sign_in_address", 25),
             ("sign_in_name", 3),

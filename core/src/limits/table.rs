@@ -64,14 +64,14 @@ const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
 
 impl Default for LimitTable {
     fn default() -> Self {
-        let row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
+        let to_row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds))
                 .expect("the names and windows above are valid");
-            let pattern = |text: &&str| text.parse().expect("the patterns above are valid");
-            let matches = matches.iter().map(pattern).collect();
+            let parse_pattern = |text: &&str| text.parse().expect("the patterns above are valid");
+            let matches = matches.iter().map(parse_pattern).collect();
             LimitRow { limit: limit.into(), per, matches }
         };
-        Self { rows: DEFAULTS.map(row).into() }
+        Self { rows: DEFAULTS.map(to_row).into() }
     }
 }
 
@@ -99,8 +99,8 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
         }
         for (name, setting) in settings {
             let LimitSetting::Override(change) = setting else {
-                let known = default_names();
-                return Err(LimitSettingError::Unknown { name, known });
+                let known_names = default_names();
+                return Err(LimitSettingError::Unknown { name, known_names });
             };
             if abuse::DEFAULTS.iter().any(|default| default.0 == name) {
                 return Err(LimitSettingError::Reserved(name));
@@ -112,8 +112,8 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
                 window: Some(window),
             } = change
             else {
-                let known = default_names();
-                return Err(LimitSettingError::Incomplete { name, known });
+                let known_names = default_names();
+                return Err(LimitSettingError::Incomplete { name, known_names });
             };
             rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, matches });
         }
@@ -153,14 +153,15 @@ impl LimitTable {
     /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, such as Matrix's
     /// `register`: those that count `POST /api/v1/accounts`, without the rows for every path, which
     /// have already counted the actual request.
-    pub fn sign_up_buckets(&self, from: Network) -> Buckets<'_> {
-        let mut buckets = self.buckets("POST", "/api/v1/accounts", None, from);
-        let counted_buckets = self.buckets("POST", "/", None, from);
-        buckets.retain(|bucket| counted_buckets.iter().all(|other| other.limit != bucket.limit));
+    pub fn sign_up_buckets(&self, network: Network) -> Buckets<'_> {
+        let mut buckets = self.buckets("POST", "/api/v1/accounts", None, network);
+        let counted_buckets = self.buckets("POST", "/", None, network);
+        buckets
+            .retain(|bucket| counted_buckets.iter().all(|counted| counted.limit != bucket.limit));
         buckets
     }
 
-    /// Returns the buckets of a request: one for each row that counts it, and one for the IPv6 /48
+    /// Returns a request's buckets: one for each row that counts it, and one for the IPv6 /48
     /// if the row also limits that.
     ///
     /// `target` is the request path in any spelling. `owner` is the owner of a valid access token;
@@ -170,20 +171,20 @@ impl LimitTable {
         method: &str,
         target: &str,
         owner: Option<TokenOwner>,
-        from: Network,
+        network: Network,
     ) -> Buckets<'a> {
         let mut route = None;
-        let bucket = |row: &'a LimitRow| {
+        let to_bucket = |row: &'a LimitRow| {
             let key = match row.per {
                 KeyKind::Account => LimitKey::for_account(owner?),
                 KeyKind::App => LimitKey::App(owner?.app),
-                KeyKind::Ip => LimitKey::Network(from),
+                KeyKind::Ip => LimitKey::Network(network),
             };
             let mut patterns = row.matches.iter();
             let is_counted = patterns.any(|pattern| pattern.matches(method, target, &mut route));
             is_counted.then_some(Bucket { limit: &row.limit, key })
         };
-        self.rows.iter().filter_map(bucket).flat_map(Bucket::with_site).collect()
+        self.rows.iter().filter_map(to_bucket).flat_map(Bucket::with_site).collect()
     }
 }
 
@@ -197,7 +198,7 @@ mod tests {
         Network::from_address([192, 0, 2, 1].into())
     }
 
-    fn names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
+    fn bucket_names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
         let (method, target) = request.split_once(' ').unwrap();
         let owner = account.map(|account| TokenOwner { account: Some(account), app: 1 });
         let buckets = table.buckets(method, target, owner, network());
@@ -233,8 +234,8 @@ mod tests {
             ("POST //API/v1/%61ccounts.json;x/?y", "account ip sign_up", "ip sign_up"),
             ("OPTIONS *", "account ip", "ip"),
         ] {
-            assert_eq!(names(&table, request, Some(1)).join(" "), with_account, "{request}");
-            assert_eq!(names(&table, request, None).join(" "), without_account, "{request}");
+            assert_eq!(bucket_names(&table, request, Some(1)).join(" "), with_account, "{request}");
+            assert_eq!(bucket_names(&table, request, None).join(" "), without_account, "{request}");
         }
     }
 
@@ -244,11 +245,12 @@ mod tests {
             let limit = Arc::new(Limit::new("l", 1, Duration::from_mins(1)).unwrap());
             let matches = ["*", &format!("{method} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
             let rows = matches.map(|pattern| LimitRow { limit: Arc::clone(&limit), per: KeyKind::Ip, matches: vec![pattern] });
-            let count = |method: &str| LimitTable { rows: rows.to_vec() }.buckets(method, "/a", None, network()).len();
-            prop_assert_eq!(count(&method), 2);
-            prop_assert_eq!(count(&method.to_lowercase()), 2);
-            let same = method == other || method == "GET" && other == "HEAD";
-            prop_assert_eq!(count(&other), 1 + usize::from(same));
+            let table = LimitTable { rows: rows.to_vec() };
+            let bucket_count = |method: &str| table.buckets(method, "/a", None, network()).len();
+            prop_assert_eq!(bucket_count(&method), 2);
+            prop_assert_eq!(bucket_count(&method.to_lowercase()), 2);
+            let is_same_method = method == other || method == "GET" && other == "HEAD";
+            prop_assert_eq!(bucket_count(&other), 1 + usize::from(is_same_method));
         }
     }
 
@@ -295,14 +297,14 @@ mod tests {
     #[test]
     fn an_ipv6_address_also_counts_for_its_site_with_a_multiple_of_the_limit() {
         let table = LimitTable::default().with_site_multiple(8);
-        let buckets = |address: &str, account| {
-            let from = Network::from_address(address.parse().unwrap());
-            let buckets = table.buckets("POST", "/api/v1/accounts", account, from);
+        let describe_buckets = |address: &str, owner| {
+            let network = Network::from_address(address.parse().unwrap());
+            let buckets = table.buckets("POST", "/api/v1/accounts", owner, network);
             let describe = |b: &Bucket<'_>| format!("{} {} {}", b.limit.name(), b.limit, b.key);
             buckets.iter().map(describe).collect::<Vec<_>>()
         };
         assert_eq!(
-            buckets("2001:db8:1:2::3", Some(TokenOwner { account: Some(7), app: 1 })),
+            describe_buckets("2001:db8:1:2::3", Some(TokenOwner { account: Some(7), app: 1 })),
             [
                 "account 300 in 5m account:=7",
                 "ip 300 in 5m ip:2001:db8:1:2::/64",
@@ -311,19 +313,19 @@ mod tests {
                 "sign_up-48 40 in 30m ip:2001:db8:1::/48",
             ]
         );
-        let ipv4 = ["ip 300 in 5m ip:192.0.2.1", "sign_up 5 in 30m ip:192.0.2.1"];
-        assert_eq!(buckets("192.0.2.1", None), ipv4);
-        let from = Network::from_address("2001:db8::1".parse().unwrap());
+        let ipv4_buckets = ["ip 300 in 5m ip:192.0.2.1", "sign_up 5 in 30m ip:192.0.2.1"];
+        assert_eq!(describe_buckets("192.0.2.1", None), ipv4_buckets);
+        let network = Network::from_address("2001:db8::1".parse().unwrap());
         let without_sites = table.with_site_multiple(0);
-        assert_eq!(without_sites.buckets("GET", "/", None, from).len(), 1);
+        assert_eq!(without_sites.buckets("GET", "/", None, network).len(), 1);
     }
 
     #[test]
     fn a_very_long_path_is_counted() {
         let table = LimitTable::default();
-        for part in ["/..", "/a", "%2f", ";", "%", "//"] {
-            let request = format!("POST {}", part.repeat(50_000));
-            assert_eq!(names(&table, &request, Some(1)), ["account", "ip"]);
+        for fragment in ["/..", "/a", "%2f", ";", "%", "//"] {
+            let request = format!("POST {}", fragment.repeat(50_000));
+            assert_eq!(bucket_names(&table, &request, Some(1)), ["account", "ip"]);
         }
     }
 }

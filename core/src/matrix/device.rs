@@ -52,8 +52,8 @@ impl RequestedDevice {
 
     /// Returns the device, with an id of ten uppercase letters made from random bytes if none is
     /// requested.
-    pub fn with_random_id(self, random: [u8; 10]) -> Device {
-        let random_id = || random.map(|byte| char::from(b'A' + byte % 26)).iter().collect();
+    pub fn with_random_id(self, random_bytes: [u8; 10]) -> Device {
+        let random_id = || random_bytes.map(|byte| char::from(b'A' + byte % 26)).iter().collect();
         Device { id: self.id.unwrap_or_else(random_id), name: self.name }
     }
 }
@@ -108,7 +108,7 @@ mod tests {
             let body = serde_json::json!({ "initial_device_display_name": name }).to_string();
             assert_eq!(read_device(&body).unwrap().name(), expected, "{name:?}");
         }
-        let long = serde_json::json!({ "initial_device_display_name": "é".repeat(101) });
-        assert_eq!(read_device(&long.to_string()).unwrap().name(), Some(&*"é".repeat(100)));
+        let body = serde_json::json!({ "initial_device_display_name": "é".repeat(101) });
+        assert_eq!(read_device(&body.to_string()).unwrap().name(), Some(&*"é".repeat(100)));
     }
 }

@@ -63,9 +63,13 @@ mod tests {
             r#"{"type":"m.login.password","identifier":{"type":"m.id.user","user":"alice"},"password":"p"}"#,
             r#"{"type":"m.login.password","user":"alice","password":"p","device_id":""}"#,
         ] {
-            let login = LoginRequest::read(body.as_bytes()).unwrap();
-            assert_eq!((login.user.as_str(), login.password.reveal()), ("alice", "p"), "{body}");
-            assert_eq!(login.device, RequestedDevice::default(), "{body}");
+            let request = LoginRequest::read(body.as_bytes()).unwrap();
+            assert_eq!(
+                (request.user.as_str(), request.password.reveal()),
+                ("alice", "p"),
+                "{body}"
+            );
+            assert_eq!(request.device, RequestedDevice::default(), "{body}");
         }
         let body = r#"{"type":"m.login.password","user":"a","password":"p","device_id":"DEV"}"#;
         let device = LoginRequest::read(body.as_bytes()).unwrap().device.with_random_id([0; 10]);
@@ -74,7 +78,7 @@ mod tests {
 
     #[test]
     fn invalid_bodies_are_rejected_with_the_reason() {
-        for (body, text) in [
+        for (body, message) in [
             ("{}", "type is missing"),
             ("[]", "the body must be a JSON object"),
             (r#"{"type":1}"#, "type must be a string"),
@@ -99,7 +103,7 @@ mod tests {
             ),
         ] {
             let error = LoginRequest::read(body.as_bytes()).unwrap_err();
-            assert_eq!(error.to_string(), text, "{body}");
+            assert_eq!(error.to_string(), message, "{body}");
         }
         let LoginError::Json(error) = LoginRequest::read(b"{").unwrap_err() else { panic!() };
         assert!(error.is_not_json());

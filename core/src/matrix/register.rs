@@ -48,7 +48,9 @@ impl RegisterRequest {
         let mut fields = Fields::read(body)?;
         // Other types have no meaning here; old clients send some.
         let kind = match fields.take("type") {
-            Some(kind) if kind == LOGIN_APPLICATION_SERVICE => RegistrationType::ApplicationService,
+            Some(login_type) if login_type == LOGIN_APPLICATION_SERVICE => {
+                RegistrationType::ApplicationService
+            }
             _ => RegistrationType::Interactive,
         };
         let stage = match fields.take("auth") {
@@ -108,7 +110,7 @@ mod tests {
         assert_eq!(request.password.unwrap().reveal(), "p");
         assert_eq!(request.device.with_random_id([0; 10]).id(), "D");
         assert!(request.inhibit_login);
-        for (body, text) in [
+        for (body, message) in [
             (r#"{"username":1}"#, "username must be a string"),
             (r#"{"password":null}"#, "password must be a string"),
             (r#"{"auth":"x"}"#, "auth must be a JSON object"),
@@ -116,7 +118,7 @@ mod tests {
             (r#"{"inhibit_login":"yes"}"#, "inhibit_login must be a boolean"),
         ] {
             let error = RegisterRequest::read(body.as_bytes()).unwrap_err();
-            assert_eq!(error.to_string(), text, "{body}");
+            assert_eq!(error.to_string(), message, "{body}");
         }
     }
 }

@@ -33,12 +33,12 @@ pub const MAX_PASSWORD_LENGTH: usize = 128;
 pub const DELETION_DELAY: Duration = Duration::from_hours(24);
 
 /// Names that could be mistaken for the service or its operators.
-const RESERVED: &str = "abuse account accounts admin administrator administrators admins api \
+const RESERVED_NAMES: &str = "abuse account accounts admin administrator administrators admins api \
     belfry help helpdesk hostmaster instance mod moderator moderators mods no-reply noreply oauth \
     owner postmaster root security staff support system webmaster";
 
 /// Common passwords in lower case, one per line.
-const COMMON: &str = include_str!("account/common.txt");
+const COMMON_PASSWORDS: &str = include_str!("account/common.txt");
 
 /// The reason an account field is invalid. The message is shown after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
@@ -115,7 +115,7 @@ pub fn check_name(name: &str) -> Result<(), FieldError> {
 /// Checks the syntax of an account name for registration, and that it is not reserved.
 pub fn check_unreserved_name(name: &str) -> Result<(), FieldError> {
     check_name(name)?;
-    if RESERVED.split_ascii_whitespace().any(|reserved| reserved == name) {
+    if RESERVED_NAMES.split_ascii_whitespace().any(|reserved| reserved == name) {
         return Err(FieldError::Reserved);
     }
     Ok(())
@@ -150,31 +150,32 @@ pub fn check_password<'a>(
     identifiers: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), FieldError> {
     let password = password.reveal();
-    let is_password = |identifier: &str| {
-        let letters = letters(identifier);
+    let resembles_password = |identifier: &str| {
+        let core = trim_to_letters(identifier);
         identifier.to_lowercase() == password.trim().to_lowercase()
-            || !letters.is_empty() && letters == self::letters(password)
+            || !core.is_empty() && core == trim_to_letters(password)
     };
     match password.chars().count() {
         _ if password.trim().is_empty() => Err(FieldError::Blank),
         ..MIN_PASSWORD_LENGTH => Err(FieldError::TooShort(MIN_PASSWORD_LENGTH)),
         length if length > MAX_PASSWORD_LENGTH => Err(FieldError::TooLong(MAX_PASSWORD_LENGTH)),
         _ if is_common(password) => Err(FieldError::PasswordCommon),
-        _ if identifiers.into_iter().any(is_password) => Err(FieldError::PasswordCommon),
+        _ if identifiers.into_iter().any(resembles_password) => Err(FieldError::PasswordCommon),
         _ => Ok(()),
     }
 }
 
 /// Returns the text in lower case, without the characters before its first letter and after its last.
-fn letters(text: &str) -> String {
+fn trim_to_letters(text: &str) -> String {
     text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase()
 }
 
 /// Returns whether a password is one repeated character or a listed common password, ignoring case.
 fn is_common(password: &str) -> bool {
     let password = password.to_lowercase();
-    let first = password.chars().next();
-    password.chars().all(|c| Some(c) == first) || COMMON.lines().any(|common| common == password)
+    let first_character = password.chars().next();
+    password.chars().all(|c| Some(c) == first_character)
+        || COMMON_PASSWORDS.lines().any(|common| common == password)
 }
 
 #[cfg(test)]

@@ -32,27 +32,30 @@ pub struct App {
 
 impl App {
     /// Returns the requested redirect URI, if it matches a registered one.
-    pub fn find_redirect_uri(&self, requested: &str) -> Option<RedirectUri> {
-        self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested))
+    pub fn find_redirect_uri(&self, requested_uri: &str) -> Option<RedirectUri> {
+        self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested_uri))
     }
 
     /// Returns the scopes that a `scope` parameter requests; `read` if it is absent. Scopes that
     /// the app did not declare are invalid. Whether a user may grant them depends on the user's
     /// role.
-    pub fn resolve_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let explicit_scopes = requested.unwrap_or_default().parse::<Scopes>()?;
+    pub fn resolve_scopes(&self, requested_scopes: Option<&str>) -> Result<Scopes, OAuthError> {
+        let explicit_scopes = requested_scopes.unwrap_or_default().parse::<Scopes>()?;
         let is_default = explicit_scopes.is_empty();
-        let requested = explicit_scopes.or_read();
-        match self.details.scopes.first_not_covered(&requested) {
+        let scopes = explicit_scopes.or_read();
+        match self.details.scopes.first_not_covered(&scopes) {
             Some(_) if is_default => Err(OAuthError::UnregisteredDefaultScope),
             Some(name) => Err(OAuthError::UnregisteredScope((&*name).into())),
-            None => Ok(requested),
+            None => Ok(scopes),
         }
     }
 
     /// Returns the scopes of an app token for a `scope` parameter. Admin scopes are invalid.
-    pub fn resolve_app_token_scopes(&self, requested: Option<&str>) -> Result<Scopes, OAuthError> {
-        let scopes = self.resolve_scopes(requested)?;
+    pub fn resolve_app_token_scopes(
+        &self,
+        requested_scopes: Option<&str>,
+    ) -> Result<Scopes, OAuthError> {
+        let scopes = self.resolve_scopes(requested_scopes)?;
         scopes.check_role(None)?;
         Ok(scopes)
     }
@@ -60,7 +63,7 @@ impl App {
     /// Returns the scopes of the token for a user who signs up through the app: all declared scopes
     /// except admin scopes.
     pub fn sign_up_scopes(&self) -> Scopes {
-        self.details.scopes.clone().effective(Some(Role::User))
+        self.details.scopes.clone().effective_for_role(Some(Role::User))
     }
 }
 
@@ -165,11 +168,12 @@ impl Registration {
         if has_blank_name {
             errors.push(AppRegistrationError::NameBlank);
         }
-        let length: usize = self.redirect_uris.iter().map(|text| text.chars().count() + 1).sum();
-        let is_too_long = length > MAX_URIS_LENGTH + 1;
+        let uris_length: usize =
+            self.redirect_uris.iter().map(|uris| uris.chars().count() + 1).sum();
+        let are_uris_too_long = uris_length > MAX_URIS_LENGTH + 1;
         let mut redirect_uris = Vec::new();
-        if !is_too_long {
-            for text in self.redirect_uris.iter().flat_map(|text| text.split_ascii_whitespace()) {
+        if !are_uris_too_long {
+            for text in self.redirect_uris.iter().flat_map(|uris| uris.split_ascii_whitespace()) {
                 let uri =
                     RedirectUri::new(text).and_then(|uri| uri.check_scheme(schemes).map(|()| uri));
                 match uri.map_err(AppRegistrationError::RedirectUri) {
@@ -207,7 +211,7 @@ impl Registration {
         if website.as_ref().is_some_and(|website| website.chars().count() > MAX_URIS_LENGTH) {
             errors.push(AppRegistrationError::WebsiteTooLong);
         }
-        if is_too_long {
+        if are_uris_too_long {
             errors.push(AppRegistrationError::RedirectUriTooLong);
         }
         let auth_method = self.token_endpoint_auth_method.as_str();

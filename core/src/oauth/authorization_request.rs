@@ -30,7 +30,7 @@ pub struct AuthorizationRequest {
     /// Destination and encoding of the response.
     pub target: ResponseTarget,
     /// The requested grant, or the error to send to the app.
-    pub requested: Result<RequestedGrant, OAuthError>,
+    pub grant: Result<RequestedGrant, OAuthError>,
     /// True if the user must enter the password again.
     pub force_login: bool,
     /// The language that the app requests for the pages.
@@ -82,14 +82,16 @@ impl AuthorizationRequest {
     pub fn relevant_pairs(pairs: &Pairs) -> Result<Pairs, OAuthError> {
         let is_read = |name: &str| {
             let is_named = |parameter: &Parameter| {
-                let rest = name.strip_prefix(parameter.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+                let suffix = name.strip_prefix(parameter.as_str());
+                suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with('['))
             };
             Self::PARAMETERS.iter().any(is_named)
         };
-        let relevant: Pairs = pairs.iter().filter(|(name, _)| is_read(name)).cloned().collect();
-        let length: usize = relevant.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant) }
+        let relevant_pairs: Pairs =
+            pairs.iter().filter(|(name, _)| is_read(name)).cloned().collect();
+        let length: usize =
+            relevant_pairs.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant_pairs) }
     }
 
     /// Parses a request, given the app with its client id.
@@ -97,7 +99,7 @@ impl AuthorizationRequest {
     /// # Errors
     /// If the app is unknown, or the redirect URI is missing, repeated or not registered. Such an
     /// error is shown on a page and never redirected. Other errors are stored in
-    /// [`requested`](AuthorizationRequest::requested).
+    /// [`grant`](AuthorizationRequest::grant).
     pub fn parse(parameters: Parameters<'_>, app: Option<&App>) -> Result<Self, OAuthError> {
         let app = app
             .filter(|app| app.properties.issuer == Issuer::OAuth)
@@ -112,20 +114,20 @@ impl AuthorizationRequest {
             mode: parse_response_mode(parameters).unwrap_or_default(),
             state: parse_state(parameters).ok().flatten().map(str::to_owned),
         };
-        let optional = |parameter| parameters.optional(parameter).ok().flatten();
+        let optional_value = |parameter| parameters.optional(parameter).ok().flatten();
         Ok(Self {
             app_id: app.id,
             target,
-            requested: RequestedGrant::parse(parameters, app),
-            force_login: optional(Parameter::ForceLogin).is_some_and(is_true),
-            lang: optional(Parameter::Lang).and_then(language_tag::normalize),
+            grant: RequestedGrant::parse(parameters, app),
+            force_login: optional_value(Parameter::ForceLogin).is_some_and(is_true),
+            lang: optional_value(Parameter::Lang).and_then(language_tag::normalize),
         })
     }
 
     /// Replaces the requested grant with an error if it has no PKCE challenge.
     pub fn require_pkce(mut self) -> Self {
-        if self.requested.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
-            self.requested = Err(OAuthError::Missing(Parameter::CodeChallenge));
+        if self.grant.as_ref().is_ok_and(|grant| grant.challenge.is_none()) {
+            self.grant = Err(OAuthError::Missing(Parameter::CodeChallenge));
         }
         self
     }
@@ -134,20 +136,20 @@ impl AuthorizationRequest {
     /// scope is invalid for users who are not admins, even if it has other scopes, because the app
     /// does not expect to get less than it requested.
     pub fn requested_grant(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
-        let requested = self.requested.as_ref().map_err(OAuthError::clone)?;
-        requested.scopes.check_role(Some(role))?;
-        Ok(requested)
+        let requested_grant = self.grant.as_ref().map_err(OAuthError::clone)?;
+        requested_grant.scopes.check_role(Some(role))?;
+        Ok(requested_grant)
     }
 
-    /// Determines the next step. `user` is the user's role, if they signed in for this request, or
+    /// Determines the next step. `role` is the user's role, if they signed in for this request, or
     /// have a session and the request does not force a login. `grants` are the user's active grants
     /// to this app.
-    pub fn next_step(&self, user: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
-        let Some(role) = user else { return NextStep::SignIn };
+    pub fn next_step(&self, role: Option<Role>, grants: &[ActiveGrant]) -> NextStep {
+        let Some(role) = role else { return NextStep::SignIn };
         match self.requested_grant(role) {
             Err(error) if grants.is_empty() => NextStep::ShowError(error),
             Err(error) => NextStep::Reject(error),
-            Ok(requested) if self.is_implied(requested, grants) => NextStep::Approve,
+            Ok(requested_grant) if self.is_implied(requested_grant, grants) => NextStep::Approve,
             Ok(_) => NextStep::AskConsent,
         }
     }
@@ -158,17 +160,18 @@ impl AuthorizationRequest {
     /// these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
     /// response mode, and in modes other than `query` the code bypasses the app's server, or
     /// reaches it in a form that it may not expect.
-    fn is_implied(&self, requested: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
+    fn is_implied(&self, requested_grant: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {
             let is_same_uri = grant.redirect_uri.as_deref() == Some(uri.as_str());
-            uri.is_https() || (requested.challenge.is_some() && is_same_uri)
+            uri.is_https() || (requested_grant.challenge.is_some() && is_same_uri)
         };
-        let is_same = |grant: &ActiveGrant| grant.scopes == requested.scopes && is_protected(grant);
+        let implies_consent =
+            |grant: &ActiveGrant| grant.scopes == requested_grant.scopes && is_protected(grant);
         !self.force_login
             && self.target.mode == ResponseMode::Query
-            && !requested.scopes.iter().any(Scope::is_admin)
-            && grants.iter().any(is_same)
+            && !requested_grant.scopes.iter().any(Scope::is_admin)
+            && grants.iter().any(implies_consent)
     }
 }
 
@@ -185,13 +188,15 @@ impl RequestedGrant {
             Some(_) if method != Some(pkce::METHOD) => {
                 return Err(OAuthError::InvalidChallengeMethod);
             }
-            Some(text) => Some(Sha256Digest::from_text(text).ok_or(OAuthError::InvalidChallenge)?),
+            Some(challenge) => {
+                Some(Sha256Digest::from_text(challenge).ok_or(OAuthError::InvalidChallenge)?)
+            }
             None => None,
         };
         parse_state(parameters)?;
         // The values of these two are parsed leniently, but a repeated parameter is an error.
-        for lenient in [Parameter::ForceLogin, Parameter::Lang] {
-            parameters.optional(lenient)?;
+        for parameter in [Parameter::ForceLogin, Parameter::Lang] {
+            parameters.optional(parameter)?;
         }
         Ok(Self { scopes, challenge })
     }

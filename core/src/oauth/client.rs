@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn registered_clients_may_use_every_grant_type_and_first_party_clients_none() {
-        for (origin, allowed) in [
+        for (origin, expected) in [
             (Origin::Api, Ok(())),
             (Origin::Operator, Ok(())),
             (Origin::Matrix, Err(OAuthError::UnauthorizedClient)),
@@ -117,7 +117,7 @@ mod tests {
             let properties = ClientProperties::new(origin);
             assert!(properties.has_secret());
             for &grant_type in GrantType::ALL {
-                assert_eq!(properties.check_grant_type(grant_type), allowed, "{origin}");
+                assert_eq!(properties.check_grant_type(grant_type), expected, "{origin}");
             }
         }
     }

@@ -32,7 +32,7 @@ impl Credentials {
     ) -> Result<Self, OAuthError> {
         let client_id = parameters.optional(Parameter::ClientId)?;
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
-        let Some(encoded) = authorization.and_then(parse_basic) else {
+        let Some(encoded_credentials) = authorization.and_then(parse_basic) else {
             let (id, secret) =
                 client_id.zip(client_secret).ok_or(OAuthError::MissingCredentials)?;
             return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
@@ -40,7 +40,8 @@ impl Credentials {
         if client_secret.is_some() {
             return Err(OAuthError::TwoAuthentications);
         }
-        let credentials = decode(encoded).ok_or(OAuthError::MissingCredentials)?;
+        let credentials =
+            decode_credentials(encoded_credentials).ok_or(OAuthError::MissingCredentials)?;
         if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
             return Err(OAuthError::TwoAuthentications);
         }
@@ -49,7 +50,7 @@ impl Credentials {
 }
 
 /// Returns the `Authorization` header of a request, if it has one. More than one is an error.
-pub fn single_header<'a>(
+pub fn single_authorization_header<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
 ) -> Result<Option<&'a [u8]>, OAuthError> {
     let mut headers = headers.into_iter();
@@ -61,14 +62,14 @@ pub fn single_header<'a>(
 fn parse_basic(header: &[u8]) -> Option<&[u8]> {
     let header = header.trim_ascii();
     let end = header.iter().position(u8::is_ascii_whitespace).unwrap_or(header.len());
-    let (scheme, rest) = header.split_at(end);
-    scheme.eq_ignore_ascii_case(b"basic").then(|| rest.trim_ascii_start())
+    let (scheme, credentials) = header.split_at(end);
+    scheme.eq_ignore_ascii_case(b"basic").then(|| credentials.trim_ascii_start())
 }
 
 /// Decodes Basic credentials. Clients form-encode id and secret before they join them with a colon,
 /// so the first colon separates them. Encoding does not change the secrets that this server
 /// generates, so clients that forget to encode them work as well.
-fn decode(encoded: &[u8]) -> Option<Credentials> {
+fn decode_credentials(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
     let bytes =
         BASE64_STANDARD.decode(encoded).or_else(|_| BASE64_STANDARD_NO_PAD.decode(encoded)).ok()?;
@@ -89,28 +90,29 @@ mod tests {
     use crate::percent::encode;
 
     fn parse(header: Option<&str>, body: &[(&str, &str)]) -> Result<(String, String), OAuthError> {
-        Credentials::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(body)))
-            .map(|parsed| (parsed.client_id, parsed.client_secret.reveal().to_owned()))
+        Credentials::parse(header.map(str::as_bytes), Parameters::new(&to_pairs(body))).map(
+            |credentials| (credentials.client_id, credentials.client_secret.reveal().to_owned()),
+        )
     }
 
     fn basic_header(credentials: &str) -> String {
         format!("Basic {}", BASE64_STANDARD.encode(credentials))
     }
 
-    fn pair(id: &str, secret: &str) -> (String, String) {
+    fn id_and_secret(id: &str, secret: &str) -> (String, String) {
         (id.to_owned(), secret.to_owned())
     }
 
     #[test]
     fn the_body_may_contain_id_and_secret() {
         let body = [("client_id", "a"), ("client_secret", "s:+%20")];
-        assert_eq!(parse(None, &body), Ok(pair("a", "s:+%20")));
+        assert_eq!(parse(None, &body), Ok(id_and_secret("a", "s:+%20")));
     }
 
     #[test]
     fn a_second_authorization_header_is_rejected() {
         let find_header = |headers: &[&'static str]| {
-            single_header(headers.iter().map(|header| header.as_bytes()))
+            single_authorization_header(headers.iter().map(|header| header.as_bytes()))
         };
         assert_eq!(find_header(&[]), Ok(None));
         assert_eq!(find_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
@@ -123,7 +125,7 @@ mod tests {
     #[test]
     fn the_example_of_rfc_6749_section_2_3_1_is_parsed() {
         let header = "Basic czZCaGRSa3F0MzpnWDFmQmF0M2JW";
-        assert_eq!(parse(Some(header), &[]), Ok(pair("s6BhdRkqt3", "gX1fBat3bV")));
+        assert_eq!(parse(Some(header), &[]), Ok(id_and_secret("s6BhdRkqt3", "gX1fBat3bV")));
     }
 
     #[test]
@@ -137,7 +139,7 @@ mod tests {
             (basic_header("x%2Dy%5fz:%3A+%C3%A9"), "x-y_z", ": é"),
             (basic_header("a:100%"), "a", "100%"),
         ] {
-            assert_eq!(parse(Some(&header), &[]), Ok(pair(id, secret)), "{header}");
+            assert_eq!(parse(Some(&header), &[]), Ok(id_and_secret(id, secret)), "{header}");
         }
     }
 
@@ -159,8 +161,8 @@ mod tests {
         ] {
             assert_eq!(parse(Some(&header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
-        let not_text = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
-        assert_eq!(not_text.map(|_| ()), Err(OAuthError::MissingCredentials));
+        let result = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
+        assert_eq!(result.map(|_| ()), Err(OAuthError::MissingCredentials));
     }
 
     #[test]
@@ -196,11 +198,11 @@ mod tests {
     #[test]
     fn with_basic_the_body_may_contain_only_the_same_client_id() {
         let header = basic_header("a%2Db:s");
-        assert_eq!(parse(Some(&header), &[("client_id", "a-b")]), Ok(pair("a-b", "s")));
-        assert_eq!(parse(Some(&header), &[("client_id", "")]), Ok(pair("a-b", "s")));
-        for other in ["b", "a%2Db", "A-B"] {
-            let result = parse(Some(&header), &[("client_id", other)]);
-            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{other}");
+        assert_eq!(parse(Some(&header), &[("client_id", "a-b")]), Ok(id_and_secret("a-b", "s")));
+        assert_eq!(parse(Some(&header), &[("client_id", "")]), Ok(id_and_secret("a-b", "s")));
+        for client_id in ["b", "a%2Db", "A-B"] {
+            let result = parse(Some(&header), &[("client_id", client_id)]);
+            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{client_id}");
         }
     }
 
@@ -208,29 +210,29 @@ mod tests {
     fn other_authorization_schemes_are_ignored() {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
-            assert_eq!(parse(Some(header), &body), Ok(pair("a", "s")), "{header}");
+            assert_eq!(parse(Some(header), &body), Ok(id_and_secret("a", "s")), "{header}");
             assert_eq!(parse(Some(header), &[]), Err(OAuthError::MissingCredentials), "{header}");
         }
     }
 
     #[test]
     fn a_repeated_credential_is_rejected() {
-        let twice = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
-        assert_eq!(parse(None, &twice), Err(OAuthError::Repeated(Parameter::ClientId)));
+        let pairs = [("client_id", "a"), ("client_id", "a"), ("client_secret", "s")];
+        assert_eq!(parse(None, &pairs), Err(OAuthError::Repeated(Parameter::ClientId)));
     }
 
     proptest! {
         #[test]
         fn parsing_a_header_never_panics(
             header in prop::collection::vec(any::<u8>(), 0..60),
-            basic in any::<bool>(),
+            is_basic in any::<bool>(),
         ) {
-            let header = if basic { [b"Basic ", &*header].concat() } else { header };
+            let header = if is_basic { [b"Basic ", &*header].concat() } else { header };
             let _ = Credentials::parse(Some(&header), Parameters::new(&[]));
         }
 
         #[test]
-        fn encoded_credentials_are_parsed_to_themselves(id in "[^\0]+", secret in "[^\0]+") {
+        fn encoded_credentials_are_decoded_unchanged(id in "[^\0]+", secret in "[^\0]+") {
             let header = basic_header(&format!("{}:{}", encode(&id), encode(&secret)));
             prop_assert_eq!(parse(Some(&header), &[]), Ok((id, secret)));
         }

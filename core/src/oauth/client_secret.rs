@@ -32,11 +32,11 @@ impl From<HashedSecret> for ClientSecrets {
 impl ClientSecrets {
     /// Returns whether a client that presents this secret is the app. Digests are compared in
     /// constant time.
-    pub fn accepts(&self, presented: HashedSecret, now: Timestamp) -> bool {
+    pub fn accepts(&self, presented_secret: HashedSecret, now: Timestamp) -> bool {
         // Both are compared, so that timing does not reveal which one was presented.
-        let is_current = self.current == presented;
+        let is_current = self.current == presented_secret;
         let is_previous = self.previous_until(now).is_some()
-            & self.previous.is_some_and(|previous| previous.secret == presented);
+            & self.previous.is_some_and(|previous| previous.secret == presented_secret);
         is_current | is_previous
     }
 
@@ -51,41 +51,45 @@ mod tests {
     use super::*;
     use crate::secret::SplitToken;
 
-    fn at(second: i64) -> Timestamp {
+    fn time(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
     fn secret(random: u8) -> HashedSecret {
-        SplitToken::new(at(0), [random; SplitToken::RANDOM_BYTES]).hashed()
+        SplitToken::new(time(0), [random; SplitToken::RANDOM_BYTES]).hashed_secret()
     }
 
     #[test]
     fn the_previous_secret_is_accepted_until_it_expires() {
-        let (old, new, other) = (secret(1), secret(2), secret(3));
-        let fresh = ClientSecrets::from(new);
-        let previous = Some(PreviousSecret { secret: old, until: at(10) });
-        let rotated = ClientSecrets { previous, ..fresh };
-        for (secrets, presented, now, accepted) in [
-            (fresh, new, 0, true),
-            (fresh, old, 0, false),
-            (rotated, new, 9, true),
-            (rotated, new, 10, true),
-            (rotated, old, 9, true),
-            (rotated, old, 10, false),
-            (rotated, other, 9, false),
+        let (old_secret, new_secret, other_secret) = (secret(1), secret(2), secret(3));
+        let initial_secrets = ClientSecrets::from(new_secret);
+        let previous = Some(PreviousSecret { secret: old_secret, until: time(10) });
+        let rotated_secrets = ClientSecrets { previous, ..initial_secrets };
+        for (secrets, presented_secret, now, is_accepted) in [
+            (initial_secrets, new_secret, 0, true),
+            (initial_secrets, old_secret, 0, false),
+            (rotated_secrets, new_secret, 9, true),
+            (rotated_secrets, new_secret, 10, true),
+            (rotated_secrets, old_secret, 9, true),
+            (rotated_secrets, old_secret, 10, false),
+            (rotated_secrets, other_secret, 9, false),
         ] {
-            assert_eq!(secrets.accepts(presented, at(now)), accepted, "{secrets:?} at {now}");
+            assert_eq!(
+                secrets.accepts(presented_secret, time(now)),
+                is_accepted,
+                "{secrets:?} at {now}"
+            );
         }
-        assert_eq!(rotated.previous_until(at(9)), Some(at(10)));
-        assert_eq!(rotated.previous_until(at(10)), None);
-        assert_eq!(fresh.previous_until(at(0)), None);
+        assert_eq!(rotated_secrets.previous_until(time(9)), Some(time(10)));
+        assert_eq!(rotated_secrets.previous_until(time(10)), None);
+        assert_eq!(initial_secrets.previous_until(time(0)), None);
     }
 
     /// A secret's lookup key is not confidential.
     #[test]
     fn a_secret_with_a_forged_lookup_key_is_rejected() {
         let (current, other) = (secret(1), secret(2));
-        let forged = HashedSecret { lookup: current.lookup, digest: other.digest };
-        assert!(!ClientSecrets::from(current).accepts(forged, at(0)));
+        let forged_secret = HashedSecret { lookup: current.lookup, digest: other.digest };
+        assert!(!ClientSecrets::from(current).accepts(forged_secret, time(0)));
     }
 }

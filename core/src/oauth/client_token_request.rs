@@ -44,7 +44,7 @@ mod tests {
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 
-    fn revocation(
+    fn parse_revocation(
         header: Option<&str>,
         pairs: &[(&str, &str)],
     ) -> Result<ClientTokenRequest, OAuthError> {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_may_introspect_its_own_tokens_and_a_resource_server_all() {
+    fn a_client_may_introspect_its_own_tokens_and_a_resource_server_all_tokens() {
         let registration = Registration {
             client_name: "Api".into(),
             redirect_uris: vec!["https://a.example/".into()],
@@ -86,17 +86,21 @@ mod tests {
     #[test]
     fn a_revocation_is_parsed() {
         let pairs = [CLIENT[0], CLIENT[1], ("token", "t"), ("token_type_hint", "refresh_token")];
-        let request = revocation(None, &pairs).unwrap();
+        let request = parse_revocation(None, &pairs).unwrap();
         assert_eq!((request.credentials.client_id.as_str(), request.token.reveal()), ("a", "t"));
-        assert_eq!(revocation(Some("Basic YTpz"), &[("token", "t")]).unwrap().token.reveal(), "t");
+        assert_eq!(
+            parse_revocation(Some("Basic YTpz"), &[("token", "t")]).unwrap().token.reveal(),
+            "t"
+        );
     }
 
     #[test]
     fn a_revocation_with_two_authentications_or_two_tokens_is_rejected() {
         let pairs = [CLIENT[0], CLIENT[1], ("token", "t")];
-        let both = revocation(Some("Basic YTpz"), &pairs).map(|_| ());
-        assert_eq!(both, Err(OAuthError::TwoAuthentications));
-        let twice = revocation(None, &[&pairs[..], &[("token", "t")]].concat()).map(|_| ());
-        assert_eq!(twice, Err(OAuthError::Repeated(Parameter::Token)));
+        let two_authentications = parse_revocation(Some("Basic YTpz"), &pairs).map(|_| ());
+        assert_eq!(two_authentications, Err(OAuthError::TwoAuthentications));
+        let two_tokens =
+            parse_revocation(None, &[&pairs[..], &[("token", "t")]].concat()).map(|_| ());
+        assert_eq!(two_tokens, Err(OAuthError::Repeated(Parameter::Token)));
     }
 }

@@ -18,7 +18,7 @@ pub enum AccessLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConsentItem {
     /// True if the permission is reserved for admins.
-    pub admin: bool,
+    pub is_admin: bool,
     /// The resource: `accounts`, `notifications`, …; `all` for all of them.
     pub resource: &'static str,
     /// The requested access.
@@ -32,8 +32,8 @@ impl ConsentItem {
     }
 
     fn from_scope(scope: Scope) -> Self {
-        let text = scope.as_str().trim_start_matches("admin:");
-        let (verb, resource) = text.split_once(':').unwrap_or((text, "all"));
+        let name = scope.as_str().trim_start_matches("admin:");
+        let (verb, resource) = name.split_once(':').unwrap_or((name, "all"));
         let (resource, access) = match verb {
             "read" => (resource, AccessLevel::Read),
             "write" => (resource, AccessLevel::Write),
@@ -41,13 +41,13 @@ impl ConsentItem {
             // `follow` and `push` cannot be requested for reading or writing only.
             _ => (verb, AccessLevel::ReadWrite),
         };
-        Self { admin: scope.is_admin(), resource, access }
+        Self { is_admin: scope.is_admin(), resource, access }
     }
 }
 
 /// Returns the items for these scopes, in the order of [`Scope::ALL`]. A scope that another one
 /// includes is omitted, and scopes for reading and writing the same resource are merged.
-pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
+pub fn consent_items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
         // To users, the profile is part of the account, and reading and writing everything includes
@@ -55,16 +55,16 @@ pub fn items(scopes: &Scopes) -> Vec<ConsentItem> {
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
         _ => {
-            let others: Scopes = scopes.iter().filter(|other| *other != scope).collect();
-            others.allows(scope)
+            let other_scopes: Scopes = scopes.iter().filter(|other| *other != scope).collect();
+            other_scopes.allows(scope)
         }
     };
     for &scope in Scope::ALL.iter().filter(|&&scope| scopes.contains(scope) && !is_covered(scope)) {
         let new_item = ConsentItem::from_scope(scope);
-        let is_same = |item: &&mut ConsentItem| {
-            (item.admin, item.resource) == (new_item.admin, new_item.resource)
+        let has_same_resource = |item: &&mut ConsentItem| {
+            (item.is_admin, item.resource) == (new_item.is_admin, new_item.resource)
         };
-        match items.iter_mut().find(is_same) {
+        match items.iter_mut().find(has_same_resource) {
             Some(item) if item.access != new_item.access => item.access = AccessLevel::ReadWrite,
             Some(_) => {}
             None => items.push(new_item),
@@ -80,19 +80,20 @@ mod tests {
     use super::*;
 
     fn describe(item: &ConsentItem) -> String {
-        let admin = if item.admin { "admin " } else { "" };
+        let admin = if item.is_admin { "admin " } else { "" };
         format!("{admin}{} {:?}", item.resource, item.access)
     }
 
     /// Returns every item that any set of scopes can produce: pairs of scopes produce all of them.
     fn all_items() -> Vec<ConsentItem> {
-        let pairs =
-            Scope::ALL.iter().flat_map(|&one| Scope::ALL.iter().map(move |&two| [one, two]));
-        pairs.flat_map(|pair| items(&pair.into_iter().collect())).collect()
+        let pairs = Scope::ALL
+            .iter()
+            .flat_map(|&first| Scope::ALL.iter().map(move |&second| [first, second]));
+        pairs.flat_map(|pair| consent_items(&pair.into_iter().collect())).collect()
     }
 
     fn describe_items(scopes: &str) -> Vec<String> {
-        items(&scopes.parse().unwrap()).iter().map(describe).collect()
+        consent_items(&scopes.parse().unwrap()).iter().map(describe).collect()
     }
 
     #[test]
@@ -128,7 +129,7 @@ mod tests {
             ("admin:read", false),
             ("admin:write:reports", true),
         ] {
-            let items = items(&scopes.parse().unwrap());
+            let items = consent_items(&scopes.parse().unwrap());
             assert!(items.iter().all(|item| item.allows_changes() == allows_changes), "{scopes}");
         }
     }
@@ -150,25 +151,25 @@ mod tests {
 
     #[test]
     fn a_read_only_resource_has_no_item_for_writing() {
-        let all: Vec<String> = all_items().iter().map(describe).collect();
-        assert!(all.contains(&"search Read".to_owned()));
-        assert!(!all.contains(&"search ReadWrite".to_owned()));
-        assert!(!all.contains(&"profile ReadWrite".to_owned()));
+        let descriptions: Vec<String> = all_items().iter().map(describe).collect();
+        assert!(descriptions.contains(&"search Read".to_owned()));
+        assert!(!descriptions.contains(&"search ReadWrite".to_owned()));
+        assert!(!descriptions.contains(&"profile ReadWrite".to_owned()));
     }
 
     proptest! {
         #[test]
         fn each_resource_has_at_most_one_item(
-            chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..45),
+            scopes in prop::collection::vec(prop::sample::select(Scope::ALL), 0..45),
         ) {
-            let all = all_items();
-            let items = items(&chosen.iter().copied().collect());
-            prop_assert_eq!(items.is_empty(), chosen.is_empty());
+            let all_items = all_items();
+            let items = consent_items(&scopes.iter().copied().collect());
+            prop_assert_eq!(items.is_empty(), scopes.is_empty());
             for (index, item) in items.iter().enumerate() {
-                prop_assert!(all.contains(item));
-                let is_same =
-                    |other: &ConsentItem| (other.admin, other.resource) == (item.admin, item.resource);
-                prop_assert!(!items[index + 1..].iter().any(is_same));
+                prop_assert!(all_items.contains(item));
+                let has_same_resource =
+                    |other: &ConsentItem| (other.is_admin, other.resource) == (item.is_admin, item.resource);
+                prop_assert!(!items[index + 1..].iter().any(has_same_resource));
             }
         }
     }

@@ -5,8 +5,8 @@ use thiserror::Error;
 
 use super::parameter::{MAX_STATE_LENGTH, Parameter};
 
-/// Maximum length of a scope name in an error, in bytes. All known names are shorter.
-const MAX_SCOPE_NAME: usize = 64;
+/// Maximum length of a scope name in an error. All known names are shorter.
+const MAX_SCOPE_NAME_BYTES: usize = 64;
 
 /// The reason an OAuth request is rejected. The message is the `error_description`.
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
@@ -112,7 +112,7 @@ pub struct ScopeName(String);
 
 impl From<&str> for ScopeName {
     fn from(name: &str) -> Self {
-        Self(name[..name.floor_char_boundary(MAX_SCOPE_NAME)].to_owned())
+        Self(name[..name.floor_char_boundary(MAX_SCOPE_NAME_BYTES)].to_owned())
     }
 }
 
@@ -155,9 +155,12 @@ mod tests {
     #[test]
     fn a_description_contains_only_characters_that_the_protocol_allows() {
         for (error, _) in all_errors() {
-            let text = error.to_string();
+            let description = error.to_string();
             let is_allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-            assert!(!text.is_empty() && text.bytes().all(is_allowed), "{text}");
+            assert!(
+                !description.is_empty() && description.bytes().all(is_allowed),
+                "{description}"
+            );
         }
     }
 
@@ -170,15 +173,16 @@ mod tests {
 
     #[test]
     fn the_description_names_the_parameter() {
-        let missing = OAuthError::Missing(Parameter::GrantType);
-        assert_eq!(missing.to_string(), "Missing required parameter: grant_type.");
+        let error = OAuthError::Missing(Parameter::GrantType);
+        assert_eq!(error.to_string(), "Missing required parameter: grant_type.");
     }
 
     #[test]
     fn the_description_names_the_scope_up_to_a_maximum() {
-        let unknown = OAuthError::UnknownScope("reed".into());
-        assert_eq!(unknown.to_string(), "The scope reed does not exist.");
-        let long = OAuthError::UnregisteredScope("a".repeat(1000).as_str().into()).to_string();
-        assert_eq!(long.matches('a').count(), MAX_SCOPE_NAME);
+        let error = OAuthError::UnknownScope("reed".into());
+        assert_eq!(error.to_string(), "The scope reed does not exist.");
+        let description =
+            OAuthError::UnregisteredScope("a".repeat(1000).as_str().into()).to_string();
+        assert_eq!(description.matches('a').count(), MAX_SCOPE_NAME_BYTES);
     }
 }

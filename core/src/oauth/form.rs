@@ -56,9 +56,9 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
     reject_nul(pairs)
 }
 
-/// Returns the last value of a field, or an empty string.
+/// Returns a field's last value, or an empty string.
 pub fn last_value<'a>(pairs: &'a Pairs, name: &str) -> &'a str {
-    pairs.iter().rfind(|(other, _)| other == name).map_or("", |(_, value)| value)
+    pairs.iter().rfind(|(pair_name, _)| pair_name == name).map_or("", |(_, value)| value)
 }
 
 /// Returns whether the value of a flag is true. Clients send false in the syntax of their
@@ -74,7 +74,7 @@ pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
     if has_nul { Err(FormError::Nul) } else { Ok(pairs) }
 }
 
-/// Returns the text of a scalar; `None` for `null`.
+/// Returns a scalar's text; `None` for `null`.
 fn scalar_text(value: Value) -> Result<Option<String>, FormError> {
     match value {
         Value::Null => Ok(None),

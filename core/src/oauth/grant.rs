@@ -168,13 +168,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::oauth::token::expiry;
+    use crate::oauth::token::expiry_after;
 
     const CALLBACK: &str = "http://127.0.0.1:5000/cb";
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-    fn at(second: i64) -> Timestamp {
+    fn time(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
@@ -187,7 +187,7 @@ mod tests {
                 redirect_uri: CALLBACK.into(),
                 challenge: challenge.map(|text| Sha256Digest::from_text(text).unwrap()),
             },
-            expires_at: expiry(at(1000), CODE_LIFETIME),
+            expires_at: expiry_after(time(1000), CODE_LIFETIME),
         }
     }
 
@@ -196,16 +196,16 @@ mod tests {
     }
 
     /// Checks the first redemption of a code without a challenge.
-    fn check_first(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
-        grant(None).check_redemption(redemption, false, at(second))
+    fn check_first_redemption(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
+        grant(None).check_redemption(redemption, false, time(second))
     }
 
     #[test]
     fn the_app_that_requested_the_code_may_redeem_it() {
-        assert_eq!(check_first(&redemption(None), 1000), Ok(()));
+        assert_eq!(check_first_redemption(&redemption(None), 1000), Ok(()));
         let verifier = Secret::new(VERIFIER);
         let redemption = redemption(Some(&verifier));
-        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&redemption, false, at(1000)), Ok(()));
+        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&redemption, false, time(1000)), Ok(()));
     }
 
     #[test]
@@ -216,24 +216,24 @@ mod tests {
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
-            assert_eq!(check_first(&redemption(None), now), expected, "{now}");
+            assert_eq!(check_first_redemption(&redemption(None), now), expected, "{now}");
         }
     }
 
     // RFC 6749, section 4.1.3.
     #[test]
     fn a_code_issued_to_a_different_app_is_rejected() {
-        let other = Redemption { app_id: 3, ..redemption(None) };
-        assert_eq!(check_first(&other, 1000), Err(GrantError::OtherApp));
+        let redemption = Redemption { app_id: 3, ..redemption(None) };
+        assert_eq!(check_first_redemption(&redemption, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
     #[test]
     fn a_different_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
-            let other = Redemption { redirect_uri, ..redemption(None) };
+            let redemption = Redemption { redirect_uri, ..redemption(None) };
             assert_eq!(
-                check_first(&other, 1000),
+                check_first_redemption(&redemption, 1000),
                 Err(GrantError::OtherRedirectUri),
                 "{redirect_uri}"
             );
@@ -251,8 +251,11 @@ mod tests {
             (None, Some("short"), GrantError::UnexpectedVerifier),
         ] {
             let verifier = verifier.map(Secret::new);
-            let result =
-                grant(challenge).check_redemption(&redemption(verifier.as_ref()), false, at(1000));
+            let result = grant(challenge).check_redemption(
+                &redemption(verifier.as_ref()),
+                false,
+                time(1000),
+            );
             assert_eq!(result, Err(error));
         }
     }
@@ -260,22 +263,26 @@ mod tests {
     #[test]
     fn a_valid_second_redemption_is_a_replay_at_any_time() {
         for now in [1000, 1600, 99_999_999] {
-            let result = grant(None).check_redemption(&redemption(None), true, at(now));
+            let result = grant(None).check_redemption(&redemption(None), true, time(now));
             assert_eq!(result, Err(GrantError::Replayed), "{now}");
         }
     }
 
     #[test]
     fn an_invalid_second_redemption_is_not_a_replay() {
-        let wrong = Secret::new(CHALLENGE);
-        for invalid in [
+        let wrong_verifier = Secret::new(CHALLENGE);
+        for invalid_redemption in [
             redemption(None),
-            redemption(Some(&wrong)),
+            redemption(Some(&wrong_verifier)),
             Redemption { app_id: 3, ..redemption(None) },
             Redemption { redirect_uri: "", ..redemption(None) },
         ] {
-            let result = grant(Some(CHALLENGE)).check_redemption(&invalid, true, at(1000));
-            assert!(!matches!(result, Ok(()) | Err(GrantError::Replayed)), "{invalid:?}");
+            let result =
+                grant(Some(CHALLENGE)).check_redemption(&invalid_redemption, true, time(1000));
+            assert!(
+                !matches!(result, Ok(()) | Err(GrantError::Replayed)),
+                "{invalid_redemption:?}"
+            );
         }
     }
 
@@ -286,20 +293,20 @@ mod tests {
             Expired, MalformedVerifier, MissingVerifier, OtherApp, OtherRedirectUri, Replayed,
             Revoked, UnexpectedVerifier, Unknown, WrongVerifier,
         };
-        for state in [Unknown, OtherApp, Replayed, Expired, Revoked] {
-            assert_eq!(state.description(), OAuthError::InvalidGrant.to_string(), "{state:?}");
+        for error in [Unknown, OtherApp, Replayed, Expired, Revoked] {
+            assert_eq!(error.description(), OAuthError::InvalidGrant.to_string(), "{error:?}");
         }
-        for (mistake, parameter) in [
+        for (error, mistake) in [
             (OtherRedirectUri, "redirect_uri"),
             (MissingVerifier, "code_verifier is missing"),
             (MalformedVerifier, "code_verifier must be 43 to 128"),
             (WrongVerifier, "code_verifier does not match"),
             (UnexpectedVerifier, "no code_challenge"),
         ] {
-            let text = mistake.description();
-            assert!(text.contains(parameter), "{text}");
+            let description = error.description();
+            assert!(description.contains(mistake), "{description}");
             let is_allowed = |b| matches!(b, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-            assert!(text.bytes().all(is_allowed), "{text}");
+            assert!(description.bytes().all(is_allowed), "{description}");
         }
     }
 
@@ -308,19 +315,21 @@ mod tests {
         fn an_arbitrary_verifier_or_uri_is_rejected(
             verifier in prop::option::of(any::<String>()),
             redirect_uri in any::<String>(),
-            redeemed in any::<bool>(),
+            is_redeemed in any::<bool>(),
         ) {
             let verifier = verifier.map(Secret::new);
             let redemption =
                 Redemption { app_id: 1, redirect_uri: &redirect_uri, verifier: verifier.as_ref() };
-            prop_assert!(grant(Some(CHALLENGE)).check_redemption(&redemption, redeemed, at(1000)).is_err());
+            let result =
+                grant(Some(CHALLENGE)).check_redemption(&redemption, is_redeemed, time(1000));
+            prop_assert!(result.is_err());
         }
 
         #[test]
         fn a_code_expires_after_it_was_issued(
             second in Timestamp::MIN.as_second()..Timestamp::MAX.as_second(),
         ) {
-            prop_assert!(expiry(at(second), CODE_LIFETIME) > at(second));
+            prop_assert!(expiry_after(time(second), CODE_LIFETIME) > time(second));
         }
     }
 }

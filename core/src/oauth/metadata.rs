@@ -15,7 +15,11 @@ pub fn issuer(base_url: &str) -> String {
 
 /// Returns the metadata document of the server at this base URL. `endpoints` are the endpoints'
 /// names in the document and their paths.
-pub fn document(base_url: &str, endpoints: &[(&str, &str)], documentation_url: &str) -> Value {
+pub fn metadata_document(
+    base_url: &str,
+    endpoints: &[(&str, &str)],
+    documentation_url: &str,
+) -> Value {
     let scopes: Vec<_> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     let grant_types: Vec<_> = GrantType::ALL.iter().map(|grant_type| grant_type.as_str()).collect();
     let response_modes: Vec<_> = ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect();
@@ -50,10 +54,10 @@ mod tests {
     ];
 
     #[test]
-    fn the_document_has_exactly_these_fields() {
+    fn the_metadata_document_lists_all_endpoints_and_capabilities() {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         assert_eq!(
-            document("https://belfry.example", &ENDPOINTS, "https://docs.example/"),
+            metadata_document("https://belfry.example", &ENDPOINTS, "https://docs.example/"),
             json!({
                 "issuer": "https://belfry.example/",
                 "service_documentation": "https://docs.example/",
@@ -77,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_trailing_slash_in_the_base_url_is_ignored() {
-        let document = |base_url| document(base_url, &ENDPOINTS, "d");
+        let document = |base_url| metadata_document(base_url, &ENDPOINTS, "d");
         assert_eq!(document("http://a:1/"), document("http://a:1"));
         assert_eq!(issuer("https://a.example/belfry"), "https://a.example/belfry/");
     }

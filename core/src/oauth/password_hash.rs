@@ -21,9 +21,9 @@ pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
 pub const MAX_LANES: u32 = 16;
 
 /// Maximum length of a hash with its parameters, in bytes.
-const MAX_BYTES: usize = 512;
+const MAX_HASH_BYTES: usize = 512;
 /// Number of password bytes that bcrypt uses.
-const BCRYPT_BYTES: usize = 72;
+const BCRYPT_PASSWORD_BYTES: usize = 72;
 
 /// The base64 variant of bcrypt. It accepts trailing bits, because the last character of a salt has
 /// unused bits that some implementations set.
@@ -103,20 +103,20 @@ impl PasswordHash {
     /// Parses a hash and checks its parameters.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
         let unknown = PasswordHashError::Unknown;
-        if text.len() > MAX_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if text.len() > MAX_HASH_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(unknown);
         }
-        let phc = text.strip_prefix('$');
-        let (name, rest) = phc.unwrap_or(text).split_once('$').ok_or(unknown)?;
-        let pbkdf2 = match (phc.is_some(), name) {
+        let without_dollar = text.strip_prefix('$');
+        let (format, parameters) = without_dollar.unwrap_or(text).split_once('$').ok_or(unknown)?;
+        let pbkdf2 = match (without_dollar.is_some(), format) {
             (true, "argon2id" | "argon2i" | "argon2d") => {
-                return check_argon2(rest).map(|()| Self::Argon2);
+                return check_argon2(parameters).map(|()| Self::Argon2);
             }
-            (true, "2a" | "2b" | "2y") => return Bcrypt::parse(rest).map(Self::Bcrypt),
-            (true, "pbkdf2-sha256") => Pbkdf2::parse(HashFunction::Sha256, rest),
-            (true, "pbkdf2-sha512") => Pbkdf2::parse(HashFunction::Sha512, rest),
-            (false, "pbkdf2_sha256") => Pbkdf2::parse_django(HashFunction::Sha256, rest),
-            (false, "pbkdf2_sha512") => Pbkdf2::parse_django(HashFunction::Sha512, rest),
+            (true, "2a" | "2b" | "2y") => return Bcrypt::parse(parameters).map(Self::Bcrypt),
+            (true, "pbkdf2-sha256") => Pbkdf2::parse(HashFunction::Sha256, parameters),
+            (true, "pbkdf2-sha512") => Pbkdf2::parse(HashFunction::Sha512, parameters),
+            (false, "pbkdf2_sha256") => Pbkdf2::parse_django(HashFunction::Sha256, parameters),
+            (false, "pbkdf2_sha512") => Pbkdf2::parse_django(HashFunction::Sha512, parameters),
             _ => return Err(unknown),
         };
         pbkdf2.map(Self::Pbkdf2)
@@ -126,7 +126,7 @@ impl PasswordHash {
     /// verification does not prove that the user entered their password exactly, and the hash must
     /// not be replaced by one of the entered password: bcrypt ignores everything after 72 bytes.
     pub fn is_exact_for(&self, password: &str) -> bool {
-        !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_BYTES
+        !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_PASSWORD_BYTES
     }
 
     /// Returns whether the password can be the one that was hashed. PBKDF2 and bcrypt hash some
@@ -139,12 +139,12 @@ impl PasswordHash {
 
 impl Bcrypt {
     fn parse(text: &str) -> Result<Self, PasswordHashError> {
-        let (cost, rest) = text.split_once('$').ok_or(MALFORMED_BCRYPT)?;
+        let (cost, salt_and_digest) = text.split_once('$').ok_or(MALFORMED_BCRYPT)?;
         let is_number = cost.len() == 2 && cost.bytes().all(|byte| byte.is_ascii_digit());
         let cost: u32 =
             cost.parse().ok().filter(|cost| is_number && *cost >= 4).ok_or(MALFORMED_BCRYPT)?;
         check_maximum("bcrypt cost", cost, MAX_BCRYPT_COST)?;
-        let (salt, digest) = rest.split_at_checked(22).ok_or(MALFORMED_BCRYPT)?;
+        let (salt, digest) = salt_and_digest.split_at_checked(22).ok_or(MALFORMED_BCRYPT)?;
         let decode = |text: &str| BCRYPT_BASE64.decode(text).map_err(|_| MALFORMED_BCRYPT);
         let salt = decode(salt)?.try_into().map_err(|_| MALFORMED_BCRYPT)?;
         let digest = decode(digest)?.try_into().map_err(|_| MALFORMED_BCRYPT)?;
@@ -153,7 +153,7 @@ impl Bcrypt {
 
     /// Returns the key for bcrypt: the password and a NUL, at most 72 bytes.
     pub fn key(password: &str) -> Vec<u8> {
-        password.bytes().chain([0]).take(BCRYPT_BYTES).collect()
+        password.bytes().chain([0]).take(BCRYPT_PASSWORD_BYTES).collect()
     }
 
     /// Compares with a computed hash in constant time. The last byte of a hash is never stored.
@@ -165,7 +165,7 @@ impl Bcrypt {
 impl Pbkdf2 {
     /// Parses `i=600000,l=32$SALT$HASH`, or `600000$SALT$HASH` as written by passlib.
     fn parse(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [parameters, salt, digest] = split(text).ok_or(MALFORMED_PBKDF2)?;
+        let [parameters, salt, digest] = split_parts(text).ok_or(MALFORMED_PBKDF2)?;
         let (iterations, length) = match parameters.strip_prefix("i=") {
             None => (parameters, None),
             Some(parameters) => match parameters.split_once(",l=") {
@@ -189,7 +189,7 @@ impl Pbkdf2 {
 
     /// Parses `600000$SALT$HASH` as written by Django, where the salt is text.
     fn parse_django(function: HashFunction, text: &str) -> Result<Self, PasswordHashError> {
-        let [iterations, salt, digest] = split(text).ok_or(MALFORMED_DJANGO)?;
+        let [iterations, salt, digest] = split_parts(text).ok_or(MALFORMED_DJANGO)?;
         let digest = STANDARD.decode(digest).map_err(|_| MALFORMED_DJANGO)?;
         Self::new(function, iterations, salt.into(), digest, MALFORMED_DJANGO)
     }
@@ -199,17 +199,18 @@ impl Pbkdf2 {
         iterations: &str,
         salt: Vec<u8>,
         digest: Vec<u8>,
-        malformed: PasswordHashError,
+        malformed_error: PasswordHashError,
     ) -> Result<Self, PasswordHashError> {
-        let iterations = parse_number(iterations).filter(|count| *count > 0).ok_or(malformed)?;
+        let iterations =
+            parse_number(iterations).filter(|count| *count > 0).ok_or(malformed_error)?;
         check_maximum("number of iterations", iterations, MAX_ITERATIONS)?;
         // A longer key would multiply the cost, a shorter one would be easy to guess.
-        let longest = match function {
+        let max_digest_bytes = match function {
             HashFunction::Sha256 => 32,
             HashFunction::Sha512 => 64,
         };
-        if salt.is_empty() || !(16..=longest).contains(&digest.len()) {
-            return Err(malformed);
+        if salt.is_empty() || !(16..=max_digest_bytes).contains(&digest.len()) {
+            return Err(malformed_error);
         }
         Ok(Self { function, iterations, salt, digest })
     }
@@ -217,7 +218,7 @@ impl Pbkdf2 {
 
 /// Checks the rest of an Argon2 hash: `v=19$m=19456,t=2,p=1$SALT$HASH`.
 fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
-    let [version, parameters, salt, digest] = split(text).ok_or(MALFORMED_ARGON2)?;
+    let [version, parameters, salt, digest] = split_parts(text).ok_or(MALFORMED_ARGON2)?;
     let parameters: Option<Vec<u32>> = parameters
         .split(',')
         // The empty fourth name makes a fourth parameter an error.
@@ -229,13 +230,13 @@ fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
     check_maximum("memory in KiB", memory, MAX_MEMORY)?;
     check_maximum("memory in KiB times passes", memory.saturating_mul(passes), MAX_MEMORY_PASSES)?;
     check_maximum("number of lanes", lanes, MAX_LANES)?;
-    let length = |text: &str| STANDARD_NO_PAD.decode(text).map_or(0, |bytes| bytes.len());
+    let decoded_length = |text: &str| STANDARD_NO_PAD.decode(text).map_or(0, |bytes| bytes.len());
     let is_valid = matches!(version, "v=16" | "v=19")
         && passes > 0
         && lanes > 0
         && memory >= 8 * lanes
-        && (8..=48).contains(&length(salt))
-        && (16..=64).contains(&length(digest));
+        && (8..=48).contains(&decoded_length(salt))
+        && (16..=64).contains(&decoded_length(digest));
     if is_valid { Ok(()) } else { Err(MALFORMED_ARGON2) }
 }
 
@@ -244,7 +245,7 @@ fn check_maximum(parameter: &'static str, value: u32, max: u32) -> Result<(), Pa
 }
 
 /// Splits at `$` into exactly `N` parts.
-fn split<const N: usize>(text: &str) -> Option<[&str; N]> {
+fn split_parts<const N: usize>(text: &str) -> Option<[&str; N]> {
     text.split('$').collect::<Vec<_>>().try_into().ok()
 }
 

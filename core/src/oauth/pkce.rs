@@ -48,36 +48,36 @@ mod tests {
     #[test]
     fn a_different_verifier_does_not_match() {
         let challenge = Sha256Digest::from_text(CHALLENGE).unwrap();
-        for wrong in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
-            assert!(!matches(challenge, wrong), "{wrong}");
+        for verifier in [CHALLENGE, &VERIFIER.to_lowercase(), &format!("{VERIFIER}A")] {
+            assert!(!matches(challenge, verifier), "{verifier}");
         }
     }
 
     #[test]
     fn a_challenge_is_43_characters_of_base64url() {
-        let almost = &CHALLENGE[..42];
-        for wrong in [
+        let prefix = &CHALLENGE[..42];
+        for challenge in [
             "",
             "a",
-            almost,
+            prefix,
             &format!("{CHALLENGE}="),
             &format!("{CHALLENGE}A"),
-            &format!("{almost}+"),
-            &format!("{almost}/"),
-            &format!("{almost}="),
-            &format!("{almost} "),
-            &format!("{almost}\0"),
-            &format!("{almost}N"), // bits beyond the 256
+            &format!("{prefix}+"),
+            &format!("{prefix}/"),
+            &format!("{prefix}="),
+            &format!("{prefix} "),
+            &format!("{prefix}\0"),
+            &format!("{prefix}N"), // bits beyond the 256
             &"é".repeat(43),
             &"A".repeat(100_000),
         ] {
-            assert_eq!(Sha256Digest::from_text(wrong), None, "{wrong}");
+            assert_eq!(Sha256Digest::from_text(challenge), None, "{challenge}");
         }
     }
 
     #[test]
     fn a_verifier_is_43_to_128_unreserved_characters() {
-        for (text, is_valid) in [
+        for (verifier, is_valid) in [
             ("a".repeat(42), false),
             ("a".repeat(43), true),
             ("-._~".repeat(32), true),
@@ -88,7 +88,7 @@ mod tests {
             ("a".repeat(42) + "é", false),
             ("a".repeat(42) + "\n", false),
         ] {
-            assert_eq!(is_well_formed(&text), is_valid, "{text}");
+            assert_eq!(is_well_formed(&verifier), is_valid, "{verifier}");
         }
     }
 
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn a_verifier_of_any_length_is_hashed_with_sha_256() {
         for length in 43..=128 {
-            let text = "a".repeat(length);
-            let sha_256 = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&text));
-            let challenge = Sha256Digest::from_text(&sha_256).unwrap();
-            assert!(matches(challenge, &text) && is_well_formed(&text), "{length}");
+            let verifier = "a".repeat(length);
+            let encoded_digest = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(&verifier));
+            let challenge = Sha256Digest::from_text(&encoded_digest).unwrap();
+            assert!(matches(challenge, &verifier) && is_well_formed(&verifier), "{length}");
         }
     }
 
@@ -117,9 +117,9 @@ mod tests {
         }
 
         #[test]
-        fn a_verifier_matches_its_own_challenge(text in "[A-Za-z0-9._~-]{43,128}") {
-            let challenge = Sha256Digest::compute(&text);
-            prop_assert!(is_well_formed(&text) && matches(challenge, &text));
+        fn a_verifier_matches_its_own_challenge(verifier in "[A-Za-z0-9._~-]{43,128}") {
+            let challenge = Sha256Digest::compute(&verifier);
+            prop_assert!(is_well_formed(&verifier) && matches(challenge, &verifier));
         }
     }
 }

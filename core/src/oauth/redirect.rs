@@ -12,7 +12,7 @@ use thiserror::Error;
 
 pub use self::scheme::{PrivateUseScheme, SchemeError};
 use self::scheme::{is_forbidden, is_private_use};
-use super::uri::{has_plain_host, is_web, web_host};
+use super::uri::{has_plain_host, is_web_scheme, web_host};
 
 /// The redirect URI of an app whose users copy the code from a page (out of band).
 pub const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
@@ -97,7 +97,7 @@ impl RedirectUri {
             return Err(Wildcard);
         }
         let is_ip_literal = authority.is_some_and(|authority| authority.host().starts_with('['));
-        if (is_web(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
+        if (is_web_scheme(scheme) || is_ip_literal) && !authority.is_some_and(has_plain_host) {
             return Err(Invalid);
         }
         let is_http = scheme.as_str().eq_ignore_ascii_case("http");
@@ -106,12 +106,15 @@ impl RedirectUri {
     }
 
     /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's device,
-    /// a private-use scheme, or out of band. `allowed` are the configured private-use schemes. URIs
-    /// that were registered earlier remain valid.
-    pub fn check_scheme(&self, allowed: &[PrivateUseScheme]) -> Result<(), RedirectUriError> {
+    /// a private-use scheme, or out of band. `allowed_schemes` are the configured private-use
+    /// schemes. URIs that were registered earlier remain valid.
+    pub fn check_scheme(
+        &self,
+        allowed_schemes: &[PrivateUseScheme],
+    ) -> Result<(), RedirectUriError> {
         let scheme = self.0.split(':').next().unwrap_or_default();
         let is_web_or_oob = self.is_oob() || web_host(&self.0).is_some();
-        if is_web_or_oob || is_private_use(scheme, allowed) {
+        if is_web_or_oob || is_private_use(scheme, allowed_schemes) {
             Ok(())
         } else {
             Err(RedirectUriError::Scheme)
@@ -148,10 +151,11 @@ impl RedirectUri {
     /// assert!(native.match_requested("http://127.0.0.1:51004/callback").is_some());
     /// # Ok::<(), belfry_core::oauth::redirect::RedirectUriError>(())
     /// ```
-    pub fn match_requested(&self, requested: &str) -> Option<Self> {
-        let loopback = split_loopback(&self.0);
-        let is_same_loopback = loopback.is_some() && loopback == split_loopback(requested);
-        (self.0 == requested || is_same_loopback).then(|| Self(requested.to_owned()))
+    pub fn match_requested(&self, requested_uri: &str) -> Option<Self> {
+        let loopback_parts = split_loopback(&self.0);
+        let is_same_loopback =
+            loopback_parts.is_some() && loopback_parts == split_loopback(requested_uri);
+        (self.0 == requested_uri || is_same_loopback).then(|| Self(requested_uri.to_owned()))
     }
 
     /// Returns the host that the response is sent to, or `None` if it stays on the user's device:
@@ -168,16 +172,18 @@ impl RedirectUri {
 
 /// Splits a URI with a loopback address into the part before the port and the part after it.
 fn split_loopback(uri: &str) -> Option<(&str, &str)> {
-    let host = ["http://127.0.0.1", "http://[::1]"].into_iter().find(|h| uri.starts_with(h))?;
-    let rest = &uri[host.len()..];
-    let (port, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let host =
+        ["http://127.0.0.1", "http://[::1]"].into_iter().find(|host| uri.starts_with(host))?;
+    let after_host = &uri[host.len()..];
+    let path_start = after_host.find(['/', '?']).unwrap_or(after_host.len());
+    let (port, path) = after_host.split_at(path_start);
     let is_port = match port.strip_prefix(':') {
         Some(port) => {
             port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<NonZeroU16>().is_ok()
         }
         None => port.is_empty(),
     };
-    is_port.then_some((host, rest))
+    is_port.then_some((host, path))
 }
 
 /// Returns whether the scheme is forbidden. White space and control characters are removed first,

@@ -66,18 +66,18 @@ impl ResponseTarget {
         };
         fields.extend(self.state.clone().map(|state| ("state", state)));
         fields.push(("iss", issuer.to_owned()));
-        let target = strip_response_parameters(self.redirect_uri.as_str());
+        let uri = strip_response_parameters(self.redirect_uri.as_str());
         match self.mode {
             ResponseMode::Query => {
-                let separator = match target.split_once('?') {
+                let separator = match uri.split_once('?') {
                     None => "?",
                     Some((_, "")) => "",
                     Some(_) => "&",
                 };
-                Delivery::Redirect(target + separator + &encode_fields(&fields))
+                Delivery::Redirect(uri + separator + &encode_fields(&fields))
             }
-            ResponseMode::Fragment => Delivery::Redirect(target + "#" + &encode_fields(&fields)),
-            ResponseMode::FormPost => Delivery::Post { action: target, fields },
+            ResponseMode::Fragment => Delivery::Redirect(uri + "#" + &encode_fields(&fields)),
+            ResponseMode::FormPost => Delivery::Post { action: uri, fields },
         }
     }
 }
@@ -91,7 +91,7 @@ fn encode_fields(fields: &[(&str, String)]) -> String {
 
 /// Removes query parameters that have the name of a response parameter from a redirect URI.
 fn strip_response_parameters(uri: &str) -> String {
-    let Some((before, query)) = uri.split_once('?') else { return uri.to_owned() };
+    let Some((base_uri, query)) = uri.split_once('?') else { return uri.to_owned() };
     let is_response_parameter = |pair: &&str| {
         let name = pair.split('=').next().unwrap_or_default();
         decode_lenient(name).is_some_and(|name| RESPONSE_PARAMETERS.contains(&name.as_str()))
@@ -102,7 +102,7 @@ fn strip_response_parameters(uri: &str) -> String {
         return uri.to_owned();
     }
     let separator = if other_pairs.is_empty() { "" } else { "?" };
-    [before, separator, &other_pairs.join("&")].concat()
+    [base_uri, separator, &other_pairs.join("&")].concat()
 }
 
 #[cfg(test)]

@@ -67,8 +67,8 @@ impl Scope {
     /// Returns whether this scope includes the other: itself, or a child like `read:accounts` of
     /// `read`.
     pub fn covers(self, other: Self) -> bool {
-        let rest = other.as_str().strip_prefix(self.as_str());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        let suffix = other.as_str().strip_prefix(self.as_str());
+        suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with(':'))
     }
 
     /// Returns whether the scope is reserved for admins.
@@ -148,8 +148,8 @@ impl OtherScope {
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
     /// The scopes of the catalogue, one byte each.
-    listed: Vec<Scope>,
-    others: Vec<OtherScope>,
+    listed_scopes: Vec<Scope>,
+    other_scopes: Vec<OtherScope>,
 }
 
 impl Scopes {
@@ -157,21 +157,21 @@ impl Scopes {
     pub fn parse_all<T: AsRef<str>>(
         lists: impl IntoIterator<Item = T>,
     ) -> Result<Self, ScopeError> {
-        let mut all = Self::default();
+        let mut scopes = Self::default();
         for list in lists {
-            all.add_all(list.as_ref().parse()?);
+            scopes.add_all(list.as_ref().parse()?);
         }
-        Ok(all)
+        Ok(scopes)
     }
 
     /// Parses stored scopes. Unknown ones, which a newer release may have written, are preserved
     /// without effect.
     pub fn from_stored(text: &str) -> Self {
         let mut scopes = Self::default();
-        for text in text.split(' ').filter(|text| !text.is_empty()) {
-            match Scope::from_name(text) {
+        for name in text.split(' ').filter(|name| !name.is_empty()) {
+            match Scope::from_name(name) {
                 Some(scope) => scopes.add(scope),
-                None => scopes.add_other(OtherScope::from_stored(text)),
+                None => scopes.add_other(OtherScope::from_stored(name)),
             }
         }
         scopes
@@ -179,36 +179,40 @@ impl Scopes {
 
     /// Returns the text to store: all scopes, separated by spaces, including unknown ones.
     pub fn to_stored(&self) -> String {
-        let listed = self.iter().map(|scope| scope.as_str().into());
-        listed.chain(self.others.iter().map(OtherScope::name)).collect::<Vec<_>>().join(" ")
+        let listed_names = self.iter().map(|scope| scope.as_str().into());
+        listed_names
+            .chain(self.other_scopes.iter().map(OtherScope::name))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Returns the number of stored scopes that this release does not support.
     pub fn unknown_count(&self) -> usize {
-        self.others.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
+        self.other_scopes.iter().filter(|scope| matches!(scope, OtherScope::Unknown(_))).count()
     }
 
     /// Returns the memory that the scopes occupy outside this value, in bytes.
     pub fn bytes_in_memory(&self) -> usize {
-        let others = self.others.iter().map(|other| size_of_val(other) + other.name().len());
-        self.listed.len() + others.sum::<usize>()
+        let other_bytes =
+            self.other_scopes.iter().map(|other| size_of_val(other) + other.name().len());
+        self.listed_scopes.len() + other_bytes.sum::<usize>()
     }
 
     /// Adds the scopes of another set.
     pub fn add_all(&mut self, other: Self) {
-        other.listed.into_iter().for_each(|scope| self.add(scope));
-        other.others.into_iter().for_each(|scope| self.add_other(scope));
+        other.listed_scopes.into_iter().for_each(|scope| self.add(scope));
+        other.other_scopes.into_iter().for_each(|scope| self.add_other(scope));
     }
 
     fn add(&mut self, scope: Scope) {
         if !self.contains(scope) {
-            self.listed.push(scope);
+            self.listed_scopes.push(scope);
         }
     }
 
     fn add_other(&mut self, scope: OtherScope) {
-        if !self.others.contains(&scope) {
-            self.others.push(scope);
+        if !self.other_scopes.contains(&scope) {
+            self.other_scopes.push(scope);
         }
     }
 
@@ -219,34 +223,37 @@ impl Scopes {
 
     /// Returns the scopes of the catalogue, in insertion order.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
-        self.listed.iter().copied()
+        self.listed_scopes.iter().copied()
     }
 
     /// Returns the names of the scopes that have an effect: those of the catalogue, then those with
     /// a parameter.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
-        let others = self.others.iter().filter(is_known).map(OtherScope::name);
-        self.iter().map(|scope| scope.as_str().into()).chain(others)
+        let other_names = self.other_scopes.iter().filter(is_known).map(OtherScope::name);
+        self.iter().map(|scope| scope.as_str().into()).chain(other_names)
     }
 
     /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.listed.is_empty() && self.others.is_empty()
+        self.listed_scopes.is_empty() && self.other_scopes.is_empty()
     }
 
     /// Returns whether the set contains this scope itself. A scope that includes it does not count.
     pub fn contains(&self, scope: Scope) -> bool {
-        self.listed.contains(&scope)
+        self.listed_scopes.contains(&scope)
     }
 
-    /// Returns the name of the first scope in `requested` that an app which declared these scopes
-    /// may not request.
-    pub fn first_not_covered<'a>(&self, requested: &'a Self) -> Option<Cow<'a, str>> {
+    /// Returns the name of the first scope in `requested_scopes` that an app which declared these
+    /// scopes may not request.
+    pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<Cow<'a, str>> {
         let is_covered = |scope: &Scope| self.iter().any(|declared| declared.covers(*scope));
-        let listed = requested.iter().find(|scope| !is_covered(scope));
-        let other = requested.others.iter().find(|scope| !self.others.contains(scope));
-        listed.map(|scope| scope.as_str().into()).or_else(|| other.map(OtherScope::name))
+        let listed_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
+        let other_scope =
+            requested_scopes.other_scopes.iter().find(|scope| !self.other_scopes.contains(scope));
+        listed_scope
+            .map(|scope| scope.as_str().into())
+            .or_else(|| other_scope.map(OtherScope::name))
     }
 
     /// Returns whether all scopes may be granted by an account with this role. The role is `None`
@@ -268,9 +275,9 @@ impl Scopes {
 
     /// Returns the scopes that have an effect in a token while its account has this role: `admin:*`
     /// scopes have none for anyone but an admin. The role is `None` for an app token.
-    pub fn effective(mut self, role: Option<Role>) -> Self {
+    pub fn effective_for_role(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
-            self.listed.retain(|scope| !scope.is_admin());
+            self.listed_scopes.retain(|scope| !scope.is_admin());
         }
         self
     }
@@ -285,10 +292,10 @@ impl Scopes {
 
 impl PartialEq for Scopes {
     fn eq(&self, other: &Self) -> bool {
-        self.listed.len() == other.listed.len()
-            && self.others.len() == other.others.len()
+        self.listed_scopes.len() == other.listed_scopes.len()
+            && self.other_scopes.len() == other.other_scopes.len()
             && self.iter().all(|scope| other.contains(scope))
-            && self.others.iter().all(|scope| other.others.contains(scope))
+            && self.other_scopes.iter().all(|scope| other.other_scopes.contains(scope))
     }
 }
 

@@ -57,12 +57,12 @@ pub struct SignUp {
 impl SignUp {
     /// Collects the sign-up fields.
     pub fn from_pairs(pairs: &Pairs) -> Self {
-        let value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
+        let field_value = |field: Field| form::last_value(pairs, field.as_str()).to_owned();
         Self {
-            username: value(Field::Username),
-            email: Some(value(Field::Email)),
-            password: Secret::new(value(Field::Password)),
-            agreement: value(Field::Agreement),
+            username: field_value(Field::Username),
+            email: Some(field_value(Field::Email)),
+            password: Secret::new(field_value(Field::Password)),
+            agreement: field_value(Field::Agreement),
         }
     }
 
@@ -114,16 +114,19 @@ impl NewAccount {
         is_exclusive: impl FnOnce(&str) -> bool,
     ) -> Result<Self, ValidationErrors<InvalidField>> {
         let mut errors = Vec::new();
-        let mut check = |field, result: Result<(), FieldError>| {
+        let mut record_result = |field, result: Result<(), FieldError>| {
             if let Err(error) = result {
                 errors.push(InvalidField { field, error });
             }
         };
-        check(Field::Username, check_unreserved_name(&self.name));
-        check(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
+        record_result(Field::Username, check_unreserved_name(&self.name));
+        record_result(Field::Email, self.email.as_deref().map_or(Ok(()), check_email));
         let identifiers = iter::once(&*self.name).chain(self.email.as_deref());
-        check(Field::Password, check_password(&self.password, identifiers));
-        check(Field::Agreement, if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) });
+        record_result(Field::Password, check_password(&self.password, identifiers));
+        record_result(
+            Field::Agreement,
+            if is_accepted { Ok(()) } else { Err(FieldError::NotAccepted) },
+        );
         if errors.is_empty() && is_exclusive(&self.name) {
             errors.push(InvalidField { field: Field::Username, error: FieldError::Reserved });
         }
@@ -165,12 +168,12 @@ mod tests {
 
     #[test]
     fn an_account_without_an_email_address_is_validated() {
-        let create = |name: &str, password: &str, exclusive| {
-            let account = NewAccount::new(name.into(), Secret::new(password), |_| exclusive);
+        let validate_account = |name: &str, password: &str, is_exclusive| {
+            let account = NewAccount::new(name.into(), Secret::new(password), |_| is_exclusive);
             account.map(|_| ()).map_err(|errors| errors.to_string())
         };
-        assert_eq!(create("alice", "correct horse", false), Ok(()));
-        for (name, password, exclusive, text) in [
+        assert_eq!(validate_account("alice", "correct horse", false), Ok(()));
+        for (name, password, is_exclusive, message) in [
             ("admin", "correct horse", false, "Username is reserved"),
             ("alice", "correct horse", true, "Username is reserved"),
             ("", "correct horse", true, "Username can't be blank"),
@@ -182,13 +185,17 @@ mod tests {
                 "Password is too easy to guess; choose a different one",
             ),
         ] {
-            let text = format!("Validation failed: {text}");
-            assert_eq!(create(name, password, exclusive), Err(text), "{name} {password}");
+            let message = format!("Validation failed: {message}");
+            assert_eq!(
+                validate_account(name, password, is_exclusive),
+                Err(message),
+                "{name} {password}"
+            );
         }
     }
 
     #[test]
-    fn the_password_is_neither_the_name_nor_the_email_address() {
+    fn a_password_equal_to_the_name_or_email_address_is_rejected() {
         for (password, expected) in [
             ("username9", Err(FieldError::PasswordCommon)),
             ("UserName9", Err(FieldError::PasswordCommon)),
@@ -230,33 +237,33 @@ mod tests {
 
     #[test]
     fn a_blank_email_address_is_an_error_unless_it_is_optional() {
-        for blank in ["", " "] {
-            let sign_up = || SignUp { email: Some(blank.into()), ..valid_sign_up() };
+        for email in ["", " "] {
+            let sign_up = || SignUp { email: Some(email.into()), ..valid_sign_up() };
             let error = sign_up().validate(not_exclusive).unwrap_err().to_string();
             assert_eq!(error, "Validation failed: E-mail address can't be blank");
             let account = sign_up().with_optional_email().validate(not_exclusive).unwrap();
             assert_eq!(account.into_parts().1, None);
         }
-        let invalid = SignUp { email: Some("nope".into()), ..valid_sign_up() };
-        assert!(invalid.with_optional_email().validate(not_exclusive).is_err());
-        let valid = valid_sign_up().with_optional_email().validate(not_exclusive).unwrap();
-        assert_eq!(valid.into_parts().1.as_deref(), Some("alice@a.example"));
+        let sign_up = SignUp { email: Some("nope".into()), ..valid_sign_up() };
+        assert!(sign_up.with_optional_email().validate(not_exclusive).is_err());
+        let account = valid_sign_up().with_optional_email().validate(not_exclusive).unwrap();
+        assert_eq!(account.into_parts().1.as_deref(), Some("alice@a.example"));
     }
 
     #[test]
     fn all_errors_are_reported() {
         let pairs =
             [("username", "admin"), ("email", "nope"), ("password", "short"), ("locale", "en")];
-        let invalid = SignUp::from_pairs(&to_pairs(&pairs)).validate(not_exclusive).unwrap_err();
+        let errors = SignUp::from_pairs(&to_pairs(&pairs)).validate(not_exclusive).unwrap_err();
         assert_eq!(
-            invalid.to_string(),
+            errors.to_string(),
             "Validation failed: Username is reserved, \
              E-mail address is not a valid e-mail address, \
              Password is too short (minimum is 8 characters), \
              Service agreement must be accepted"
         );
         let details: Vec<(&str, &str)> =
-            invalid.0.iter().map(|it| (it.field.as_str(), it.error.code())).collect();
+            errors.0.iter().map(|invalid| (invalid.field.as_str(), invalid.error.code())).collect();
         assert_eq!(
             details,
             [
@@ -281,10 +288,10 @@ mod tests {
 
     #[test]
     fn a_taken_name_is_reported_like_other_errors() {
-        let taken = InvalidField { field: Field::Username, error: FieldError::Taken };
-        let invalid = ValidationErrors(vec![taken]);
-        assert_eq!(invalid.to_string(), "Validation failed: Username has already been taken");
-        assert_eq!(taken.error.code(), "ERR_TAKEN");
+        let taken_name = InvalidField { field: Field::Username, error: FieldError::Taken };
+        let errors = ValidationErrors(vec![taken_name]);
+        assert_eq!(errors.to_string(), "Validation failed: Username has already been taken");
+        assert_eq!(taken_name.error.code(), "ERR_TAKEN");
     }
 
     proptest! {

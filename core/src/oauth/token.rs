@@ -52,7 +52,7 @@ pub enum TokenError {
 
 impl Token {
     /// Checks that the token is valid at this time. Revocation is reported before expiry.
-    pub fn check(&self, now: Timestamp) -> Result<(), TokenError> {
+    pub fn check_validity(&self, now: Timestamp) -> Result<(), TokenError> {
         if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
             Err(TokenError::Revoked)
         } else if self.expires_at.is_some_and(|expiry| expiry <= now) {
@@ -66,7 +66,7 @@ impl Token {
 }
 
 /// Returns the expiry of a token, code or request that is issued now.
-pub fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
+pub fn expiry_after(now: Timestamp, lifetime: Duration) -> Timestamp {
     now.checked_add(lifetime).unwrap_or(Timestamp::MAX)
 }
 
@@ -74,7 +74,7 @@ pub fn expiry(now: Timestamp, lifetime: Duration) -> Timestamp {
 mod tests {
     use super::*;
 
-    fn at(second: i64) -> Timestamp {
+    fn time(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
@@ -86,30 +86,34 @@ mod tests {
             role: Role::User,
             disabled_at,
         };
-        let valid = Token {
+        let valid_token = Token {
             app_id: 1,
             account: Some(account(None)),
             scopes: "read".parse().unwrap(),
-            created_at: at(1),
-            expires_at: Some(at(10)),
+            created_at: time(1),
+            expires_at: Some(time(10)),
             revoked_at: None,
             app_disabled_at: None,
         };
-        assert_eq!(valid.check(at(9)), Ok(()));
-        assert_eq!(valid.check(at(10)), Err(TokenError::Expired));
-        let app_token = Token { account: None, expires_at: None, ..valid.clone() };
-        assert_eq!(app_token.check(at(99)), Ok(()));
-        let disabled = Token { account: Some(account(Some(at(2)))), ..valid.clone() };
-        assert_eq!(disabled.check(at(9)), Err(TokenError::AccountDisabled));
-        let revoked = Token { revoked_at: Some(at(2)), ..valid.clone() };
-        assert_eq!(revoked.check(at(99)), Err(TokenError::Revoked));
-        let app_disabled = Token { app_disabled_at: Some(at(2)), ..valid };
-        assert_eq!(app_disabled.check(at(9)), Err(TokenError::Revoked));
+        assert_eq!(valid_token.check_validity(time(9)), Ok(()));
+        assert_eq!(valid_token.check_validity(time(10)), Err(TokenError::Expired));
+        let app_token = Token { account: None, expires_at: None, ..valid_token.clone() };
+        assert_eq!(app_token.check_validity(time(99)), Ok(()));
+        let disabled_account_token =
+            Token { account: Some(account(Some(time(2)))), ..valid_token.clone() };
+        assert_eq!(
+            disabled_account_token.check_validity(time(9)),
+            Err(TokenError::AccountDisabled)
+        );
+        let revoked_token = Token { revoked_at: Some(time(2)), ..valid_token.clone() };
+        assert_eq!(revoked_token.check_validity(time(99)), Err(TokenError::Revoked));
+        let disabled_app_token = Token { app_disabled_at: Some(time(2)), ..valid_token };
+        assert_eq!(disabled_app_token.check_validity(time(9)), Err(TokenError::Revoked));
     }
 
     #[test]
     fn a_token_expires_after_its_lifetime_and_never_overflows() {
-        assert_eq!(expiry(at(5), Duration::from_secs(10)), at(15));
-        assert_eq!(expiry(at(5), Duration::MAX), Timestamp::MAX);
+        assert_eq!(expiry_after(time(5), Duration::from_secs(10)), time(15));
+        assert_eq!(expiry_after(time(5), Duration::MAX), Timestamp::MAX);
     }
 }

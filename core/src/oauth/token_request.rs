@@ -54,9 +54,9 @@ impl TokenRequest {
         parameters: Parameters<'_>,
     ) -> Result<Self, OAuthError> {
         use Parameter::{ClientId, ClientSecret, Code, CodeVerifier, RedirectUri, Scope};
-        let all = [Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope];
+        let known_parameters = [Code, ClientId, ClientSecret, RedirectUri, CodeVerifier, Scope];
         // Repeated parameters are errors even if the grant type does not use them.
-        for parameter in [Parameter::GrantType].into_iter().chain(all) {
+        for parameter in [Parameter::GrantType].into_iter().chain(known_parameters) {
             parameters.optional(parameter)?;
         }
         let grant_type = GrantType::from_name(parameters.required(Parameter::GrantType)?);
@@ -90,9 +90,9 @@ mod tests {
     use crate::oauth::form::tests::to_pairs;
 
     const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
-    const CODE: [(&str, &str); 3] =
+    const CODE_GRANT: [(&str, &str); 3] =
         [("grant_type", "authorization_code"), ("code", "c"), ("redirect_uri", "https://a/cb")];
-    const APP: (&str, &str) = ("grant_type", "client_credentials");
+    const APP_GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
     fn parse(pairs: &[(&str, &str)]) -> Result<TokenRequest, OAuthError> {
         parse_with_header(None, pairs)
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn a_code_is_parsed_with_its_redirect_uri_and_verifier() {
-        let more = [("code_verifier", "v"), ("scope", "read")];
-        let request = parse(&[&CODE[..], &CLIENT, &more].concat()).unwrap();
+        let extra_pairs = [("code_verifier", "v"), ("scope", "read")];
+        let request = parse(&[&CODE_GRANT[..], &CLIENT, &extra_pairs].concat()).unwrap();
         assert_eq!(request.credentials.client_id, "a");
         // The scope parameter has no effect here.
         let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn client_credentials_may_have_scopes() {
-        for (more, expected) in [
+        for (extra_pairs, expected) in [
             (&[][..], None),
             (&[("scope", "read write")], Some("read write")),
             (&[("scope", "")], None),
             // Not used by this grant type.
             (&[("redirect_uri", "nonsense"), ("code", "c")], None),
         ] {
-            let request = parse(&[&[APP][..], &CLIENT, more].concat()).unwrap();
+            let request = parse(&[&[APP_GRANT][..], &CLIENT, extra_pairs].concat()).unwrap();
             let GrantRequest::ClientCredentials { scope } = request.grant else {
                 panic!("expected client credentials")
             };
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn other_grant_types_are_rejected() {
-        for wrong in [
+        for grant_type in [
             "password",
             "refresh_token",
             "implicit",
@@ -145,33 +145,33 @@ mod tests {
             "authorization_code ",
             "urn:ietf:params:oauth:grant-type:jwt-bearer",
         ] {
-            let result = parse(&[&[("grant_type", wrong)][..], &CLIENT].concat());
-            assert_eq!(result.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{wrong}");
+            let result = parse(&[&[("grant_type", grant_type)][..], &CLIENT].concat());
+            assert_eq!(result.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{grant_type}");
         }
-        for missing in [&[][..], &[("grant_type", "")]] {
-            let result = parse(&[missing, &CLIENT].concat()).map(|_| ());
+        for pairs in [&[][..], &[("grant_type", "")]] {
+            let result = parse(&[pairs, &CLIENT].concat()).map(|_| ());
             assert_eq!(result, Err(OAuthError::Missing(Parameter::GrantType)));
         }
     }
 
     #[test]
     fn the_first_error_is_reported() {
-        let grant_type = CODE[0];
+        let grant_type = CODE_GRANT[0];
         for (header, pairs, error) in [
             (None, vec![], OAuthError::Missing(Parameter::GrantType)),
             (None, vec![grant_type], OAuthError::Missing(Parameter::Code)),
             (None, vec![grant_type, ("code", "")], OAuthError::Missing(Parameter::Code)),
             (
                 Some("Basic YTpz"),
-                vec![grant_type, CODE[1], CLIENT[1]],
+                vec![grant_type, CODE_GRANT[1], CLIENT[1]],
                 OAuthError::TwoAuthentications,
             ),
-            (None, vec![grant_type, CODE[1]], OAuthError::Missing(Parameter::RedirectUri)),
-            (None, CODE.to_vec(), OAuthError::MissingCredentials),
-            (Some("Basic ?"), CODE.to_vec(), OAuthError::MissingCredentials),
-            (None, vec![APP], OAuthError::MissingCredentials),
-            (None, vec![APP, ("scope", "nope")], OAuthError::MissingCredentials),
-            (Some("Basic YTpz"), vec![APP, CLIENT[1]], OAuthError::TwoAuthentications),
+            (None, vec![grant_type, CODE_GRANT[1]], OAuthError::Missing(Parameter::RedirectUri)),
+            (None, CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
+            (Some("Basic ?"), CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
+            (None, vec![APP_GRANT], OAuthError::MissingCredentials),
+            (None, vec![APP_GRANT, ("scope", "nope")], OAuthError::MissingCredentials),
+            (Some("Basic YTpz"), vec![APP_GRANT, CLIENT[1]], OAuthError::TwoAuthentications),
         ] {
             let result = parse_with_header(header, &pairs).map(|_| ());
             assert_eq!(result, Err(error), "{pairs:?}");
@@ -181,11 +181,11 @@ mod tests {
     #[test]
     fn basic_authentication_is_accepted() {
         assert_eq!(
-            parse_with_header(Some("Basic YTpz"), &CODE).unwrap().credentials.client_id,
+            parse_with_header(Some("Basic YTpz"), &CODE_GRANT).unwrap().credentials.client_id,
             "a"
         );
         assert_eq!(
-            parse_with_header(Some("Basic YTpz"), &[APP]).unwrap().credentials.client_id,
+            parse_with_header(Some("Basic YTpz"), &[APP_GRANT]).unwrap().credentials.client_id,
             "a"
         );
     }
@@ -201,22 +201,22 @@ mod tests {
             ("code_verifier", Parameter::CodeVerifier),
             ("scope", Parameter::Scope),
         ] {
-            let result = parse(&[&CODE[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
+            let result = parse(&[&CODE_GRANT[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
             assert_eq!(result.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
         }
-        let result = parse(&[&[APP][..], &CLIENT, &[("scope[a]", "b")]].concat());
+        let result = parse(&[&[APP_GRANT][..], &CLIENT, &[("scope[a]", "b")]].concat());
         assert_eq!(result.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
     }
 
     #[test]
     fn unknown_parameters_are_ignored_even_when_repeated() {
-        let unknown = vec![("resource", "x"); 1000];
-        assert!(parse(&[&CODE[..], &CLIENT, &unknown].concat()).is_ok());
+        let unknown_pairs = vec![("resource", "x"); 1000];
+        assert!(parse(&[&CODE_GRANT[..], &CLIENT, &unknown_pairs].concat()).is_ok());
     }
 
     #[test]
     fn the_debug_output_contains_no_secrets() {
-        let pairs = [CODE[0], ("code", "hidden"), CODE[2], ("code_verifier", "hidden")];
+        let pairs = [CODE_GRANT[0], ("code", "hidden"), CODE_GRANT[2], ("code_verifier", "hidden")];
         let client = [("client_id", "a"), ("client_secret", "hidden")];
         let request = parse(&[&pairs[..], &client].concat()).unwrap();
         assert!(!format!("{request:?}").contains("hidden"));
@@ -238,7 +238,8 @@ mod tests {
             ), 0..12),
             header in prop::option::of(any::<String>()),
         ) {
-            let pairs: Vec<(&str, &str)> = pairs.iter().map(|(n, v)| (*n, v.as_str())).collect();
+            let pairs: Vec<(&str, &str)> =
+                pairs.iter().map(|(name, value)| (*name, value.as_str())).collect();
             let _ = parse_with_header(header.as_deref(), &pairs);
         }
     }

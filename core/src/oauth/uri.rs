@@ -8,14 +8,13 @@ pub(super) fn is_web_address(text: &str) -> bool {
     Uri::parse(text).is_ok_and(|uri| {
         let has_host =
             |authority: Authority<'_>| !authority.has_userinfo() && has_plain_host(authority);
-        is_web(uri.scheme()) && uri.authority().is_some_and(has_host)
+        is_web_scheme(uri.scheme()) && uri.authority().is_some_and(has_host)
     })
 }
 
-/// Returns the host of a web address as a browser shows it, in lower case; `None` for any other
-/// text.
+/// Returns a web address's host as a browser shows it, in lower case; `None` for any other text.
 pub fn web_host(text: &str) -> Option<String> {
-    let uri = Uri::parse(text).ok().filter(|uri| is_web(uri.scheme()))?;
+    let uri = Uri::parse(text).ok().filter(|uri| is_web_scheme(uri.scheme()))?;
     let authority = uri.authority()?;
     Some(match authority.host_parsed() {
         Host::Ipv6(address) => format!("[{address}]"),
@@ -24,8 +23,8 @@ pub fn web_host(text: &str) -> Option<String> {
 }
 
 /// Returns whether the scheme is `http` or `https`.
-pub(super) fn is_web(scheme: &Scheme) -> bool {
-    ["http", "https"].iter().any(|web| scheme.as_str().eq_ignore_ascii_case(web))
+pub(super) fn is_web_scheme(scheme: &Scheme) -> bool {
+    ["http", "https"].iter().any(|web_scheme| scheme.as_str().eq_ignore_ascii_case(web_scheme))
 }
 
 /// Returns whether browsers parse the host of this authority as RFC 3986 does: an IP address in its
@@ -45,10 +44,10 @@ pub(super) fn has_plain_host(authority: Authority<'_>) -> bool {
 
 /// Returns whether browsers parse the name as an IPv4 address: `127.1`, `2130706433`, `0x7f.1`.
 fn is_numeric(host: &str) -> bool {
-    let last = host.rsplit('.').next().unwrap_or_default();
-    let hex = last.strip_prefix("0x").or_else(|| last.strip_prefix("0X"));
-    last.bytes().all(|b| b.is_ascii_digit())
-        || hex.is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))
+    let last_label = host.rsplit('.').next().unwrap_or_default();
+    let hex_digits = last_label.strip_prefix("0x").or_else(|| last_label.strip_prefix("0X"));
+    last_label.bytes().all(|b| b.is_ascii_digit())
+        || hex_digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]
@@ -59,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_web_address_has_a_web_scheme_and_a_plain_host() {
-        for valid in [
+        for address in [
             "http://a",
             "https://app.example/about?x=1#top",
             "HTTPS://App.Example",
@@ -68,9 +67,9 @@ mod tests {
             "http://[::1]:8080/",
             "https://xn--mnchen-3ya.example/%7Ea",
         ] {
-            assert!(is_web_address(valid), "{valid}");
+            assert!(is_web_address(address), "{address}");
         }
-        for invalid in [
+        for address in [
             "",
             "a",
             "app.example",
@@ -107,7 +106,7 @@ mod tests {
             "javascript://a",
             "javascript:alert(1)",
         ] {
-            assert!(!is_web_address(invalid), "{invalid}");
+            assert!(!is_web_address(address), "{address}");
         }
     }
 

@@ -33,8 +33,8 @@ mod tests {
     use crate::oauth::scope::Scopes;
 
     #[test]
-    fn reading_and_writing_require_their_scopes() {
-        for (scopes, read, write) in [
+    fn read_and_write_access_require_matching_scopes() {
+        for (scopes, can_read, can_write) in [
             ("read", true, false),
             ("read:notifications", true, false),
             ("write", false, true),
@@ -45,9 +45,13 @@ mod tests {
             ("read:accounts write:filters follow profile", false, false),
             ("admin:read admin:write", false, false),
         ] {
-            let granted: Scopes = scopes.parse().unwrap();
-            assert_eq!(RuleAccess::Read.is_granted_by(granted.iter()), read, "{scopes}");
-            assert_eq!(RuleAccess::Write.is_granted_by(granted.iter()), write, "{scopes}");
+            let granted_scopes: Scopes = scopes.parse().unwrap();
+            assert_eq!(RuleAccess::Read.is_granted_by(granted_scopes.iter()), can_read, "{scopes}");
+            assert_eq!(
+                RuleAccess::Write.is_granted_by(granted_scopes.iter()),
+                can_write,
+                "{scopes}"
+            );
         }
     }
 }

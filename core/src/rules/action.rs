@@ -52,12 +52,14 @@ impl Action {
     /// Returns the approximate allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         let Self::SetTweak { name, value, extra } = self else { return 0 };
-        let value = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };
+        let value_bytes = if let Some(TweakValue::String(text)) = value { text.len() } else { 0 };
         // In memory, unknown members take several times the size of their JSON.
-        let extra = if extra.is_empty() { 0 } else { MAP_BYTES + 8 * json::to_bytes(extra).len() };
-        name.len() + value + extra
+        let extra_bytes =
+            if extra.is_empty() { 0 } else { MAP_BYTES + 8 * json::to_bytes(extra).len() };
+        name.len() + value_bytes + extra_bytes
     }
 
+    /// Parses an action, which is a string or an object. Errors name its location in the body.
     pub(crate) fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         match value {
             Value::String(name) => Ok(match name.as_str() {
@@ -73,7 +75,7 @@ impl Action {
                 let value = match fields.take("value") {
                     None => None,
                     Some(Value::String(text)) => Some(TweakValue::String(text)),
-                    Some(Value::Bool(on)) => Some(TweakValue::Boolean(on)),
+                    Some(Value::Bool(boolean)) => Some(TweakValue::Boolean(boolean)),
                     Some(_) => {
                         return Err(fields.wrong_type("value", "a string or a boolean").into());
                     }
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn an_action_is_serialised_as_it_was_parsed() {
-        for wire in [
+        for wire_json in [
             json!("notify"),
             json!("dont_notify"),
             json!("coalesce"),
@@ -116,13 +118,13 @@ mod tests {
             json!({"set_tweak": "", "value": ""}),
             json!({"set_tweak": "org.x.light", "value": "red", "blink": [1, 2]}),
         ] {
-            assert_eq!(json!(parse_action(wire.clone()).unwrap()), wire);
+            assert_eq!(json!(parse_action(wire_json.clone()).unwrap()), wire_json);
         }
     }
 
     #[test]
     fn an_invalid_action_is_rejected_with_its_path() {
-        for (wire, code, text) in [
+        for (wire_json, code, message) in [
             (
                 json!("ring"),
                 MatrixErrorCode::InvalidParam,
@@ -161,9 +163,9 @@ mod tests {
                 "actions[1].value must be a string or a boolean",
             ),
         ] {
-            let error = parse_action(wire.clone()).unwrap_err();
-            assert_eq!(error.code(), code, "{wire}");
-            assert!(error.to_string().starts_with(text), "{wire}: {error}");
+            let error = parse_action(wire_json.clone()).unwrap_err();
+            assert_eq!(error.code(), code, "{wire_json}");
+            assert!(error.to_string().starts_with(message), "{wire_json}: {error}");
         }
     }
 }

@@ -58,14 +58,14 @@ impl NewRule {
         // A misspelt field would be ignored: a rule without `conditions` would match every event,
         // and a rule without `until` would be permanent.
         fields.check_spelling(&["actions", "conditions", "pattern", "until"])?;
-        let new = Self::from_existing(kind, fields, limits)?;
-        new.0.until.map_or(Ok(()), |until| until.check(now))?;
-        Ok(new)
+        let new_rule = Self::from_fields(kind, fields, limits)?;
+        new_rule.0.until.map_or(Ok(()), |until| until.require_after(now))?;
+        Ok(new_rule)
     }
 
-    /// Reads a rule without checking the spelling of its fields or whether it has expired. Imported
-    /// rules are read in this way.
-    pub(super) fn from_existing(
+    /// Reads a rule without checking the spelling of the fields or whether the rule has expired.
+    /// Imported rules are read in this way.
+    pub(super) fn from_fields(
         kind: RuleKind,
         mut fields: Fields,
         limits: NewRuleLimits,
@@ -79,9 +79,9 @@ impl NewRule {
             RuleKind::Content => Some(fields.require_string("pattern")?),
             _ => fields.take_string("pattern")?,
         };
-        let until = read_until(&mut fields)?;
-        for name in ["rule_id", "default", "enabled"] {
-            fields.take(name);
+        let until = take_until(&mut fields)?;
+        for ignored_field in ["rule_id", "default", "enabled"] {
+            fields.take(ignored_field);
         }
         let (rule_id, enabled, extra) = (String::new(), true, fields.into_remaining());
         let rule = Rule { rule_id, enabled, actions, conditions, pattern, until, extra };
@@ -90,10 +90,11 @@ impl NewRule {
 
     /// Creates a new rule from a rule without an id, after checking it against the limits.
     pub(super) fn from_rule(rule: Rule, limits: NewRuleLimits) -> Result<Self, RuleError> {
-        limits.check(&rule)?;
+        limits.check_rule(&rule)?;
         Ok(Self(rule))
     }
 
+    /// Adds an id and `enabled`.
     pub(super) fn into_rule(self, id: RuleId, enabled: bool) -> Rule {
         Rule { rule_id: id.into(), enabled, ..self.0 }
     }
@@ -116,8 +117,8 @@ impl EnabledChange {
 
     /// Reads the fields `enabled` and `until`. An `until` that is not after `now` is rejected.
     pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
-        let change = Self { enabled: fields.require_bool("enabled")?, until: read_until(fields)? };
-        change.until.map_or(Ok(()), |until| until.check(now))?;
+        let change = Self { enabled: fields.require_bool("enabled")?, until: take_until(fields)? };
+        change.until.map_or(Ok(()), |until| until.require_after(now))?;
         Ok(change)
     }
 }
@@ -130,7 +131,7 @@ impl From<bool> for EnabledChange {
 }
 
 /// Reads the optional field `until`.
-pub(super) fn read_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
+pub(super) fn take_until(fields: &mut Fields) -> Result<Option<RuleExpiry>, RuleError> {
     fields.take("until").map(|until| RuleExpiry::from_json(&until)).transpose()
 }
 
@@ -155,14 +156,17 @@ pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     let mut fields = Fields::read(body)?;
     fields.check_spelling(&["scope"])?;
     let scope = fields.take_string("scope")?;
-    reject_unknown(fields, "scope")?;
+    reject_unknown_fields(fields, "scope")?;
     Ok(scope.map(|scope| scope.parse()).transpose()?)
 }
 
-/// Returns an error if there are fields that were not read. `expected` lists the known fields.
-pub(super) fn reject_unknown(fields: Fields, expected: &'static str) -> Result<(), RuleError> {
+/// Returns an error if there are fields that were not read. The error lists the known fields.
+pub(super) fn reject_unknown_fields(
+    fields: Fields,
+    known_fields: &'static str,
+) -> Result<(), RuleError> {
     match fields.into_remaining().into_iter().next() {
-        Some((name, _)) => Err(RuleError::unknown_field(&name, expected)),
+        Some((name, _)) => Err(RuleError::unknown_field(&name, known_fields)),
         None => Ok(()),
     }
 }

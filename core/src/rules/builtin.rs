@@ -13,14 +13,14 @@ pub const MASTER: &str = ".m.rule.master";
 
 /// The rules that search the message text for mentions. They are not evaluated for events with
 /// `m.mentions`, which replaced them.
-pub const LEGACY_MENTIONS: [&str; 3] =
+pub const LEGACY_MENTION_RULES: [&str; 3] =
     [".m.rule.contains_display_name", ".m.rule.roomnotif", ".m.rule.contains_user_name"];
 
 /// Placeholder for the user id. Only a value that equals it is replaced.
-pub const USER_ID: &str = "<user id>";
+pub const USER_ID_PLACEHOLDER: &str = "<user id>";
 
 /// Placeholder for the localpart of the user id. Only a value that equals it is replaced.
-pub const LOCALPART: &str = "<localpart>";
+pub const LOCALPART_PLACEHOLDER: &str = "<localpart>";
 
 /// The user whose rules are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +41,15 @@ impl<'a> User<'a> {
     /// Returns the value of a placeholder, or `None` if the text is not one.
     fn placeholder_value(self, text: &str) -> Option<&'a str> {
         match text {
-            USER_ID => Some(self.id),
-            LOCALPART => Some(self.localpart),
+            USER_ID_PLACEHOLDER => Some(self.id),
+            LOCALPART_PLACEHOLDER => Some(self.localpart),
             _ => None,
         }
     }
 }
 
 /// The rules in the format of the API, in evaluation order, with placeholders.
-const RULES: &str = r#"{
+const RULES_JSON: &str = r#"{
 "override": [
   {"rule_id": ".m.rule.master", "enabled": false, "conditions": [], "actions": []},
   {"rule_id": ".m.rule.suppress_notices", "enabled": true, "actions": [], "conditions": [
@@ -111,42 +111,44 @@ const RULES: &str = r#"{
     {"kind": "event_match", "key": "type", "pattern": "m.room.encrypted"}]}
 ]}"#;
 
-/// Returns the built-in rules in evaluation order, with placeholders that [`for_user`] replaces.
+/// Returns the built-in rules in evaluation order, with placeholders (see
+/// [`replace_placeholders`]).
 pub fn all() -> &'static Ruleset {
     static ALL: LazyLock<Ruleset> =
-        LazyLock::new(|| serde_json::from_str(RULES).expect("the definitions are valid"));
+        LazyLock::new(|| serde_json::from_str(RULES_JSON).expect("the definitions are valid"));
     &ALL
 }
 
 /// Replaces the placeholders of a built-in rule. A rule without placeholders is borrowed.
-pub fn for_user<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
-    let mut personal = Cow::Borrowed(rule);
-    if let Some(text) = rule.pattern.as_deref().and_then(|text| user.placeholder_value(text)) {
-        personal.to_mut().pattern = Some(text.to_owned());
+pub fn replace_placeholders<'r>(rule: &'r Rule, user: User<'_>) -> Cow<'r, Rule> {
+    let mut personal_rule = Cow::Borrowed(rule);
+    if let Some(value) = rule.pattern.as_deref().and_then(|pattern| user.placeholder_value(pattern))
+    {
+        personal_rule.to_mut().pattern = Some(value.to_owned());
     }
     for (index, condition) in rule.conditions.iter().flatten().enumerate() {
         let kind = match &condition.kind {
             ConditionKind::EventMatch { key, pattern } => {
-                user.placeholder_value(pattern).map(|text| ConditionKind::EventMatch {
+                user.placeholder_value(pattern).map(|value| ConditionKind::EventMatch {
                     key: key.clone(),
-                    pattern: text.to_owned(),
+                    pattern: value.to_owned(),
                 })
             }
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) } => {
-                user.placeholder_value(value).map(|text| ConditionKind::EventPropertyContains {
+                user.placeholder_value(value).map(|value| ConditionKind::EventPropertyContains {
                     key: key.clone(),
-                    value: Scalar::String(text.to_owned()),
+                    value: Scalar::String(value.to_owned()),
                 })
             }
             _ => None,
         };
         if let Some(kind) = kind
-            && let Some(conditions) = &mut personal.to_mut().conditions
+            && let Some(conditions) = &mut personal_rule.to_mut().conditions
         {
             conditions[index] = kind.into();
         }
     }
-    personal
+    personal_rule
 }
 
 #[cfg(test)]

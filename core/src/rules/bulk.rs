@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::body::reject_unknown;
+use super::body::reject_unknown_fields;
 use super::{Documents, NewRuleLimits, RuleChange, RuleError};
 use crate::json::{self, Fields, Location};
 
@@ -19,20 +19,21 @@ impl RuleChanges {
     pub fn read(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
         let max_depth = json::MAX_DEPTH_WITH_RULES;
-        let body = json::parse_streamed(body, max_depth, "changes", |index, change| {
-            if index == MAX_CHANGES {
-                return Err(RuleError::TooManyChanges(MAX_CHANGES));
-            }
-            let result = RuleChange::from_json(change, limits, now);
-            changes.push(result.map_err(|error| error.in_change(index))?);
-            Ok(())
-        })?;
-        let mut fields = Fields::new(body, Location::Body)?;
+        let body_without_changes =
+            json::parse_streamed(body, max_depth, "changes", |index, change| {
+                if index == MAX_CHANGES {
+                    return Err(RuleError::TooManyChanges(MAX_CHANGES));
+                }
+                let result = RuleChange::from_json(change, limits, now);
+                changes.push(result.map_err(|error| error.in_change(index))?);
+                Ok(())
+            })?;
+        let mut fields = Fields::new(body_without_changes, Location::Body)?;
         fields.check_spelling(&["changes"])?;
         if !fields.require("changes")?.is_array() {
             return Err(fields.wrong_type("changes", "an array").into());
         }
-        reject_unknown(fields, "changes")?;
+        reject_unknown_fields(fields, "changes")?;
         Ok(Self(changes))
     }
 

@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::body::{reject_unknown, require_actions};
+use super::body::{reject_unknown_fields, require_actions};
 use super::{
-    Action, Document, EnabledChange, NewRule, NewRuleLimits, Position, RuleError, RuleId, RuleRef,
-    RuleScope,
+    Action, Document, EnabledChange, NewRule, NewRuleLimits, RuleError, RuleId, RulePosition,
+    RuleRef, RuleScope,
 };
 use crate::json::{Fields, Location};
 
 /// The fields of a change in a bulk request, for all operations together.
-const FIELDS: [&str; 10] =
+const BULK_CHANGE_FIELDS: [&str; 10] =
     ["op", "scope", "kind", "rule_id", "rule", "before", "after", "enabled", "until", "actions"];
 
 /// A valid change. Whether it can be applied depends on the user's rules.
@@ -48,7 +48,7 @@ impl PutTarget {
                 "before" => &mut target.before,
                 "after" => &mut target.after,
                 name => {
-                    RuleError::check_parameter(name, &["before", "after"])?;
+                    RuleError::reject_misspelt_parameter(name, &["before", "after"])?;
                     continue;
                 }
             };
@@ -72,8 +72,8 @@ impl RuleChange {
         limits: NewRuleLimits,
         now: Timestamp,
     ) -> Result<Self, RuleError> {
-        let new = NewRule::read(target.rule.kind, body, limits, now)?;
-        Ok(Self::new_put(target, new))
+        let new_rule = NewRule::read(target.rule.kind, body, limits, now)?;
+        Ok(Self::new_put(target, new_rule))
     }
 
     /// Creates the change of a `DELETE` request for a rule.
@@ -106,7 +106,7 @@ impl RuleChange {
         now: Timestamp,
     ) -> Result<Self, RuleError> {
         let mut fields = Fields::new(change, Location::Part("the change"))?;
-        fields.check_spelling(&FIELDS)?;
+        fields.check_spelling(&BULK_CHANGE_FIELDS)?;
         let op = fields.require_string("op")?;
         let scope = match fields.take_string("scope")? {
             Some(scope) => scope.parse()?,
@@ -114,45 +114,45 @@ impl RuleChange {
         };
         let kind = fields.require_string("kind")?.parse()?;
         let rule = RuleRef::new(scope, kind, fields.require_string("rule_id")?)?;
-        let (operation, names) = match op.as_str() {
+        let (operation, known_fields) = match op.as_str() {
             "put" => {
                 let mut target = PutTarget::without_position(rule)?;
                 let body = fields.require("rule")?;
                 if !body.is_object() {
                     return Err(fields.wrong_type("rule", "a JSON object").into());
                 }
-                let new = NewRule::from_json(kind, body, limits, now)
-                    .map_err(|error| error.at("rule"))?;
+                let new_rule = NewRule::from_json(kind, body, limits, now)
+                    .map_err(|error| error.at_path("rule"))?;
                 target.before = fields.take_string("before")?;
                 target.after = fields.take_string("after")?;
-                reject_unknown(fields, "op, scope, kind, rule_id, rule, before and after")?;
-                return Ok(Self::new_put(target, new));
+                reject_unknown_fields(fields, "op, scope, kind, rule_id, rule, before and after")?;
+                return Ok(Self::new_put(target, new_rule));
             }
             "delete" => (Operation::Delete, "op, scope, kind and rule_id"),
             "set_enabled" => {
                 let change = EnabledChange::take_from(&mut fields, now)?;
-                let names = "op, scope, kind, rule_id, enabled and until";
-                (Operation::SetEnabled(change), names)
+                let known_fields = "op, scope, kind, rule_id, enabled and until";
+                (Operation::SetEnabled(change), known_fields)
             }
             "set_actions" => {
                 let actions = require_actions(&mut fields)?;
-                let names = "op, scope, kind, rule_id and actions";
-                (Operation::SetActions(actions, limits), names)
+                let known_fields = "op, scope, kind, rule_id and actions";
+                (Operation::SetActions(actions, limits), known_fields)
             }
             _ => {
                 let expected = "put, delete, set_enabled or set_actions";
-                return Err(RuleError::Value { field: "op", expected });
+                return Err(RuleError::InvalidValue { field: "op", expected });
             }
         };
-        reject_unknown(fields, names)?;
+        reject_unknown_fields(fields, known_fields)?;
         Ok(Self { rule, operation })
     }
 
-    fn new_put(target: PutTarget, new: NewRule) -> Self {
-        Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new))) }
+    fn new_put(target: PutTarget, new_rule: NewRule) -> Self {
+        Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new_rule))) }
     }
 
-    /// Returns the scope of the rule.
+    /// Returns the rule's scope.
     pub fn scope(&self) -> &RuleScope {
         &self.rule.scope
     }
@@ -162,10 +162,12 @@ impl RuleChange {
         let RuleRef { kind, id, .. } = &self.rule;
         match &self.operation {
             Operation::Put(put) => {
-                let (target, new) = &**put;
-                let position =
-                    Position { before: target.before.as_deref(), after: target.after.as_deref() };
-                document.put(*kind, target.id.clone(), new.clone(), position)
+                let (target, new_rule) = &**put;
+                let position = RulePosition {
+                    before: target.before.as_deref(),
+                    after: target.after.as_deref(),
+                };
+                document.put(*kind, target.id.clone(), new_rule.clone(), position)
             }
             Operation::Delete => document.remove(*kind, id),
             Operation::SetEnabled(change) => document.set_enabled(*kind, id, *change),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::member_count::MemberCount;
+use super::member_count::MemberCountRange;
 use super::{Extra, RuleError};
 use crate::json::{Fields, Location};
 
@@ -78,22 +78,23 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns the integer if it is in the range that doubles represent exactly, so that every JSON
-    /// parser reads the same value.
+    /// Returns the integer as a scalar if it is in the range that doubles represent exactly, so
+    /// that every JSON parser reads the same value.
     pub(super) fn from_integer(integer: i64) -> Option<Self> {
-        const MAX: i64 = (1 << 53) - 1;
-        (-MAX..=MAX).contains(&integer).then_some(Self::Integer(integer))
+        const MAX_SAFE_INTEGER: i64 = (1 << 53) - 1;
+        (-MAX_SAFE_INTEGER..=MAX_SAFE_INTEGER).contains(&integer).then_some(Self::Integer(integer))
     }
 
+    /// Reads the required field `value`.
     fn take_from(fields: &mut Fields) -> Result<Self, RuleError> {
         match fields.require("value")? {
             Value::String(text) => Ok(Self::String(text)),
-            Value::Bool(value) => Ok(Self::Boolean(value)),
+            Value::Bool(boolean) => Ok(Self::Boolean(boolean)),
             Value::Null => Ok(Self::Null),
             Value::Number(number) => number
                 .as_i64()
                 .and_then(Self::from_integer)
-                .ok_or_else(|| RuleError::Number(fields.path("value"))),
+                .ok_or_else(|| RuleError::InvalidNumber(fields.path("value"))),
             Value::Array(_) | Value::Object(_) => {
                 Err(fields.wrong_type("value", "a string, an integer, a boolean or null").into())
             }
@@ -131,8 +132,8 @@ impl Condition {
             "room_member_count" => {
                 let is = fields.require_string("is")?;
                 // Stored as text, so that it is returned as it was sent.
-                if MemberCount::parse(&is).is_none() {
-                    return Err(RuleError::MemberCount(fields.path("is")));
+                if MemberCountRange::parse(&is).is_none() {
+                    return Err(RuleError::InvalidMemberCount(fields.path("is")));
                 }
                 ConditionKind::RoomMemberCount { is }
             }
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_condition_is_serialised_as_it_was_parsed() {
-        for wire in [
+        for wire_json in [
             json!({"kind": "event_match", "key": "content.body", "pattern": "cake*"}),
             json!({"kind": "event_match", "key": "", "pattern": ""}),
             json!({"kind": "contains_display_name"}),
@@ -192,8 +193,8 @@ mod tests {
             json!({"kind": "org.x.moon", "phase": "full", "is": 7}),
             json!({"kind": ""}),
         ] {
-            let condition = parse_condition(wire.clone()).unwrap();
-            assert_eq!(json!(condition), wire);
+            let condition = parse_condition(wire_json.clone()).unwrap();
+            assert_eq!(json!(condition), wire_json);
         }
     }
 
@@ -206,10 +207,12 @@ mod tests {
 
     #[test]
     fn a_known_kind_with_missing_or_malformed_fields_is_rejected_with_their_path() {
-        let count = "conditions[0].is must be a number, optionally preceded by ==, <, >, <=";
-        let number = "conditions[0].value must be an integer from -9007199254740991 to 9007";
-        let scalar = "conditions[0].value must be a string, an integer, a boolean or null";
-        for (wire, code, text) in [
+        let count_message =
+            "conditions[0].is must be a number, optionally preceded by ==, <, >, <=";
+        let number_message =
+            "conditions[0].value must be an integer from -9007199254740991 to 9007";
+        let scalar_message = "conditions[0].value must be a string, an integer, a boolean or null";
+        for (wire_json, code, message) in [
             (json!("event_match"), MatrixErrorCode::BadJson, "conditions[0] must be a JSON object"),
             (json!({}), MatrixErrorCode::MissingParam, "conditions[0].kind is missing"),
             (json!({"kind": 1}), MatrixErrorCode::BadJson, "conditions[0].kind must be a string"),
@@ -241,7 +244,7 @@ mod tests {
             (
                 json!({"kind": "room_member_count", "is": "=2"}),
                 MatrixErrorCode::InvalidParam,
-                count,
+                count_message,
             ),
             (
                 json!({"kind": "sender_notification_permission"}),
@@ -256,41 +259,41 @@ mod tests {
             (
                 json!({"kind": "event_property_is", "key": "x", "value": 1.0}),
                 MatrixErrorCode::InvalidParam,
-                number,
+                number_message,
             ),
             (
                 json!({"kind": "event_property_is", "key": "x", "value": 1_u64 << 53}),
                 MatrixErrorCode::InvalidParam,
-                number,
+                number_message,
             ),
             (
                 json!({"kind": "event_property_contains", "key": "x", "value": u64::MAX}),
                 MatrixErrorCode::InvalidParam,
-                number,
+                number_message,
             ),
             (
                 json!({"kind": "event_property_is", "key": "x", "value": {}}),
                 MatrixErrorCode::BadJson,
-                scalar,
+                scalar_message,
             ),
             (
                 json!({"kind": "event_property_contains", "key": "x", "value": ["a"]}),
                 MatrixErrorCode::BadJson,
-                scalar,
+                scalar_message,
             ),
         ] {
-            let error = parse_condition(wire.clone()).unwrap_err();
-            assert_eq!(error.code(), code, "{wire}");
-            assert!(error.to_string().starts_with(text), "{wire}: {error}");
+            let error = parse_condition(wire_json.clone()).unwrap_err();
+            assert_eq!(error.code(), code, "{wire_json}");
+            assert!(error.to_string().starts_with(message), "{wire_json}: {error}");
         }
     }
 
     #[test]
     fn a_stored_condition_that_is_rejected_today_is_read_as_unknown() {
-        let wire = json!({"kind": "event_match", "moon": "full"});
+        let wire_json = json!({"kind": "event_match", "moon": "full"});
         let condition =
-            Condition::from_stored(wire.clone(), Location::Item("conditions", 0)).unwrap();
+            Condition::from_stored(wire_json.clone(), Location::Item("conditions", 0)).unwrap();
         assert_eq!(condition.kind, ConditionKind::Unknown { kind: "event_match".into() });
-        assert_eq!(json!(condition), wire);
+        assert_eq!(json!(condition), wire_json);
     }
 }

@@ -20,10 +20,10 @@ mod view;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     scope: RuleScope,
-    stored: Stored,
+    data: DocumentData,
 }
 
-/// The stored format, which later versions must be able to read:
+/// The stored format of a document, which later versions must be able to read:
 ///
 /// ```json
 /// {"version":"1",
@@ -35,7 +35,7 @@ pub struct Document {
 /// different kind. Unknown members are rejected, because the next write would lose them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct DocumentData {
     #[serde(default)]
     version: FormatVersion,
     rules: Ruleset,
@@ -69,7 +69,7 @@ pub struct RulePatch {
 
 /// The `before` and `after` parameters of a `PUT` request for a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Position<'a> {
+pub struct RulePosition<'a> {
     /// The id of the rule directly above which the rule is placed.
     pub before: Option<&'a str>,
     /// The id of the rule directly below which the rule is placed. If `before` is given as well, it
@@ -80,12 +80,12 @@ pub struct Position<'a> {
 impl Document {
     /// Creates the document of a user without rules.
     pub fn new(scope: RuleScope) -> Self {
-        Self { scope, stored: Stored::default() }
+        Self { scope, data: DocumentData::default() }
     }
 
     /// Creates a document with these rules, whose ids must be unique within each kind.
     pub(super) fn from_rules(scope: RuleScope, rules: Ruleset) -> Self {
-        Self { scope, stored: Stored { rules, ..Stored::default() } }
+        Self { scope, data: DocumentData { rules, ..DocumentData::default() } }
     }
 
     /// Returns the global document of users without rules.
@@ -97,12 +97,12 @@ impl Document {
 
     /// Parses the output of [`Document::to_text`] of this or an earlier version.
     pub fn from_text(scope: RuleScope, text: &str) -> serde_json::Result<Self> {
-        Ok(Self { scope, stored: serde_json::from_str(text)? })
+        Ok(Self { scope, data: serde_json::from_str(text)? })
     }
 
     /// Serialises the document for storage.
     pub fn to_text(&self) -> String {
-        serde_json::to_string(&self.stored).expect("map keys are strings")
+        serde_json::to_string(&self.data).expect("map keys are strings")
     }
 
     /// Returns the scope of the rules.
@@ -112,17 +112,17 @@ impl Document {
 
     /// Returns the user rules.
     pub fn user_rules(&self) -> &Ruleset {
-        &self.stored.rules
+        &self.data.rules
     }
 
     /// Returns the user's changes to a built-in rule.
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
-        self.stored.patches.get(id)
+        self.data.patches.get(id)
     }
 
     /// Returns the user's changes to built-in rules, each with the rule id.
     pub fn patches(&self) -> impl Iterator<Item = (&str, &RulePatch)> {
-        self.stored.patches.iter().map(|(id, patch)| (id.as_str(), patch))
+        self.data.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
 
     /// Returns the number of user rules.
@@ -132,7 +132,7 @@ impl Document {
 
     /// Returns true if there is nothing to store.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.stored.patches.is_empty()
+        self.len() == 0 && self.data.patches.is_empty()
     }
 
     /// Adds a rule, or replaces the rule of the same kind and id.
@@ -143,20 +143,20 @@ impl Document {
         &mut self,
         kind: RuleKind,
         id: RuleId,
-        new: NewRule,
-        position: Position<'_>,
+        new_rule: NewRule,
+        position: RulePosition<'_>,
     ) -> Result<(), RuleError> {
-        let before = self.find_neighbour(kind, &id, position.before)?;
-        let after = self.find_neighbour(kind, &id, position.after)?.map(|index| index + 1);
+        let before_index = self.find_neighbour(kind, &id, position.before)?;
+        let after_index = self.find_neighbour(kind, &id, position.after)?.map(|index| index + 1);
         let old_index = self.index_of(kind, id.as_str());
-        let rules = &mut self.stored.rules[kind];
-        let rule = new.into_rule(id, old_index.is_none_or(|index| rules[index].enabled));
-        match (old_index, before.or(after)) {
-            (None, target) => rules.insert(target.unwrap_or(0), rule),
+        let rules = &mut self.data.rules[kind];
+        let rule = new_rule.into_rule(id, old_index.is_none_or(|index| rules[index].enabled));
+        match (old_index, before_index.or(after_index)) {
+            (None, new_index) => rules.insert(new_index.unwrap_or(0), rule),
             (Some(old_index), None) => rules[old_index] = rule,
-            (Some(old_index), Some(target)) => {
+            (Some(old_index), Some(new_index)) => {
                 rules.remove(old_index);
-                rules.insert(if old_index < target { target - 1 } else { target }, rule);
+                rules.insert(if old_index < new_index { new_index - 1 } else { new_index }, rule);
             }
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Document {
     /// Removes a user rule. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
         let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
-        self.stored.rules[kind].remove(index);
+        self.data.rules[kind].remove(index);
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl Document {
         if change.enabled.is_none() && change.actions.is_none() {
             return;
         }
-        let patch = self.stored.patches.entry(id).or_default();
+        let patch = self.data.patches.entry(id).or_default();
         if change.enabled.is_some() {
             (patch.enabled, patch.until) = (change.enabled, change.until);
         }
@@ -236,9 +236,9 @@ impl Document {
             return false;
         }
         for kind in RuleKind::ALL {
-            self.stored.rules[kind].retain(|rule| !has_expired(rule.until));
+            self.data.rules[kind].retain(|rule| !has_expired(rule.until));
         }
-        self.stored.patches.retain(|_, patch| {
+        self.data.patches.retain(|_, patch| {
             if !has_expired(patch.until) {
                 return true;
             }
@@ -251,7 +251,7 @@ impl Document {
     /// Returns the earliest time at which a rule, or a change to a built-in rule, expires.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         let rules = self.user_rules().iter().filter_map(|(_, rule)| rule.until);
-        rules.chain(self.stored.patches.values().filter_map(|patch| patch.until)).min()
+        rules.chain(self.data.patches.values().filter_map(|patch| patch.until)).min()
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {
@@ -281,10 +281,10 @@ impl Document {
 
     fn rule_mut(&mut self, kind: RuleKind, id: &str) -> Result<RuleMut<'_>, RuleError> {
         if let Some(index) = self.index_of(kind, id) {
-            return Ok(RuleMut::User(&mut self.stored.rules[kind][index]));
+            return Ok(RuleMut::User(&mut self.data.rules[kind][index]));
         }
         if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
-            return Ok(RuleMut::Builtin(self.stored.patches.entry(id.to_owned()).or_default()));
+            return Ok(RuleMut::Builtin(self.data.patches.entry(id.to_owned()).or_default()));
         }
         Err(no_such_rule(kind, id))
     }

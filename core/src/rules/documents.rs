@@ -10,8 +10,8 @@ pub struct Documents<'a>(Vec<Cow<'a, Document>>);
 
 impl<'a> Documents<'a> {
     /// Borrows a user's stored documents.
-    pub fn new(stored: impl IntoIterator<Item = &'a Document>) -> Self {
-        Self(stored.into_iter().map(Cow::Borrowed).collect())
+    pub fn new(stored_documents: impl IntoIterator<Item = &'a Document>) -> Self {
+        Self(stored_documents.into_iter().map(Cow::Borrowed).collect())
     }
 
     /// Returns the document of a scope, to be changed. It is created if the user has none there.
@@ -34,12 +34,12 @@ impl<'a> Documents<'a> {
         is_atomic: bool,
         limits: RuleLimits,
     ) -> Result<(), RuleError> {
-        let before = self.len();
-        let may_be_undone = !is_atomic || before >= limits.rules;
-        let copy = may_be_undone.then(|| self.clone());
-        let result = change(self).and_then(|()| limits.check_rules(before, self.len()));
-        if let (Err(_), Some(copy)) = (&result, copy) {
-            *self = copy;
+        let count_before = self.len();
+        let needs_copy = !is_atomic || count_before >= limits.rules;
+        let original = needs_copy.then(|| self.clone());
+        let result = change(self).and_then(|()| limits.check_rule_count(count_before, self.len()));
+        if let (Err(_), Some(original)) = (&result, original) {
+            *self = original;
         }
         result
     }
@@ -67,9 +67,9 @@ impl<'a> Documents<'a> {
     }
 
     /// Replaces all documents. Scopes without a new document are reset.
-    pub fn replace_all(&mut self, new: &[Document]) {
+    pub fn replace_all(&mut self, new_documents: &[Document]) {
         self.reset_all();
-        for document in new {
+        for document in new_documents {
             self.get_mut(document.scope()).clone_from(document);
         }
     }
@@ -87,78 +87,86 @@ impl<'a> Documents<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, RuleKind, RulePosition, builtin};
     use jiff::Timestamp;
 
-    fn scope(text: &str) -> RuleScope {
+    fn parse_scope(text: &str) -> RuleScope {
         text.parse().unwrap()
     }
 
     fn add_rule(document: &mut Document, id: &str) {
-        let new = NewRule::read(
+        let new_rule = NewRule::read(
             RuleKind::Room,
             br#"{"actions":[]}"#,
             NewRuleLimits::default(),
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
-        document.put(RuleKind::Room, id.parse().unwrap(), new, Position::default()).unwrap();
+        document
+            .put(RuleKind::Room, id.parse().unwrap(), new_rule, RulePosition::default())
+            .unwrap();
     }
 
-    fn with_rule(scope_text: &str, id: &str) -> Document {
-        let mut document = Document::new(scope(scope_text));
+    fn document_with_rule(scope_text: &str, id: &str) -> Document {
+        let mut document = Document::new(parse_scope(scope_text));
         add_rule(&mut document, id);
         document
     }
 
     /// Returns the scopes of the changed documents, each with its number of rules.
     fn changed_scopes(documents: Documents<'_>) -> Vec<(String, usize)> {
-        documents.into_changed().map(|it| (it.scope().to_string(), it.len())).collect()
+        let changed_documents = documents.into_changed();
+        changed_documents.map(|document| (document.scope().to_string(), document.len())).collect()
     }
 
     #[test]
     fn only_scopes_that_were_changed_are_saved() {
-        let stored = [with_rule("global", "a"), with_rule("device/phone", "b")];
-        let mut documents = Documents::new(&stored);
+        let stored_documents =
+            [document_with_rule("global", "a"), document_with_rule("device/phone", "b")];
+        let mut documents = Documents::new(&stored_documents);
         assert_eq!((documents.len(), documents.is_empty()), (2, false));
         assert_eq!(changed_scopes(documents.clone()), []);
-        add_rule(documents.get_mut(&scope("device/phone")), "c");
-        add_rule(documents.get_mut(&scope("device/tablet")), "d");
+        add_rule(documents.get_mut(&parse_scope("device/phone")), "c");
+        add_rule(documents.get_mut(&parse_scope("device/tablet")), "d");
         assert_eq!(documents.len(), 4);
         let expected = [("device/phone".to_owned(), 2), ("device/tablet".to_owned(), 1)];
         assert_eq!(changed_scopes(documents), expected);
-        assert_eq!(stored[1].len(), 1, "the stored document is unchanged");
+        assert_eq!(stored_documents[1].len(), 1, "the stored document is unchanged");
     }
 
     #[test]
     fn a_reset_empties_one_scope_or_all() {
         let mut global = Document::new(RuleScope::Global);
         global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-        let stored = [global, with_rule("device/phone", "b")];
+        let stored_documents = [global, document_with_rule("device/phone", "b")];
 
-        let mut one = Documents::new(&stored);
-        one.reset(&scope("device/phone"));
-        one.reset(&scope("device/unknown"));
-        assert!(!one.is_empty());
+        let mut documents = Documents::new(&stored_documents);
+        documents.reset(&parse_scope("device/phone"));
+        documents.reset(&parse_scope("device/unknown"));
+        assert!(!documents.is_empty());
         let expected = [("device/phone".to_owned(), 0), ("device/unknown".to_owned(), 0)];
-        assert_eq!(changed_scopes(one), expected);
+        assert_eq!(changed_scopes(documents), expected);
 
-        let mut all = Documents::new(&stored);
-        all.reset_all();
-        assert!(all.is_empty());
+        let mut documents = Documents::new(&stored_documents);
+        documents.reset_all();
+        assert!(documents.is_empty());
         assert!(
-            all.into_changed().eq(["global", "device/phone"].map(|it| Document::new(scope(it))))
+            documents
+                .into_changed()
+                .eq(["global", "device/phone"].map(|scope| Document::new(parse_scope(scope))))
         );
     }
 
     #[test]
-    fn replacing_all_documents_empties_the_scopes_that_have_no_new_one() {
-        let stored = [with_rule("global", "a"), with_rule("device/phone", "b")];
-        let new = [with_rule("device/tablet", "c"), with_rule("global", "d")];
-        let mut documents = Documents::new(&stored);
-        documents.replace_all(&new);
+    fn replacing_all_documents_empties_scopes_without_a_new_document() {
+        let stored_documents =
+            [document_with_rule("global", "a"), document_with_rule("device/phone", "b")];
+        let new_documents =
+            [document_with_rule("device/tablet", "c"), document_with_rule("global", "d")];
+        let mut documents = Documents::new(&stored_documents);
+        documents.replace_all(&new_documents);
         let changed_documents: Vec<Document> = documents.into_changed().collect();
-        let [tablet, global] = new;
-        assert_eq!(changed_documents, [global, Document::new(scope("device/phone")), tablet]);
+        let [tablet, global] = new_documents;
+        assert_eq!(changed_documents, [global, Document::new(parse_scope("device/phone")), tablet]);
     }
 }

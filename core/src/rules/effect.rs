@@ -1,6 +1,6 @@
 //! The effect of a rule on its user, as the account pages show and change it.
 
-use super::evaluate::tweaks;
+use super::evaluate::collect_tweaks;
 use super::{Action, Extra, TweakValue};
 
 /// The effect on the user when a rule matches.
@@ -23,10 +23,10 @@ impl Effect {
         if !actions.contains(&Action::Notify) {
             return Self::Silent;
         }
-        let tweaks = tweaks(actions.iter());
+        let tweaks = collect_tweaks(actions.iter());
         let is_set = |name: &str| match tweaks.get(name) {
-            Some(TweakValue::Boolean(on)) => *on,
-            Some(TweakValue::String(word)) => !word.is_empty(),
+            Some(TweakValue::Boolean(is_on)) => *is_on,
+            Some(TweakValue::String(text)) => !text.is_empty(),
             None => false,
         };
         Self::Notify { sound: is_set("sound"), highlight: is_set("highlight") }
@@ -51,15 +51,15 @@ pub(super) fn with_effect(actions: &[Action], effect: Effect) -> Vec<Action> {
     let mut new_actions = vec![Action::Notify];
     new_actions.extend(actions.iter().filter(|action| !is_replaced(action)).cloned());
     if sound && !has_sound {
-        new_actions.push(tweak("sound", Some(TweakValue::String("default".to_owned()))));
+        new_actions.push(new_tweak("sound", Some(TweakValue::String("default".to_owned()))));
     }
     if highlight && !has_highlight {
-        new_actions.push(tweak("highlight", None));
+        new_actions.push(new_tweak("highlight", None));
     }
     new_actions
 }
 
-fn tweak(name: &str, value: Option<TweakValue>) -> Action {
+fn new_tweak(name: &str, value: Option<TweakValue>) -> Action {
     Action::SetTweak { name: name.to_owned(), value, extra: Extra::new() }
 }
 
@@ -72,24 +72,27 @@ mod tests {
 
     #[test]
     fn the_effect_follows_from_the_actions() {
-        let notify = |sound, highlight| Effect::Notify { sound, highlight };
+        let notify_effect = |sound, highlight| Effect::Notify { sound, highlight };
         for (actions, effect) in [
             (json!([]), Effect::Silent),
             (json!(["dont_notify"]), Effect::Silent),
             (json!([{"set_tweak": "sound", "value": "default"}]), Effect::Silent),
-            (json!(["notify"]), notify(false, false)),
-            (json!(["coalesce", "set_tweak", "notify"]), notify(false, false)),
-            (json!(["notify", {"set_tweak": "sound"}]), notify(true, false)),
-            (json!(["notify", {"set_tweak": "sound", "value": ""}]), notify(false, false)),
-            (json!(["notify", {"set_tweak": "highlight"}]), notify(false, true)),
-            (json!(["notify", {"set_tweak": "highlight", "value": false}]), notify(false, false)),
+            (json!(["notify"]), notify_effect(false, false)),
+            (json!(["coalesce", "set_tweak", "notify"]), notify_effect(false, false)),
+            (json!(["notify", {"set_tweak": "sound"}]), notify_effect(true, false)),
+            (json!(["notify", {"set_tweak": "sound", "value": ""}]), notify_effect(false, false)),
+            (json!(["notify", {"set_tweak": "highlight"}]), notify_effect(false, true)),
+            (
+                json!(["notify", {"set_tweak": "highlight", "value": false}]),
+                notify_effect(false, false),
+            ),
             (
                 json!([{"set_tweak": "sound", "value": "ring"}, "notify", {"set_tweak": "highlight"}]),
-                notify(true, true),
+                notify_effect(true, true),
             ),
             (
                 json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "sound", "value": false}]),
-                notify(false, false),
+                notify_effect(false, false),
             ),
         ] {
             let rule: Rule = serde_json::from_value(
@@ -101,36 +104,48 @@ mod tests {
     }
 
     #[test]
-    fn only_actions_that_differ_are_changed() {
-        let sound = json!({"set_tweak": "sound", "value": "default"});
-        let bell = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
-        let highlight = json!({"set_tweak": "highlight"});
-        let color = json!({"set_tweak": "color", "value": "red"});
-        for (actions, (with_sound, with_highlight), expected) in [
+    fn setting_an_effect_changes_only_actions_that_disagree_with_it() {
+        let default_sound = json!({"set_tweak": "sound", "value": "default"});
+        let bell_sound = json!({"set_tweak": "sound", "value": "bell.ogg", "org.x": 1});
+        let highlight_tweak = json!({"set_tweak": "highlight"});
+        let color_tweak = json!({"set_tweak": "color", "value": "red"});
+        for (actions, (sound, highlight), expected) in [
             (json!([]), (false, false), json!(["notify"])),
-            (json!(["dont_notify"]), (true, true), json!(["notify", sound, highlight])),
-            (json!(["notify", bell]), (true, true), json!(["notify", bell, highlight])),
-            (json!([bell, "notify", color]), (false, false), json!(["notify", color])),
+            (
+                json!(["dont_notify"]),
+                (true, true),
+                json!(["notify", default_sound, highlight_tweak]),
+            ),
+            (
+                json!(["notify", bell_sound]),
+                (true, true),
+                json!(["notify", bell_sound, highlight_tweak]),
+            ),
+            (
+                json!([bell_sound, "notify", color_tweak]),
+                (false, false),
+                json!(["notify", color_tweak]),
+            ),
             (
                 json!(["notify", {"set_tweak": "sound", "value": ""}]),
                 (true, false),
-                json!(["notify", sound]),
+                json!(["notify", default_sound]),
             ),
             (
-                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+                json!(["notify", {"set_tweak": "highlight", "value": false}, default_sound]),
                 (true, false),
-                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+                json!(["notify", {"set_tweak": "highlight", "value": false}, default_sound]),
             ),
             (
-                json!(["notify", {"set_tweak": "highlight", "value": false}, sound]),
+                json!(["notify", {"set_tweak": "highlight", "value": false}, default_sound]),
                 (false, true),
-                json!(["notify", highlight]),
+                json!(["notify", highlight_tweak]),
             ),
             // Tweaks without `notify` have no effect, so they do not count as set.
-            (json!([highlight]), (false, true), json!(["notify", highlight])),
+            (json!([highlight_tweak]), (false, true), json!(["notify", highlight_tweak])),
         ] {
             let parsed_actions: Vec<Action> = serde_json::from_value(actions.clone()).unwrap();
-            let effect = Effect::Notify { sound: with_sound, highlight: with_highlight };
+            let effect = Effect::Notify { sound, highlight };
             let new_actions = with_effect(&parsed_actions, effect);
             assert_eq!(json!(new_actions), expected, "{actions}");
             assert_eq!(Effect::from_actions(&new_actions), effect, "{actions}");

@@ -17,11 +17,11 @@ pub enum RuleError {
     UnknownAction(String),
     /// Contains the field path.
     #[error("{0} must be a number, optionally preceded by ==, <, >, <= or >=")]
-    MemberCount(String),
+    InvalidMemberCount(String),
     /// The value is not an integer that all JSON parsers represent exactly. Contains the field
     /// path.
     #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
-    Number(String),
+    InvalidNumber(String),
     #[error("until must be from 0 to 9007199254740991, in milliseconds since 1970")]
     ExpiryRange,
     #[error(
@@ -68,12 +68,12 @@ pub enum RuleError {
     #[error(transparent)]
     Kind(#[from] UnknownKind),
     #[error("{field} must be {expected}")]
-    Value { field: &'static str, expected: &'static str },
+    InvalidValue { field: &'static str, expected: &'static str },
     /// Rejected, because the rest of the body may have a different meaning without the field.
-    #[error("unknown field {path}; known fields: {expected}")]
-    UnknownField { path: String, expected: &'static str },
+    #[error("unknown field {path}; known fields: {known_fields}")]
+    UnknownField { path: String, known_fields: &'static str },
     #[error("{path}: {error}")]
-    At { path: String, error: Box<Self> },
+    AtPath { path: String, error: Box<Self> },
     #[error("changes[{index}]: {error}")]
     InChange { index: usize, error: Box<Self> },
     #[error("there is no {kind} rule {id:?}")]
@@ -81,33 +81,33 @@ pub enum RuleError {
 }
 
 /// Truncates a name sent by a client, for use in an error message.
-pub(super) fn shorten(name: &str) -> &str {
+pub(super) fn truncate_name(name: &str) -> &str {
     &name[..name.floor_char_boundary(MAX_ID_BYTES)]
 }
 
 impl RuleError {
     /// Rejects an unknown query parameter that looks like a misspelt known one.
-    pub fn check_parameter(name: &str, known: &[&'static str]) -> Result<(), Self> {
-        match find_suggestion(name, known) {
+    pub fn reject_misspelt_parameter(name: &str, known_names: &[&'static str]) -> Result<(), Self> {
+        match find_suggestion(name, known_names) {
             Some(suggestion) => {
-                Err(Self::MisspeltParameter { name: shorten(name).to_owned(), suggestion })
+                Err(Self::MisspeltParameter { name: truncate_name(name).to_owned(), suggestion })
             }
             None => Ok(()),
         }
     }
 
     /// Returns the error for an unknown field.
-    pub(super) fn unknown_field(path: &str, expected: &'static str) -> Self {
-        Self::UnknownField { path: shorten(path).to_owned(), expected }
+    pub(super) fn unknown_field(path: &str, known_fields: &'static str) -> Self {
+        Self::UnknownField { path: truncate_name(path).to_owned(), known_fields }
     }
 
     /// Adds the path of the part of the body that caused the error. An empty path, for the whole
     /// body, leaves the error unchanged.
-    pub(crate) fn at(self, path: &str) -> Self {
+    pub(crate) fn at_path(self, path: &str) -> Self {
         if path.is_empty() {
             return self;
         }
-        Self::At { path: path.to_owned(), error: Box::new(self) }
+        Self::AtPath { path: path.to_owned(), error: Box::new(self) }
     }
 
     /// Adds the index of the change that caused the error.
@@ -124,18 +124,18 @@ impl RuleError {
     pub fn code(&self) -> MatrixErrorCode {
         match self {
             Self::Json(error) => error.into(),
-            Self::At { error, .. } | Self::InChange { error, .. } => error.code(),
+            Self::AtPath { error, .. } | Self::InChange { error, .. } => error.code(),
             Self::UnknownField { .. } => MatrixErrorCode::BadJson,
             Self::UnknownAction(_)
-            | Self::MemberCount(_)
-            | Self::Number(_)
+            | Self::InvalidMemberCount(_)
+            | Self::InvalidNumber(_)
             | Self::ExpiryRange
             | Self::PastExpiry { .. }
             | Self::ExpiryOfUserRule(_)
             | Self::Id(_)
             | Self::Scope(_)
             | Self::Kind(_)
-            | Self::Value { .. }
+            | Self::InvalidValue { .. }
             | Self::MisspeltParameter { .. }
             | Self::DuplicateRule
             | Self::TooManyConditions(_) => MatrixErrorCode::InvalidParam,

@@ -8,13 +8,13 @@ mod room;
 #[cfg(test)]
 mod tests;
 
-pub(super) use builtin::{BUILTIN_RULES, BuiltinOverrides, MASTER};
+pub(super) use builtin::{BUILTIN_RULES, BuiltinOverrides, MASTER_INDEX};
 pub(super) use condition::{
-    CompiledCondition, Context, NO_USER, TextPattern, UserNames, effective_conditions,
+    CompiledCondition, ConditionContext, NO_USER, TextPattern, UserNames, effective_conditions,
 };
-pub(crate) use result::tweaks;
+pub(crate) use result::collect_tweaks;
 pub use result::{PushEvaluation, RuleName};
-pub use room::{Level, PowerLevels, Room};
+pub use room::{PowerLevel, PowerLevels, Room};
 #[cfg(test)]
 pub(super) use tests::generate;
 
@@ -52,24 +52,27 @@ impl CompiledRule {
 
     /// Returns the approximate allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
-        let actions = self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
-        let conditions =
+        let action_bytes =
+            self.actions.iter().map(|action| size_of_val(action) + action.heap_bytes());
+        let condition_bytes =
             self.conditions.iter().map(|condition| size_of_val(condition) + condition.heap_bytes());
-        self.rule_id.len() + actions.chain(conditions).sum::<usize>()
+        self.rule_id.len() + action_bytes.chain(condition_bytes).sum::<usize>()
     }
 
-    pub(super) fn matches(&self, context: &Context<'_>) -> bool {
+    /// Returns whether all conditions are met.
+    pub(super) fn matches(&self, context: &ConditionContext<'_>) -> bool {
         self.conditions.iter().all(|condition| condition.is_met(context))
     }
 
     /// Returns whether all conditions that do not depend on the user are met.
-    pub(super) fn can_match(&self, context: &Context<'_>) -> bool {
+    pub(super) fn can_match(&self, context: &ConditionContext<'_>) -> bool {
         self.conditions
             .iter()
             .all(|condition| condition.depends_on_user() || condition.is_met(context))
     }
 
-    pub(super) fn identify<'a>(&'a self, scope: &'a RuleScope) -> RuleName<'a> {
+    /// Returns the name of the rule, given its scope.
+    pub(super) fn name_in<'a>(&'a self, scope: &'a RuleScope) -> RuleName<'a> {
         RuleName { scope, kind: self.kind, rule_id: &self.rule_id }
     }
 }

@@ -52,7 +52,7 @@ pub struct RequestedMember {
 impl ExplainRoom {
     /// Parses the JSON of a `room`.
     pub fn read(json: &[u8]) -> Result<Self, RuleError> {
-        Self::from_fields(Fields::new(json::parse(json)?, ROOM)?)
+        Self::from_fields(Fields::new(json::parse(json)?, ROOM_LOCATION)?)
     }
 
     fn from_fields(mut fields: Fields) -> Result<Self, RuleError> {
@@ -68,7 +68,8 @@ impl ExplainRequest {
         let mut fields = Fields::read(body)?;
         fields.check_spelling(&["event", "room", "profile_tag"])?;
         let event = take_event(&mut fields)?;
-        let ExplainRoom { room, display_name } = ExplainRoom::from_fields(take_room(&mut fields)?)?;
+        let ExplainRoom { room, display_name } =
+            ExplainRoom::from_fields(take_room_fields(&mut fields)?)?;
         Ok(Self { event, room, display_name, profile_tag: take_profile_tag(&mut fields)? })
     }
 
@@ -86,17 +87,18 @@ impl EvaluateRequest {
     /// the JSON values of 100,000 members would take several times the memory.
     pub fn read(body: &[u8]) -> Result<Self, RuleError> {
         let mut members = Vec::new();
-        let rest = json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
-            members.push(RequestedMember::read(value, Location::Item("members", index))?);
-            Ok::<_, RuleError>(())
-        })?;
-        let mut fields = Fields::new(rest, Location::Body)?;
+        let body_without_members =
+            json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
+                members.push(RequestedMember::from_json(value, Location::Item("members", index))?);
+                Ok::<_, RuleError>(())
+            })?;
+        let mut fields = Fields::new(body_without_members, Location::Body)?;
         fields.check_spelling(&["event", "room", "members", "all"])?;
         if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
-        let mut room_fields = take_room(&mut fields)?;
+        let mut room_fields = take_room_fields(&mut fields)?;
         room_fields.check_spelling(&ROOM_FIELDS)?;
         let room = read_room(&mut room_fields)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
@@ -105,7 +107,7 @@ impl EvaluateRequest {
 }
 
 impl RequestedMember {
-    fn read(value: Value, location: Location) -> Result<Self, RuleError> {
+    fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
         let mut fields = Fields::new(value, location)?;
         fields.check_spelling(&["user_id", "display_name", "profile_tag"])?;
         Ok(Self {
@@ -129,26 +131,27 @@ fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
     event.ok_or_else(|| fields.wrong_type("event", "a JSON object").into())
 }
 
-const ROOM: Location = Location::Field("room");
+const ROOM_LOCATION: Location = Location::Field("room");
 
 /// The fields of `room` that describe its state.
 const ROOM_FIELDS: [&str; 3] = ["member_count", "power_levels", "creators"];
 
 /// Returns the fields of `room`. If `room` is absent, there are none.
-fn take_room(fields: &mut Fields) -> Result<Fields, RuleError> {
+fn take_room_fields(fields: &mut Fields) -> Result<Fields, RuleError> {
     let room = fields.take("room").unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-    Ok(Fields::new(room, ROOM)?)
+    Ok(Fields::new(room, ROOM_LOCATION)?)
 }
 
 fn read_room(fields: &mut Fields) -> Result<Room, RuleError> {
-    const LEVELS: &str = "the content of an m.room.power_levels event, with integers for levels";
+    const EXPECTED_LEVELS: &str =
+        "the content of an m.room.power_levels event, with integers for levels";
     let member_count = fields.take_as("member_count", "a whole number")?;
     let power_levels = fields
         .take("power_levels")
         .map(|levels| {
             // Checked here, because serde would also accept an array with the fields in order.
             let levels = levels.is_object().then(|| serde_json::from_value(levels).ok()).flatten();
-            levels.ok_or_else(|| fields.wrong_type("power_levels", LEVELS))
+            levels.ok_or_else(|| fields.wrong_type("power_levels", EXPECTED_LEVELS))
         })
         .transpose()?;
     let creators = fields.take_as("creators", "an array of user ids")?.unwrap_or_default();

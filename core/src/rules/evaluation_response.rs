@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::evaluate::{PushEvaluation, RuleName, tweaks};
+use super::evaluate::{PushEvaluation, RuleName, collect_tweaks};
 use super::index::RoomEvaluation;
 use super::{Action, RuleRef, TweakValue};
 use crate::json;
@@ -14,9 +14,9 @@ use crate::json;
 pub struct EvaluationResponse {
     /// The results, each with the positions of the members that have it.
     groups: Vec<(GroupResult, Vec<usize>)>,
-    /// The index of each group, by the JSON of its result.
-    by_result: HashMap<Vec<u8>, usize>,
-    all: bool,
+    /// The index of each group in `groups`, by the JSON of its result.
+    group_indexes: HashMap<Vec<u8>, usize>,
+    includes_silent: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,7 +39,7 @@ struct GroupResult {
 impl GroupResult {
     fn new(evaluation: &PushEvaluation<'_>) -> Self {
         let actions = evaluation.limited_actions();
-        let tweaks = tweaks(actions.iter().copied());
+        let tweaks = collect_tweaks(actions.iter().copied());
         Self {
             notify: evaluation.notifies(),
             rule: evaluation.rule.map(RuleName::to_ref),
@@ -50,23 +50,25 @@ impl GroupResult {
 }
 
 impl EvaluationResponse {
-    /// Creates an empty response. If `all` is true, users that are not notified are listed as well.
-    pub fn new(all: bool) -> Self {
-        Self { all, ..Self::default() }
+    /// Creates an empty response. If `includes_silent` is true, users that are not notified are
+    /// listed as well.
+    pub fn new(includes_silent: bool) -> Self {
+        Self { includes_silent, ..Self::default() }
     }
 
     /// Adds the results of a batch of members. `positions` are their positions among all members of
     /// the request, in the same order.
-    pub fn add(&mut self, evaluation: &RoomEvaluation<'_>, positions: &[usize]) {
+    pub fn add_batch(&mut self, evaluation: &RoomEvaluation<'_>, positions: &[usize]) {
         for group in evaluation.groups() {
-            if !self.all && !group.evaluation.notifies() {
+            if !self.includes_silent && !group.evaluation.notifies() {
                 continue;
             }
             let result = GroupResult::new(&group.evaluation);
-            let group_index = *self.by_result.entry(json::to_bytes(&result)).or_insert_with(|| {
-                self.groups.push((result, Vec::new()));
-                self.groups.len() - 1
-            });
+            let group_index =
+                *self.group_indexes.entry(json::to_bytes(&result)).or_insert_with(|| {
+                    self.groups.push((result, Vec::new()));
+                    self.groups.len() - 1
+                });
             let members = group.members.iter().map(|member| positions[*member]);
             self.groups[group_index].1.extend(members);
         }
@@ -93,7 +95,7 @@ mod tests {
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
     use crate::rules::work::WorkBudget;
-    use crate::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
+    use crate::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
 
     /// Returns the group of a user that has a rule with these actions, which matches every event.
     fn evaluate_actions(actions: &Value) -> Value {
@@ -106,12 +108,17 @@ mod tests {
         )
         .unwrap();
         let mut document = Document::new(RuleScope::Global);
-        document.put(RuleKind::Override, "x".parse().unwrap(), rule, Position::default()).unwrap();
+        document
+            .put(RuleKind::Override, "x".parse().unwrap(), rule, RulePosition::default())
+            .unwrap();
         let rules = IndexedRules::new([&document]);
         let members = Members::new([("@ann:x", Member::default(), Some(&rules))]);
         let mut response = EvaluationResponse::new(true);
         let event = Event::from_value(json!({})).unwrap();
-        response.add(&members.evaluate(&event, &Room::default(), &mut WorkBudget::default()), &[0]);
+        response.add_batch(
+            &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
+            &[0],
+        );
         let response: Value = serde_json::from_slice(&response.to_json(|_| "@ann:x")).unwrap();
         response["groups"][0].clone()
     }
@@ -145,7 +152,7 @@ mod tests {
 
     const USERS: [&str; 5] = ["@ann:x", "@quiet:x", "@ben:x", "@cat:x", "@still:x"];
 
-    fn evaluate_in_batches(all: bool) -> EvaluationResponse {
+    fn evaluate_in_batches(includes_silent: bool) -> EvaluationResponse {
         let mut document = Document::new(RuleScope::Global);
         let rule = NewRule::read(
             RuleKind::Content,
@@ -155,18 +162,18 @@ mod tests {
         )
         .unwrap();
         let id = "cake".parse().unwrap();
-        document.put(RuleKind::Content, id, rule, Position::default()).unwrap();
+        document.put(RuleKind::Content, id, rule, RulePosition::default()).unwrap();
         let rules = IndexedRules::new([&document]);
         let event = Event::from_value(json!({
             "type": "m.room.message", "sender": "@ben:x", "content": {"body": "cake"},
         }))
         .unwrap();
-        let mut response = EvaluationResponse::new(all);
+        let mut response = EvaluationResponse::new(includes_silent);
         for batch in [&[0, 1][..], &[2, 3, 4]] {
             let rules_for = |id: &str| ["@quiet:x", "@still:x"].contains(&id).then_some(&rules);
             let users = batch.iter().map(|position| USERS[*position]);
             let members = Members::new(users.map(|id| (id, Member::default(), rules_for(id))));
-            response.add(
+            response.add_batch(
                 &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
                 batch,
             );
@@ -176,14 +183,18 @@ mod tests {
 
     #[test]
     fn users_with_the_same_result_are_grouped_across_batches() {
-        let message = r#"{"notify":true,"rule":{"scope":"global","kind":"underride","rule_id":".m.rule.message"},"actions":["notify"],"tweaks":{},"users":["@ann:x","@cat:x"]}"#;
-        let silent = r#"{"notify":false,"rule":{"scope":"global","kind":"content","rule_id":"cake"},"actions":[],"tweaks":{},"users":["@quiet:x","@still:x"]}"#;
-        let sender = r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
-        let groups = |all: bool| {
-            let json = evaluate_in_batches(all).to_json(|position| USERS[position]);
+        let message_group = r#"{"notify":true,"rule":{"scope":"global","kind":"underride","rule_id":".m.rule.message"},"actions":["notify"],"tweaks":{},"users":["@ann:x","@cat:x"]}"#;
+        let silent_group = r#"{"notify":false,"rule":{"scope":"global","kind":"content","rule_id":"cake"},"actions":[],"tweaks":{},"users":["@quiet:x","@still:x"]}"#;
+        let sender_group =
+            r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
+        let response_json = |includes_silent: bool| {
+            let json = evaluate_in_batches(includes_silent).to_json(|position| USERS[position]);
             String::from_utf8(json).unwrap()
         };
-        assert_eq!(groups(false), format!(r#"{{"groups":[{message}]}}"#));
-        assert_eq!(groups(true), format!(r#"{{"groups":[{message},{silent},{sender}]}}"#));
+        assert_eq!(response_json(false), format!(r#"{{"groups":[{message_group}]}}"#));
+        assert_eq!(
+            response_json(true),
+            format!(r#"{{"groups":[{message_group},{silent_group},{sender_group}]}}"#)
+        );
     }
 }

@@ -8,18 +8,18 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use super::Scalar;
-use super::pattern::Text;
+use super::pattern::SearchText;
 use super::property_path::PropertyPath;
 
 /// A Matrix event, whose properties are tested by rule conditions.
 #[derive(Debug)]
 pub struct Event {
     members: Map<String, Value>,
-    body: Option<Text>,
+    body: Option<SearchText>,
 }
 
 /// The path of the message text.
-pub(super) static BODY: LazyLock<PropertyPath> =
+pub(super) static BODY_PATH: LazyLock<PropertyPath> =
     LazyLock::new(|| PropertyPath::parse("content.body"));
 
 impl Event {
@@ -33,7 +33,7 @@ impl Event {
             members.insert("sender".to_owned(), sender);
         }
         let mut event = Self { members, body: None };
-        event.body = event.get(&BODY).and_then(Value::as_str).map(Text::new);
+        event.body = event.get(&BODY_PATH).and_then(Value::as_str).map(SearchText::new);
         Some(event)
     }
 
@@ -45,9 +45,9 @@ impl Event {
     /// Returns the value at a path, if it can be compared: a string, an integer, a boolean, null,
     /// or an array.
     pub(super) fn get(&self, path: &PropertyPath) -> Option<&Value> {
-        let (first, rest) = path.parts().split_first()?;
-        let start = self.members.get(&**first)?;
-        let value = rest.iter().try_fold(start, |value, name| value.get(&**name))?;
+        let (first, rest) = path.names().split_first()?;
+        let top_value = self.members.get(&**first)?;
+        let value = rest.iter().try_fold(top_value, |value, name| value.get(&**name))?;
         (value.is_array() || is_scalar(value)).then_some(value)
     }
 
@@ -61,14 +61,14 @@ impl Event {
         Some(match self.get(path)? {
             Value::Array(items) => {
                 let items = items.iter().filter(|item| is_scalar(item));
-                items.take(EXCERPT_LENGTH).map(excerpt).collect()
+                items.take(MAX_EXCERPT_LENGTH).map(excerpt).collect()
             }
             value => excerpt(value),
         })
     }
 
     /// Returns the message text, prepared for searching.
-    pub(super) fn body(&self) -> Option<&Text> {
+    pub(super) fn body(&self) -> Option<&SearchText> {
         self.body.as_ref()
     }
 
@@ -84,11 +84,11 @@ impl Event {
 }
 
 /// Maximum number of characters of a string, or items of an array, in an excerpt.
-const EXCERPT_LENGTH: usize = 100;
+const MAX_EXCERPT_LENGTH: usize = 100;
 
 /// Returns a copy of a scalar. Long strings are truncated.
 pub(super) fn excerpt(value: &Value) -> Value {
-    let excerpt_end = |text: &String| Some(text.char_indices().nth(EXCERPT_LENGTH)?.0);
+    let excerpt_end = |text: &String| Some(text.char_indices().nth(MAX_EXCERPT_LENGTH)?.0);
     match value {
         Value::String(text) if let Some(end) = excerpt_end(text) => {
             format!("{}…", &text[..end]).into()

@@ -19,7 +19,7 @@ impl RuleExpiry {
     pub const MAX: Self = Self(9_007_199_254_740_991);
 
     /// Creates an expiry from a time, truncated to milliseconds. A time before 1970 becomes 1970.
-    pub fn at(time: Timestamp) -> Self {
+    pub fn from_timestamp(time: Timestamp) -> Self {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
 
@@ -30,7 +30,7 @@ impl RuleExpiry {
 
     /// Returns the time, rounded up to a second. A time after the year 9999 becomes the end of that
     /// year.
-    pub fn to_second(self) -> Timestamp {
+    pub fn to_timestamp(self) -> Timestamp {
         let second = self.0 / 1000 + i64::from(self.0 % 1000 > 0);
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
     }
@@ -41,7 +41,7 @@ impl RuleExpiry {
     }
 
     /// Rejects an expiry that is not after `now`.
-    pub fn check(self, now: Timestamp) -> Result<(), RuleError> {
+    pub fn require_after(self, now: Timestamp) -> Result<(), RuleError> {
         if !self.is_reached(now) {
             return Ok(());
         }
@@ -92,51 +92,52 @@ mod tests {
     use crate::matrix::MatrixErrorCode::{BadJson, InvalidParam};
 
     #[test]
-    fn until_is_an_integer_from_0_to_the_largest_safe_one() {
-        for valid in [0, 1, 1_800_000_000_000, 9_007_199_254_740_991_i64] {
-            let expiry = RuleExpiry::from_json(&json!(valid)).unwrap();
-            assert_eq!(expiry.as_millisecond(), valid);
-            assert_eq!(json!(expiry), json!(valid));
-            assert_eq!(serde_json::from_value::<RuleExpiry>(json!(valid)).unwrap(), expiry);
+    fn until_is_an_integer_from_0_to_the_largest_safe_integer() {
+        for valid_millis in [0, 1, 1_800_000_000_000, 9_007_199_254_740_991_i64] {
+            let expiry = RuleExpiry::from_json(&json!(valid_millis)).unwrap();
+            assert_eq!(expiry.as_millisecond(), valid_millis);
+            assert_eq!(json!(expiry), json!(valid_millis));
+            assert_eq!(serde_json::from_value::<RuleExpiry>(json!(valid_millis)).unwrap(), expiry);
         }
-        let range = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
-        let kind = "until must be an integer: milliseconds since 1970";
-        for (invalid, code, text) in [
-            (json!(-1), InvalidParam, range),
-            (json!(9_007_199_254_740_992_i64), InvalidParam, range),
-            (json!(u64::MAX), InvalidParam, range),
-            (json!(1e300), BadJson, kind),
-            (json!(1.0), BadJson, kind),
-            (json!("1800000000000"), BadJson, kind),
-            (json!(null), BadJson, kind),
-            (json!(true), BadJson, kind),
-            (json!([1]), BadJson, kind),
+        let range_message = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
+        let type_message = "until must be an integer: milliseconds since 1970";
+        for (invalid_until, code, message) in [
+            (json!(-1), InvalidParam, range_message),
+            (json!(9_007_199_254_740_992_i64), InvalidParam, range_message),
+            (json!(u64::MAX), InvalidParam, range_message),
+            (json!(1e300), BadJson, type_message),
+            (json!(1.0), BadJson, type_message),
+            (json!("1800000000000"), BadJson, type_message),
+            (json!(null), BadJson, type_message),
+            (json!(true), BadJson, type_message),
+            (json!([1]), BadJson, type_message),
         ] {
-            let error = RuleExpiry::from_json(&invalid).unwrap_err();
-            assert_eq!((error.code(), &*error.to_string()), (code, text), "{invalid}");
-            assert_eq!(RuleExpiry::from_stored(&invalid), None, "{invalid}");
-            assert!(serde_json::from_value::<RuleExpiry>(invalid).is_err());
+            let error = RuleExpiry::from_json(&invalid_until).unwrap_err();
+            assert_eq!((error.code(), &*error.to_string()), (code, message), "{invalid_until}");
+            assert_eq!(RuleExpiry::from_stored(&invalid_until), None, "{invalid_until}");
+            assert!(serde_json::from_value::<RuleExpiry>(invalid_until).is_err());
         }
     }
 
     #[test]
-    fn an_expiry_is_reached_from_its_time_on() {
+    fn an_expiry_is_reached_at_its_exact_time() {
         let timestamp = |millis| Timestamp::from_millisecond(millis).unwrap();
-        let expiry = RuleExpiry::at(timestamp(5_000));
+        let expiry = RuleExpiry::from_timestamp(timestamp(5_000));
         for (now, is_reached) in [(4_999, false), (5_000, true), (5_001, true)] {
             assert_eq!(expiry.is_reached(timestamp(now)), is_reached, "{now}");
         }
         assert!(!RuleExpiry::MAX.is_reached(Timestamp::MAX));
-        assert_eq!(RuleExpiry::at(Timestamp::MIN).as_millisecond(), 0);
+        assert_eq!(RuleExpiry::from_timestamp(Timestamp::MIN).as_millisecond(), 0);
     }
 
     #[test]
     fn an_expiry_in_the_past_is_rejected_with_both_times() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
-        let check_offset = |millis: i64| RuleExpiry(1_800_000_000_000 + millis).check(now);
-        assert_eq!(check_offset(1), Ok(()));
+        let require_with_offset =
+            |millis: i64| RuleExpiry(1_800_000_000_000 + millis).require_after(now);
+        assert_eq!(require_with_offset(1), Ok(()));
         for (millis, until) in [(0, "1800000000000"), (-1, "1799999999999")] {
-            let error = check_offset(millis).unwrap_err();
+            let error = require_with_offset(millis).unwrap_err();
             assert_eq!(error.code(), InvalidParam);
             assert_eq!(
                 error.to_string(),
@@ -149,10 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_rounded_up() {
-        for (millis, second) in [(0, 0), (1, 1), (999, 1), (1000, 1), (1001, 2)] {
-            assert_eq!(RuleExpiry(millis).to_second(), Timestamp::from_second(second).unwrap());
+    fn an_expiry_is_rounded_up_to_a_second() {
+        for (millis, rounded_second) in [(0, 0), (1, 1), (999, 1), (1000, 1), (1001, 2)] {
+            assert_eq!(
+                RuleExpiry(millis).to_timestamp(),
+                Timestamp::from_second(rounded_second).unwrap()
+            );
         }
-        assert_eq!(RuleExpiry::MAX.to_second(), Timestamp::MAX);
+        assert_eq!(RuleExpiry::MAX.to_timestamp(), Timestamp::MAX);
     }
 }

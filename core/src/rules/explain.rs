@@ -6,20 +6,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::evaluate::{
-    CompiledCondition, Context, Member, NO_USER, PushEvaluation, Room, RuleName,
+    CompiledCondition, ConditionContext, Member, NO_USER, PushEvaluation, Room, RuleName,
     effective_conditions, split_scopes,
 };
 use super::event::Event;
 use super::index::key::{EventKeys, IndexKey};
-use super::work::Work;
+use super::work::UserWorkBudget;
 use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// One user's rules in all scopes: the user rules, and the built-in rules with the user's changes.
 #[derive(Debug)]
 pub struct EffectiveRules<'a> {
     user: User<'a>,
-    global: Ruleset<Cow<'a, Rule>>,
-    devices: Vec<(&'a RuleScope, Ruleset<Cow<'a, Rule>>)>,
+    global_rules: Ruleset<Cow<'a, Rule>>,
+    device_rules: Vec<(&'a RuleScope, Ruleset<Cow<'a, Rule>>)>,
 }
 
 /// An evaluation, with the result of each rule that was evaluated, in order.
@@ -30,12 +30,12 @@ pub struct Explanation<'a> {
     pub evaluation: PushEvaluation<'a>,
     /// The rules up to the one that matched. Empty for the user's own events, for which no rule is
     /// evaluated.
-    pub walk: Vec<Step<RuleName<'a>>>,
+    pub walk: Vec<RuleStep<RuleName<'a>>>,
 }
 
 /// The result of one rule.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Step<R> {
+pub struct RuleStep<R> {
     /// The rule: a [`RuleName`], or an owned [`RuleRef`](super::RuleRef).
     #[serde(flatten)]
     pub rule: R,
@@ -86,9 +86,10 @@ impl<'a> EffectiveRules<'a> {
     pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
-        let devices = devices.into_iter().map(|device| (device.scope(), device.ruleset(user)));
-        let global = global.unwrap_or(Document::without_rules()).ruleset(user);
-        Self { user, global, devices: devices.collect() }
+        let device_rules =
+            devices.into_iter().map(|document| (document.scope(), document.ruleset(user)));
+        let global_rules = global.unwrap_or(Document::without_rules()).ruleset(user);
+        Self { user, global_rules, device_rules: device_rules.collect() }
     }
 
     /// Evaluates the rules against an event and explains the result.
@@ -115,19 +116,19 @@ impl<'a> EffectiveRules<'a> {
         let keys = EventKeys::new(event, IndexKey::all_in_body(event));
         // The evaluation for many users skips rules that cannot match the event. Here their work is
         // limited separately, so that both evaluations have the same result.
-        let [work, skipped_work] = [Work::for_user(), Work::for_user()];
-        let builtin_work = Work::unlimited();
+        let [work, skipped_work] = [UserWorkBudget::for_user(), UserWorkBudget::for_user()];
+        let builtin_work = UserWorkBudget::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
             let conditions = effective_conditions(name.kind, rule);
             let work = if rule.is_builtin() {
                 &builtin_work
-            } else if keys.allows(&conditions) {
+            } else if keys.can_match(&conditions) {
                 &work
             } else {
                 &skipped_work
             };
-            let context = Context { event, room, user: &NO_USER, member, work };
-            let step = Step::new(name, rule.enabled, conditions, &context);
+            let context = ConditionContext { event, room, user: &NO_USER, member, work };
+            let step = RuleStep::new(name, rule.enabled, conditions, &context);
             let outcome = step.outcome;
             explanation.walk.push(step);
             if outcome == StepOutcome::Won {
@@ -139,17 +140,17 @@ impl<'a> EffectiveRules<'a> {
     }
 
     /// Returns the first disabled built-in rule that would notify the user of an event.
-    pub(super) fn find_disabled(
+    pub(super) fn find_disabled_builtin(
         &self,
         event: &Event,
         room: &Room,
         member: Member<'_>,
     ) -> Option<RuleName<'_>> {
-        let work = Work::unlimited();
-        let context = Context { event, room, user: &NO_USER, member, work: &work };
+        let work = UserWorkBudget::unlimited();
+        let context = ConditionContext { event, room, user: &NO_USER, member, work: &work };
         let matches = |name: RuleName<'_>, rule: &Rule| {
             let conditions = effective_conditions(name.kind, rule);
-            Step::new(name, true, conditions, &context).outcome == StepOutcome::Won
+            RuleStep::new(name, true, conditions, &context).outcome == StepOutcome::Won
         };
         let mut rules = self.ranked_rules(member.profile_tag);
         let disabled_rule = rules.find(|(name, rule)| {
@@ -162,12 +163,14 @@ impl<'a> EffectiveRules<'a> {
     }
 
     /// Returns the rule with this name.
-    pub(super) fn find(&self, name: RuleName<'_>) -> Option<&Rule> {
+    pub(super) fn find_rule(&self, name: RuleName<'_>) -> Option<&Rule> {
         let rules = match name.scope {
-            RuleScope::Global => &self.global,
-            device @ RuleScope::Device(_) => {
-                self.devices.iter().find(|(scope, _)| *scope == device).map(|(_, rules)| rules)?
-            }
+            RuleScope::Global => &self.global_rules,
+            device @ RuleScope::Device(_) => self
+                .device_rules
+                .iter()
+                .find(|(scope, _)| *scope == device)
+                .map(|(_, rules)| rules)?,
         };
         rules[name.kind].iter().map(|rule| &**rule).find(|rule| rule.rule_id == name.rule_id)
     }
@@ -184,43 +187,46 @@ impl<'a> EffectiveRules<'a> {
         ) -> (RuleName<'r>, &'r Rule) {
             (RuleName { scope, kind, rule_id: &rule.rule_id }, &**rule)
         }
-        let mut global = self.global.iter().map(|rule| named_rule(&RuleScope::Global, rule));
-        let master = global.next();
-        let devices = self
-            .devices
+        let mut global_rules =
+            self.global_rules.iter().map(|rule| named_rule(&RuleScope::Global, rule));
+        let master = global_rules.next();
+        let device_rules = self
+            .device_rules
             .iter()
             .filter(move |(scope, _)| scope.applies_to(profile_tag))
             .flat_map(|(scope, rules)| rules.iter().map(move |rule| named_rule(scope, rule)));
-        master.into_iter().chain(devices).chain(global)
+        master.into_iter().chain(device_rules).chain(global_rules)
     }
 }
 
-impl<'a> Step<RuleName<'a>> {
+impl<'a> RuleStep<RuleName<'a>> {
+    /// Evaluates a rule with these conditions.
     fn new(
         rule: RuleName<'a>,
-        enabled: bool,
+        is_enabled: bool,
         conditions: Vec<Condition>,
-        context: &Context<'_>,
+        context: &ConditionContext<'_>,
     ) -> Self {
-        let step = |outcome| Self { rule, outcome, condition: None, found: None, reason: None };
-        if !enabled {
-            return step(StepOutcome::Disabled);
+        let step_with =
+            |outcome| Self { rule, outcome, condition: None, found: None, reason: None };
+        if !is_enabled {
+            return step_with(StepOutcome::Disabled);
         }
-        if context.event.has_mentions() && builtin::LEGACY_MENTIONS.contains(&rule.rule_id) {
-            return step(StepOutcome::Failed);
+        if context.event.has_mentions() && builtin::LEGACY_MENTION_RULES.contains(&rule.rule_id) {
+            return step_with(StepOutcome::Failed);
         }
         for condition in conditions {
-            let compiled = CompiledCondition::new(&condition.kind);
-            if compiled.is_met(context) {
+            let compiled_condition = CompiledCondition::new(&condition.kind);
+            if compiled_condition.is_met(context) {
                 continue;
             }
             if context.work.is_exceeded() {
                 let reason = Some(FailureReason::WorkLimit);
-                return Self { reason, ..step(StepOutcome::Failed) };
+                return Self { reason, ..step_with(StepOutcome::Failed) };
             }
-            let found = compiled.tested_value(context);
-            return Self { condition: Some(condition), found, ..step(StepOutcome::Failed) };
+            let found = compiled_condition.tested_value(context);
+            return Self { condition: Some(condition), found, ..step_with(StepOutcome::Failed) };
         }
-        step(StepOutcome::Won)
+        step_with(StepOutcome::Won)
     }
 }

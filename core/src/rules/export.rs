@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{Document, Rule, RulePatch, RuleScope, Ruleset};
 
-/// Version of the format. [`read_import`](super::read_import) accepts this version, and bodies
-/// without a version.
-pub(super) const VERSION: &str = "1";
+/// Version of the export format. [`read_import`](super::read_import) accepts this version, and
+/// bodies without a version.
+pub(super) const EXPORT_VERSION: &str = "1";
 
 /// The user rules of all scopes, and the user's changes to built-in rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ impl<'a> RulesetsExport<'a> {
     /// Builds the export from the user's stored documents.
     pub fn new(documents: impl IntoIterator<Item = &'a Document>, now: Timestamp) -> Self {
         let mut export = Self {
-            version: VERSION,
+            version: EXPORT_VERSION,
             exported_ts: now.as_millisecond(),
             global: Ruleset::default(),
             builtin_changes: BTreeMap::new(),
@@ -54,38 +54,40 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, RuleKind, RulePosition, builtin};
 
     #[test]
-    fn an_export_has_user_rules_in_order_and_changes_to_built_in_rules() {
+    fn an_export_has_user_rules_in_order_and_changes_to_builtin_rules() {
         let mut global = Document::new(RuleScope::Global);
         let mut phone = Document::new("device/phone".parse().unwrap());
         for (document, id) in [(&mut global, "b"), (&mut phone, "c")] {
-            let new = NewRule::read(
+            let new_rule = NewRule::read(
                 RuleKind::Content,
                 br#"{"actions":[],"pattern":"p","x":1}"#,
                 NewRuleLimits::default(),
                 Timestamp::UNIX_EPOCH,
             );
             let id = id.parse().unwrap();
-            document.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
+            document
+                .put(RuleKind::Content, id, new_rule.unwrap(), RulePosition::default())
+                .unwrap();
         }
-        let new = NewRule::read(
+        let new_rule = NewRule::read(
             RuleKind::Content,
             br#"{"actions":["notify"],"pattern":"q"}"#,
             NewRuleLimits::default(),
             Timestamp::UNIX_EPOCH,
         );
         let id = "a".parse().unwrap();
-        global.put(RuleKind::Content, id, new.unwrap(), Position::default()).unwrap();
+        global.put(RuleKind::Content, id, new_rule.unwrap(), RulePosition::default()).unwrap();
         global.set_enabled(RuleKind::Content, "a", false).unwrap();
         global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-        let empty = Document::new("device/empty".parse().unwrap());
+        let empty_document = Document::new("device/empty".parse().unwrap());
 
         let now = Timestamp::from_millisecond(1_800_000_000_123).unwrap();
-        let rule = |id: &str| json!({"rule_id": id, "default": false, "enabled": true, "actions": [], "pattern": "p", "x": 1});
+        let exported_rule = |id: &str| json!({"rule_id": id, "default": false, "enabled": true, "actions": [], "pattern": "p", "x": 1});
         assert_eq!(
-            json!(RulesetsExport::new([&phone, &global, &empty], now)),
+            json!(RulesetsExport::new([&phone, &global, &empty_document], now)),
             json!({
                 "version": "1",
                 "exported_ts": 1_800_000_000_123_i64,
@@ -94,12 +96,12 @@ mod tests {
                     "content": [
                         {"rule_id": "a", "default": false, "enabled": false,
                          "actions": ["notify"], "pattern": "q"},
-                        rule("b"),
+                        exported_rule("b"),
                     ],
                 },
                 "builtin_changes": {".m.rule.master": {"enabled": true}},
                 "device": {"phone": {
-                    "override": [], "content": [rule("c")], "room": [], "sender": [],
+                    "override": [], "content": [exported_rule("c")], "room": [], "sender": [],
                     "underride": [],
                 }},
             })
@@ -107,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn the_export_of_a_user_without_rules_has_all_keys() {
-        let empty =
+    fn an_export_without_rules_has_all_keys() {
+        let empty_ruleset =
             json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
         assert_eq!(
             json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH)),
             json!({
-                "version": "1", "exported_ts": 0, "global": empty, "builtin_changes": {},
+                "version": "1", "exported_ts": 0, "global": empty_ruleset, "builtin_changes": {},
                 "device": {},
             })
         );

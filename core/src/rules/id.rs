@@ -17,14 +17,14 @@ pub enum IdError {
     TooLong(usize),
     /// The character is a path separator, or NUL, which PostgreSQL cannot store.
     #[error("a rule id or profile tag must not contain {0:?}")]
-    Character(char),
+    ForbiddenCharacter(char),
     #[error("rule ids that begin with a dot are reserved for built-in rules")]
     Reserved,
 }
 
 /// Validates a rule id or a profile tag. Control characters other than NUL are allowed, because
 /// clients use keywords as rule ids, and a keyword can contain a tab.
-pub(super) fn check(text: &str) -> Result<(), IdError> {
+pub(super) fn validate(text: &str) -> Result<(), IdError> {
     if text.is_empty() {
         return Err(IdError::Empty);
     }
@@ -33,7 +33,7 @@ pub(super) fn check(text: &str) -> Result<(), IdError> {
     }
     text.chars()
         .find(|c| matches!(c, '/' | '\\' | '\0'))
-        .map_or(Ok(()), |c| Err(IdError::Character(c)))
+        .map_or(Ok(()), |c| Err(IdError::ForbiddenCharacter(c)))
 }
 
 /// The id of a user rule. It never begins with a dot, unlike the ids of built-in rules.
@@ -59,7 +59,7 @@ impl FromStr for RuleId {
         if Self::is_reserved(text) {
             return Err(IdError::Reserved);
         }
-        check(text)?;
+        validate(text)?;
         Ok(Self(text.to_owned()))
     }
 }
@@ -76,19 +76,19 @@ mod tests {
 
     #[test]
     fn an_id_is_any_text_without_separators_nul_or_a_leading_dot() {
-        for valid in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
+        for valid_id in ["a", "a.b", "!r:x.org", "@u:x", "#spam:example.com", "тест", "a b", "a\tb"]
         {
-            assert_eq!(valid.parse::<RuleId>().unwrap().as_str(), valid);
+            assert_eq!(valid_id.parse::<RuleId>().unwrap().as_str(), valid_id);
         }
-        for (invalid, error) in [
+        for (invalid_id, error) in [
             ("", IdError::Empty),
             (".a", IdError::Reserved),
             (".", IdError::Reserved),
-            ("a/b", IdError::Character('/')),
-            ("a\\b", IdError::Character('\\')),
-            ("a\0b", IdError::Character('\0')),
+            ("a/b", IdError::ForbiddenCharacter('/')),
+            ("a\\b", IdError::ForbiddenCharacter('\\')),
+            ("a\0b", IdError::ForbiddenCharacter('\0')),
         ] {
-            assert_eq!(invalid.parse::<RuleId>(), Err(error), "{invalid:?}");
+            assert_eq!(invalid_id.parse::<RuleId>(), Err(error), "{invalid_id:?}");
         }
     }
 

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::body::{read_until, reject_unknown, take_actions};
-use super::error::shorten;
-use super::export::VERSION;
+use super::body::{reject_unknown_fields, take_actions, take_until};
+use super::error::truncate_name;
+use super::export::EXPORT_VERSION;
 use super::{
     Document, NewRule, NewRuleLimits, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope,
     Ruleset, id,
@@ -57,32 +57,32 @@ fn read_scopes(
     mut members: Map<String, Value>,
     limits: NewRuleLimits,
 ) -> Result<Vec<Document>, RuleError> {
-    if members.remove("version").is_some_and(|version| version != VERSION) {
-        let error = RuleError::Value { field: "version", expected: "the string \"1\"" };
-        return Err(error.at(path));
+    if members.remove("version").is_some_and(|version| version != EXPORT_VERSION) {
+        let error = RuleError::InvalidValue { field: "version", expected: "the string \"1\"" };
+        return Err(error.at_path(path));
     }
     members.remove("exported_ts");
     let read_scope = |path: &str, scope, ruleset| {
         read_ruleset(path, scope, require_object(path, ruleset)?, limits)
     };
     let mut documents = Vec::new();
-    let mut global = match members.remove("global") {
+    let mut global_document = match members.remove("global") {
         Some(ruleset) => read_scope(&join_path(path, "global"), RuleScope::Global, ruleset)?,
         None => Document::new(RuleScope::Global),
     };
     if let Some(changes) = members.remove("builtin_changes") {
         let path = join_path(path, "builtin_changes");
         for (id, change) in require_object(&path, changes)? {
-            let change =
-                read_patch(&id, change).map_err(|error| error.at(&join_path(&path, &id)))?;
-            global.merge_patch(id, change);
+            let builtin_patch =
+                read_patch(&id, change).map_err(|error| error.at_path(&join_path(&path, &id)))?;
+            global_document.merge_patch(id, builtin_patch);
         }
     }
-    documents.push(global);
+    documents.push(global_document);
     if let Some(devices) = members.remove("device") {
         for (tag, ruleset) in require_object(&join_path(path, "device"), devices)? {
             let path = join_path(&join_path(path, "device"), &tag);
-            let tag = tag.parse().map_err(|error| RuleError::Id(error).at(&path))?;
+            let tag = tag.parse().map_err(|error| RuleError::Id(error).at_path(&path))?;
             documents.push(read_scope(&path, RuleScope::Device(tag), ruleset)?);
         }
     }
@@ -94,67 +94,74 @@ fn read_scopes(
 fn read_ruleset(
     path: &str,
     scope: RuleScope,
-    mut kinds: Map<String, Value>,
+    mut rules_by_kind: Map<String, Value>,
     limits: NewRuleLimits,
 ) -> Result<Document, RuleError> {
     let mut rules = Ruleset::default();
-    let mut builtin = Vec::new();
+    let mut builtin_rules = Vec::new();
     for kind in RuleKind::ALL {
         let path = join_path(path, kind.as_str());
-        let values = match kinds.remove(kind.as_str()) {
+        let values = match rules_by_kind.remove(kind.as_str()) {
             None => continue,
             Some(Value::Array(values)) => values,
             Some(_) => return Err(wrong_type(&path, "an array")),
         };
-        let mut ids = HashSet::new();
+        let mut seen_ids = HashSet::new();
         for (index, value) in values.into_iter().enumerate() {
-            let at_index = |error: RuleError| error.at(&format!("{path}[{index}]"));
-            match read_item(kind, value, limits).map_err(at_index)? {
-                Item::Builtin(id, rule) => builtin.push((kind, id, rule)),
-                Item::Rule(rule) if ids.insert(rule.rule_id.clone()) => rules[kind].push(rule),
-                Item::Rule(_) => return Err(at_index(RuleError::DuplicateRule)),
+            let at_index = |error: RuleError| error.at_path(&format!("{path}[{index}]"));
+            match read_rule(kind, value, limits).map_err(at_index)? {
+                ImportedRule::Builtin(id, attributes) => builtin_rules.push((kind, id, attributes)),
+                ImportedRule::User(rule) if seen_ids.insert(rule.rule_id.clone()) => {
+                    rules[kind].push(rule);
+                }
+                ImportedRule::User(_) => return Err(at_index(RuleError::DuplicateRule)),
             }
         }
     }
-    reject_unknown_members(path, &kinds, "override, content, room, sender and underride")?;
+    reject_unknown_members(path, &rules_by_kind, "override, content, room, sender and underride")?;
     let mut document = Document::from_rules(scope, rules);
-    for (kind, id, rule) in builtin {
-        patch_builtin(&mut document, kind, id, rule);
+    for (kind, id, attributes) in builtin_rules {
+        patch_builtin(&mut document, kind, id, attributes);
     }
     Ok(document)
 }
 
-enum Item {
-    Rule(Rule),
+/// A rule in an imported ruleset.
+enum ImportedRule {
+    User(Rule),
     /// The id and the attributes of a built-in rule.
     Builtin(String, RulePatch),
 }
 
-fn read_item(kind: RuleKind, rule: Value, limits: NewRuleLimits) -> Result<Item, RuleError> {
+fn read_rule(
+    kind: RuleKind,
+    rule: Value,
+    limits: NewRuleLimits,
+) -> Result<ImportedRule, RuleError> {
     let mut fields = Fields::new(rule, Location::Part("the rule"))?;
     let id = fields.require_string("rule_id")?;
     if RuleId::is_reserved(&id) {
-        return Ok(Item::Builtin(id, take_patch(&mut fields)?));
+        return Ok(ImportedRule::Builtin(id, take_patch(&mut fields)?));
     }
     let enabled = fields.take_bool("enabled")?.unwrap_or(true);
     let id = id.parse()?;
-    let new = NewRule::from_existing(kind, fields, limits)?;
-    Ok(Item::Rule(new.into_rule(id, enabled)))
+    let new_rule = NewRule::from_fields(kind, fields, limits)?;
+    Ok(ImportedRule::User(new_rule.into_rule(id, enabled)))
 }
 
 fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
     let (enabled, actions) = (fields.take_bool("enabled")?, take_actions(fields)?);
-    Ok(RulePatch { enabled, actions, until: read_until(fields)? })
+    Ok(RulePatch { enabled, actions, until: take_until(fields)? })
 }
 
 /// Stores the differences between an imported built-in rule and its definition. A built-in rule
 /// that only the other server has is ignored, because it has no effect here.
-fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: RulePatch) {
+fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, attributes: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
-    let Some(builtin) = builtin_rules.find(|builtin| builtin.rule_id == id) else { return };
-    let enabled = rule.enabled.filter(|enabled| *enabled != builtin.enabled);
-    let actions = rule.actions.filter(|actions| *actions != builtin.actions);
-    document.merge_patch(id, RulePatch { enabled, actions, until: rule.until });
+    let Some(definition) = builtin_rules.find(|rule| rule.rule_id == id) else { return };
+    let enabled = attributes.enabled.filter(|enabled| *enabled != definition.enabled);
+    let actions = attributes.actions.filter(|actions| *actions != definition.actions);
+    document.merge_patch(id, RulePatch { enabled, actions, until: attributes.until });
 }
 
 /// Reads an explicit change to a built-in rule. It is valid even if this version does not have the
@@ -162,12 +169,12 @@ fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, rule: Rule
 fn read_patch(id: &str, change: Value) -> Result<RulePatch, RuleError> {
     if !RuleId::is_reserved(id) {
         let expected = "that of a built-in rule, which begins with a dot";
-        return Err(RuleError::Value { field: "the id", expected });
+        return Err(RuleError::InvalidValue { field: "the id", expected });
     }
-    id::check(id)?;
+    id::validate(id)?;
     let mut fields = Fields::new(change, Location::Part("the change"))?;
     let patch = take_patch(&mut fields)?;
-    reject_unknown(fields, "enabled, actions and until")?;
+    reject_unknown_fields(fields, "enabled, actions and until")?;
     if patch.until.is_some() && patch.enabled.is_none() {
         return Err(JsonError::MissingField("enabled".to_owned()).into());
     }
@@ -188,17 +195,17 @@ fn wrong_type(field: &str, expected: &'static str) -> RuleError {
 
 fn reject_unknown_members(
     path: &str,
-    rest: &Map<String, Value>,
-    expected: &'static str,
+    unknown_members: &Map<String, Value>,
+    known_members: &'static str,
 ) -> Result<(), RuleError> {
-    let unknown_name = rest.keys().next();
+    let unknown_name = unknown_members.keys().next();
     unknown_name
-        .map_or(Ok(()), |name| Err(RuleError::unknown_field(&join_path(path, name), expected)))
+        .map_or(Ok(()), |name| Err(RuleError::unknown_field(&join_path(path, name), known_members)))
 }
 
 /// Appends the name of a member, truncated, to the path of its object, for use in an error.
 fn join_path(path: &str, name: &str) -> String {
-    let name = shorten(name);
+    let name = truncate_name(name);
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 

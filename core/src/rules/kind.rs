@@ -68,13 +68,13 @@ mod tests {
             assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(serde_json::json!(kind), kind.as_str());
         }
-        for wrong in ["", "Override", "override ", "postcontent"] {
-            assert_eq!(wrong.parse::<RuleKind>(), Err(UnknownKind), "{wrong:?}");
+        for unknown_name in ["", "Override", "override ", "postcontent"] {
+            assert_eq!(unknown_name.parse::<RuleKind>(), Err(UnknownKind), "{unknown_name:?}");
         }
     }
 
     #[test]
-    fn the_order_of_kinds_is_the_order_of_evaluation() {
+    fn kinds_are_ordered_as_they_are_evaluated() {
         let names = RuleKind::ALL.map(RuleKind::as_str);
         assert_eq!(names, ["override", "content", "room", "sender", "underride"]);
         assert!(RuleKind::ALL.is_sorted());

@@ -32,7 +32,7 @@ impl Default for NewRuleLimits {
 
 impl NewRuleLimits {
     /// Checks the size and the number of conditions of a new rule.
-    pub(super) fn check(self, rule: &Rule) -> Result<(), RuleError> {
+    pub(super) fn check_rule(self, rule: &Rule) -> Result<(), RuleError> {
         if rule.body_bytes() > self.bytes {
             return Err(RuleError::RuleTooLarge(self.bytes));
         }
@@ -44,9 +44,9 @@ impl NewRuleLimits {
 
     /// Checks the size of a changed rule. A rule above the limit, because the limit was lowered,
     /// may not grow, but other changes are accepted.
-    pub(super) fn check_growth(self, before: &Rule, after: &Rule) -> Result<(), RuleError> {
-        let bytes = after.body_bytes();
-        if bytes <= self.bytes || bytes <= before.body_bytes() {
+    pub(super) fn check_growth(self, old_rule: &Rule, new_rule: &Rule) -> Result<(), RuleError> {
+        let new_bytes = new_rule.body_bytes();
+        if new_bytes <= self.bytes || new_bytes <= old_rule.body_bytes() {
             return Ok(());
         }
         Err(RuleError::RuleTooLarge(self.bytes))
@@ -56,16 +56,16 @@ impl NewRuleLimits {
 impl RuleLimits {
     /// Checks the number of rules after a change. An account that is above the limit, because the
     /// limit was lowered, may not add rules, but other changes are accepted.
-    pub fn check_rules(self, before: usize, after: usize) -> Result<(), RuleError> {
-        if after <= self.rules.max(before) {
+    pub fn check_rule_count(self, old_count: usize, new_count: usize) -> Result<(), RuleError> {
+        if new_count <= self.rules.max(old_count) {
             return Ok(());
         }
         Err(RuleError::TooManyRules(self.rules))
     }
 
     /// Checks the stored size after a change. An account that is above the limit may not grow.
-    pub fn check_bytes(self, before: usize, after: usize) -> Result<(), RuleError> {
-        if after <= self.bytes.max(before) {
+    pub fn check_bytes(self, old_bytes: usize, new_bytes: usize) -> Result<(), RuleError> {
+        if new_bytes <= self.bytes.max(old_bytes) {
             return Ok(());
         }
         Err(RuleError::TooManyBytes(self.bytes))
@@ -79,18 +79,22 @@ mod tests {
     #[test]
     fn growth_above_the_limit_is_rejected() {
         let limits = RuleLimits { rules: 10, bytes: 100 };
-        for (before, after, allowed) in
+        for (old_count, new_count, is_allowed) in
             [(9, 10, true), (10, 10, true), (10, 11, false), (0, 11, false), (20, 20, true)]
         {
-            assert_eq!(limits.check_rules(before, after).is_ok(), allowed, "{before} {after}");
             assert_eq!(
-                limits.check_bytes(before * 10, after * 10).is_ok(),
-                allowed,
-                "{before} {after}"
+                limits.check_rule_count(old_count, new_count).is_ok(),
+                is_allowed,
+                "{old_count} {new_count}"
+            );
+            assert_eq!(
+                limits.check_bytes(old_count * 10, new_count * 10).is_ok(),
+                is_allowed,
+                "{old_count} {new_count}"
             );
         }
-        assert_eq!(limits.check_rules(20, 21), Err(RuleError::TooManyRules(10)));
-        assert_eq!(limits.check_rules(20, 19), Ok(()));
+        assert_eq!(limits.check_rule_count(20, 21), Err(RuleError::TooManyRules(10)));
+        assert_eq!(limits.check_rule_count(20, 19), Ok(()));
         assert_eq!(limits.check_bytes(101, 102), Err(RuleError::TooManyBytes(100)));
     }
 }

@@ -29,18 +29,21 @@ impl<'a> RuleListing<'a> {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());
         devices.sort_by_key(|document| document.scope());
-        let list = |document: &'a Document| ScopeListing {
+        let list_scope = |document: &'a Document| ScopeListing {
             scope: document.scope(),
             rules: document.ruleset(user),
         };
-        let mut global = list(global.unwrap_or(Document::without_rules()));
-        let master = global.rules[RuleKind::Override].remove(0);
-        Self { master, scopes: devices.into_iter().map(list).chain([global]).collect() }
+        let mut global_listing = list_scope(global.unwrap_or(Document::without_rules()));
+        let master = global_listing.rules[RuleKind::Override].remove(0);
+        Self {
+            master,
+            scopes: devices.into_iter().map(list_scope).chain([global_listing]).collect(),
+        }
     }
 
     /// Returns the number of rules other than the master rule.
-    pub fn count(&self) -> usize {
-        self.scopes.iter().map(|scope| scope.rules.iter().count()).sum()
+    pub fn rule_count(&self) -> usize {
+        self.scopes.iter().map(|listing| listing.rules.iter().count()).sum()
     }
 
     /// Returns whether a rule is listed.
@@ -52,36 +55,36 @@ impl<'a> RuleListing<'a> {
 
     /// Returns the index of a rule among the rules other than the master rule.
     pub fn index_of(&self, rule: &RuleRef) -> Option<usize> {
-        let mut rules = self.scopes.iter().flat_map(|scope| {
-            scope.rules.iter().map(move |(kind, listed)| (scope.scope, kind, &listed.rule_id))
+        let mut rules = self.scopes.iter().flat_map(|listing| {
+            listing.rules.iter().map(move |(kind, rule)| (listing.scope, kind, &rule.rule_id))
         });
-        rules.position(|listed| listed == (&rule.scope, rule.kind, &rule.id))
+        rules.position(|listed_rule| listed_rule == (&rule.scope, rule.kind, &rule.id))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NewRule, NewRuleLimits, Position, builtin};
+    use crate::rules::{NewRule, NewRuleLimits, RulePosition, builtin};
     use jiff::Timestamp;
 
-    fn document(scope: &str, rules: &[(RuleKind, &str)]) -> Document {
+    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str)]) -> Document {
         let mut document = Document::new(scope.parse().unwrap());
         for (kind, id) in rules.iter().rev() {
-            let new = NewRule::read(
+            let new_rule = NewRule::read(
                 *kind,
                 br#"{"actions":[],"pattern":"p"}"#,
                 NewRuleLimits::default(),
                 Timestamp::UNIX_EPOCH,
             )
             .unwrap();
-            document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
+            document.put(*kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
         }
         document
     }
 
-    fn user_rule_ids(scope: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
-        let user_rules = scope.rules.iter().filter(|(_, rule)| !rule.is_builtin());
+    fn user_rule_ids(listing: &ScopeListing<'_>) -> Vec<(RuleKind, String)> {
+        let user_rules = listing.rules.iter().filter(|(_, rule)| !rule.is_builtin());
         user_rules.map(|(kind, rule)| (kind, rule.rule_id.clone())).collect()
     }
 
@@ -89,23 +92,26 @@ mod tests {
     fn the_master_rule_precedes_device_rules_which_precede_global_rules() {
         use RuleKind::{Content, Override, Room};
         let documents = [
-            document("global", &[(Override, "o"), (Room, "r")]),
-            document("device/phone", &[(Content, "c")]),
-            document("device/empty", &[]),
-            document("device/desk", &[(Room, "r")]),
+            document_with_rules("global", &[(Override, "o"), (Room, "r")]),
+            document_with_rules("device/phone", &[(Content, "c")]),
+            document_with_rules("device/empty", &[]),
+            document_with_rules("device/desk", &[(Room, "r")]),
         ];
         let listing = RuleListing::new(&documents, User::new("@alice:x"));
         assert_eq!(listing.master.rule_id, builtin::MASTER);
         let scopes: Vec<String> =
-            listing.scopes.iter().map(|scope| scope.scope.to_string()).collect();
+            listing.scopes.iter().map(|listing| listing.scope.to_string()).collect();
         assert_eq!(scopes, ["device/desk", "device/phone", "global"]);
         assert_eq!(user_rule_ids(&listing.scopes[1]), [(Content, "c".to_owned())]);
-        let global = &listing.scopes[2];
-        assert_eq!(user_rule_ids(global), [(Override, "o".to_owned()), (Room, "r".to_owned())]);
+        let global_listing = &listing.scopes[2];
+        assert_eq!(
+            user_rule_ids(global_listing),
+            [(Override, "o".to_owned()), (Room, "r".to_owned())]
+        );
         let rule_count = builtin::all().iter().count() + 2;
-        assert_eq!(global.rules.iter().count(), rule_count - 1, "all rules but master");
-        assert_eq!(global.rules[Override][0].rule_id, "o");
-        assert_eq!(listing.count(), rule_count + 1);
+        assert_eq!(global_listing.rules.iter().count(), rule_count - 1, "all rules but master");
+        assert_eq!(global_listing.rules[Override][0].rule_id, "o");
+        assert_eq!(listing.rule_count(), rule_count + 1);
         for (path, index) in [
             ("device/desk/room/r", Some(0)),
             ("global/override/o", Some(2)),

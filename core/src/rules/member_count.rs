@@ -1,9 +1,9 @@
 //! The expression of a `room_member_count` condition: an optional operator and a number.
 
-/// A comparison with the number of members: `2`, `==2`, `<10`, `>=3`. A number beyond `u64` is
+/// The member counts that satisfy a comparison: `2`, `==2`, `<10`, `>=3`. A number beyond `u64` is
 /// clamped to its maximum.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct MemberCount {
+pub(super) struct MemberCountRange {
     compare: Comparison,
     count: u64,
 }
@@ -20,10 +20,11 @@ const OPERATORS: [(&str, Comparison); 6] = [
     ("", u64::eq),
 ];
 
-impl MemberCount {
+impl MemberCountRange {
+    /// Parses an expression; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let strip = |(sign, compare)| Some((compare, text.strip_prefix(sign)?));
-        let (compare, digits) = OPERATORS.into_iter().find_map(strip)?;
+        let split_operator = |(operator, compare)| Some((compare, text.strip_prefix(operator)?));
+        let (compare, digits) = OPERATORS.into_iter().find_map(split_operator)?;
         // Checked here because `u64::from_str` accepts a leading `+`.
         let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| Self { compare, count: digits.parse().unwrap_or(u64::MAX) })
@@ -50,8 +51,12 @@ mod tests {
             (">=2", false, true, true),
             (">=0002", false, true, true),
         ] {
-            let count = MemberCount::parse(text).unwrap();
-            assert_eq!([1, 2, 3].map(|n| count.includes(n)), [below, equal, above], "{text}");
+            let range = MemberCountRange::parse(text).unwrap();
+            assert_eq!(
+                [1, 2, 3].map(|members| range.includes(members)),
+                [below, equal, above],
+                "{text}"
+            );
         }
     }
 
@@ -61,14 +66,14 @@ mod tests {
             "", "=2", "=>2", "=<2", "!=2", "<>2", "===2", "<", "==", " 2", "2 ", "< 2", "+2", "-2",
             "2.0", "two", "٢", "2<", "0x2", "==+2",
         ] {
-            assert!(MemberCount::parse(text).is_none(), "{text:?}");
+            assert!(MemberCountRange::parse(text).is_none(), "{text:?}");
         }
     }
 
     #[test]
     fn a_count_beyond_u64_is_larger_than_any_room() {
         let huge = "9".repeat(1000);
-        let includes = |text: String| MemberCount::parse(&text).unwrap().includes(1 << 40);
+        let includes = |text: String| MemberCountRange::parse(&text).unwrap().includes(1 << 40);
         assert!(includes(format!("<{huge}")));
         assert!(!includes(format!(">{huge}")));
         assert!(!includes(huge));

@@ -48,11 +48,11 @@ pub enum PathError {
     #[error(transparent)]
     Kind(#[from] UnknownKind),
     #[error("there is nothing at this path; add a slash at its end")]
-    NoSlash,
+    MissingSlash,
     #[error("only a rule can be written: {{scope}}/{{kind}}/{{rule_id}}")]
-    NoRule,
+    NotARule,
     #[error("a rule has only the sub-resources /enabled and /actions")]
-    Attribute,
+    UnknownAttribute,
     #[error(transparent)]
     Id(#[from] IdError),
     #[error(transparent)]
@@ -63,16 +63,20 @@ impl PathError {
     /// Returns true if the path has an unknown form, as opposed to an invalid value.
     pub fn is_unrecognized(self) -> bool {
         match self {
-            Self::Scope(_) | Self::Kind(_) | Self::NoSlash | Self::NoRule | Self::Attribute => true,
+            Self::Scope(_)
+            | Self::Kind(_)
+            | Self::MissingSlash
+            | Self::NotARule
+            | Self::UnknownAttribute => true,
             Self::Id(_) | Self::Percent(_) => false,
         }
     }
 }
 
 impl From<UnknownScope> for PathError {
-    fn from(unknown: UnknownScope) -> Self {
-        match unknown {
-            UnknownScope::Malformed => Self::Scope(unknown),
+    fn from(error: UnknownScope) -> Self {
+        match error {
+            UnknownScope::Malformed => Self::Scope(error),
             UnknownScope::Tag(error) => Self::Id(error),
         }
     }
@@ -86,7 +90,7 @@ impl RulePath {
         }
         let segments: Vec<&str> = path.split('/').collect();
         let (scope, rest) = match segments.as_slice() {
-            ["device"] => return Err(PathError::NoSlash),
+            ["device"] => return Err(PathError::MissingSlash),
             ["device", ""] => return Ok(Self::Devices),
             ["device", tag, rest @ ..] => {
                 (RuleScope::Device(percent::decode_segment(tag)?.parse()?), rest)
@@ -96,17 +100,17 @@ impl RulePath {
             [] => return Ok(Self::All),
         };
         match rest {
-            [] => Err(PathError::NoSlash),
+            [] => Err(PathError::MissingSlash),
             [""] => Ok(Self::Ruleset(scope)),
             [kind, rest @ ..] => {
                 let kind = percent::decode_segment(kind)?.parse()?;
                 match rest {
-                    [] => Err(PathError::NoSlash),
+                    [] => Err(PathError::MissingSlash),
                     [""] => Ok(Self::Kind(scope, kind)),
-                    [id] => RuleRef::read(scope, kind, id).map(Self::Rule),
-                    [id, "enabled"] => RuleRef::read(scope, kind, id).map(Self::Enabled),
-                    [id, "actions"] => RuleRef::read(scope, kind, id).map(Self::Actions),
-                    _ => Err(PathError::Attribute),
+                    [id] => RuleRef::from_encoded_id(scope, kind, id).map(Self::Rule),
+                    [id, "enabled"] => RuleRef::from_encoded_id(scope, kind, id).map(Self::Enabled),
+                    [id, "actions"] => RuleRef::from_encoded_id(scope, kind, id).map(Self::Actions),
+                    _ => Err(PathError::UnknownAttribute),
                 }
             }
         }
@@ -114,7 +118,7 @@ impl RulePath {
 }
 
 impl RuleRef {
-    /// Returns the path of the rule, which [`RulePath::read`] parses. It is ASCII without spaces.
+    /// Returns the rule's path, which [`RulePath::read`] parses. It is ASCII without spaces.
     pub fn path(&self) -> String {
         let Self { scope, kind, id } = self;
         let id = percent::encode(id);
@@ -130,17 +134,21 @@ impl RuleRef {
     pub fn from_path(path: &str) -> Result<Self, PathError> {
         match RulePath::read(path)? {
             RulePath::Rule(rule) => Ok(rule),
-            _ => Err(PathError::NoRule),
+            _ => Err(PathError::NotARule),
         }
     }
 
-    fn read(scope: RuleScope, kind: RuleKind, id: &str) -> Result<Self, PathError> {
-        Ok(Self::new(scope, kind, percent::decode_segment(id)?.into_owned())?)
+    fn from_encoded_id(
+        scope: RuleScope,
+        kind: RuleKind,
+        encoded_id: &str,
+    ) -> Result<Self, PathError> {
+        Ok(Self::new(scope, kind, percent::decode_segment(encoded_id)?.into_owned())?)
     }
 
     /// Creates a reference after validating the id.
     pub(super) fn new(scope: RuleScope, kind: RuleKind, id: String) -> Result<Self, IdError> {
-        id::check(&id)?;
+        id::validate(&id)?;
         Ok(Self { scope, kind, id })
     }
 }

@@ -10,9 +10,9 @@ mod text;
 use std::borrow::Cow;
 
 use search::StepBudget;
-pub use text::Text;
+pub use text::SearchText;
 
-use super::work::Work;
+use super::work::UserWorkBudget;
 
 /// A glob, matched against text in lower case (see [`lower`]).
 ///
@@ -22,41 +22,42 @@ use super::work::Work;
 /// each position, or with many line breaks, can exceed it, and only on text crafted for that.
 #[derive(Debug, Clone)]
 pub struct GlobPattern {
-    lowered: Box<str>,
+    /// The glob in lower case.
+    glob: Box<str>,
     has_wildcards: bool,
 }
 
 impl GlobPattern {
     /// Creates a pattern from a glob.
     pub fn new(glob: &str) -> Self {
-        let lowered: Box<str> = lower(glob).into();
-        Self { has_wildcards: lowered.contains(['*', '?']), lowered }
+        let glob: Box<str> = lower(glob).into();
+        Self { has_wildcards: glob.contains(['*', '?']), glob }
     }
 
     /// Returns whether the whole text, which must be in lower case, matches.
-    pub fn matches_whole(&self, lowered: &str, work: &Work) -> bool {
+    pub fn matches_whole(&self, text: &str, work: &UserWorkBudget) -> bool {
         if !self.has_wildcards {
-            return *self.lowered == *lowered;
+            return *self.glob == *text;
         }
-        glob::match_whole(&self.lowered, lowered, &mut self.budget(lowered, work)).is_some()
+        glob::match_whole(&self.glob, text, &mut self.step_budget(text, work)).is_some()
     }
 
     /// Returns whether the glob matches a part of the text that starts and ends at word boundaries.
-    pub fn matches_word(&self, text: &Text, work: &Work) -> bool {
+    pub fn matches_word(&self, text: &SearchText, work: &UserWorkBudget) -> bool {
         if !self.has_wildcards {
-            return text.contains_word(&self.lowered, work);
+            return text.contains_word(&self.glob, work);
         }
-        let lowered = text.lowered();
-        glob::match_word(&self.lowered, lowered, &mut self.budget(lowered, work)).is_some()
+        let lowercase = text.as_lowercase();
+        glob::match_word(&self.glob, lowercase, &mut self.step_budget(lowercase, work)).is_some()
     }
 
-    fn budget<'a>(&self, text: &str, work: &'a Work) -> StepBudget<'a> {
-        StepBudget::new(self.lowered.len(), text, work)
+    fn step_budget<'a>(&self, text: &str, work: &'a UserWorkBudget) -> StepBudget<'a> {
+        StepBudget::new(self.glob.len(), text, work)
     }
 
     /// Returns the allocated size in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.lowered.len()
+        self.glob.len()
     }
 }
 

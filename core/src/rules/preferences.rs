@@ -75,8 +75,8 @@ pub struct Preferences<'d> {
     pub rooms: Vec<SubjectPreference<'d>>,
     /// The switches of built-in rules. A device has none.
     pub switches: Vec<(Switch, SwitchState)>,
-    /// The number of user rules that are none of these preferences.
-    pub other_rules: usize,
+    /// The number of user rules that do not express any of these preferences.
+    pub other_rule_count: usize,
 }
 
 /// All notifications are paused.
@@ -126,7 +126,7 @@ impl Setting {
             effect: Effect::from_actions(&rule.actions),
             includes_mentions: kind == RuleKind::Override,
             enabled: rule.enabled,
-            until: rule.until.map(RuleExpiry::to_second),
+            until: rule.until.map(RuleExpiry::to_timestamp),
         }
     }
 }
@@ -152,35 +152,35 @@ impl fmt::Display for Setting {
 
 impl<'d> Preferences<'d> {
     /// Reads the preferences that a document expresses.
-    pub fn read(document: &'d Document) -> Self {
+    pub fn from_document(document: &'d Document) -> Self {
         let rules = document.user_rules();
         let mut keywords: Vec<Keyword<'d>> =
             rules[RuleKind::Content].iter().filter_map(read_keyword).collect();
         keywords.sort_by_cached_key(|keyword| (lower(keyword.pattern), keyword.id));
         let (muted_words, keywords): (Vec<_>, Vec<_>) =
             keywords.into_iter().partition(|keyword| keyword.setting.effect == Effect::Silent);
-        let people = read_subjects(document, &[RuleKind::Sender], Subject::is_person);
+        let people = read_subjects(document, &[RuleKind::Sender], Subject::is_user_id);
         // If a room has rules of both kinds, the override rule decides, because it is evaluated
         // first. Its kind is therefore read last.
         let rooms =
-            read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room);
-        let presented_rules = keywords.len()
+            read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room_id);
+        let presented_rule_count = keywords.len()
             + muted_words.len()
-            + people.iter().chain(&rooms).map(|(_, rules)| rules).sum::<usize>();
+            + people.iter().chain(&rooms).map(|(_, rule_count)| rule_count).sum::<usize>();
         let without_count = |(preference, _)| preference;
         Self {
-            pause: Pause::read(document),
+            pause: Pause::from_document(document),
             keywords,
             muted_words,
             people: people.into_iter().map(without_count).collect(),
             rooms: rooms.into_iter().map(without_count).collect(),
             switches: match document.scope() {
                 RuleScope::Global => {
-                    Switch::ALL.iter().map(|&it| (it, it.state(document))).collect()
+                    Switch::ALL.iter().map(|&switch| (switch, switch.state(document))).collect()
                 }
                 RuleScope::Device(_) => Vec::new(),
             },
-            other_rules: document.len() - presented_rules,
+            other_rule_count: document.len() - presented_rule_count,
         }
     }
 }
@@ -198,14 +198,14 @@ fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
 fn read_subjects<'d>(
     document: &'d Document,
     kinds: &[RuleKind],
-    is_listed: impl Fn(&str) -> bool,
+    is_subject_id: impl Fn(&str) -> bool,
 ) -> Vec<(SubjectPreference<'d>, usize)> {
     let mut subjects = BTreeMap::<&str, (Setting, usize)>::new();
     for &kind in kinds {
         // In reverse order, because the first rule decides, and a later entry replaces an earlier
         // one.
         for rule in document.user_rules()[kind].iter().rev() {
-            let Some(id) = subject::find_in_rule(kind, rule).filter(|id| is_listed(id)) else {
+            let Some(id) = subject::id_in_rule(kind, rule).filter(|id| is_subject_id(id)) else {
                 continue;
             };
             let setting = Setting::from_rule(rule, kind);
@@ -217,6 +217,6 @@ fn read_subjects<'d>(
             entry.1 += 1;
         }
     }
-    let preference = |(id, (setting, rules))| (SubjectPreference { id, setting }, rules);
-    subjects.into_iter().map(preference).collect()
+    let with_count = |(id, (setting, rule_count))| (SubjectPreference { id, setting }, rule_count);
+    subjects.into_iter().map(with_count).collect()
 }

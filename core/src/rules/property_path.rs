@@ -10,22 +10,22 @@ pub struct PropertyPath(Box<[Box<str>]>);
 impl PropertyPath {
     /// Parses a dotted path. Every string is a valid path, because names may be empty.
     pub fn parse(text: &str) -> Self {
-        let mut parts = vec![String::new()];
+        let mut names = vec![String::new()];
         let mut characters = text.chars().peekable();
         while let Some(character) = characters.next() {
             if character == '.' {
-                parts.push(String::new());
+                names.push(String::new());
                 continue;
             }
             let escaped = match character {
                 '\\' => characters.next_if(|next| matches!(next, '.' | '\\')),
                 _ => None,
             };
-            if let Some(part) = parts.last_mut() {
-                part.push(escaped.unwrap_or(character));
+            if let Some(name) = names.last_mut() {
+                name.push(escaped.unwrap_or(character));
             }
         }
-        Self(parts.into_iter().map(String::into_boxed_str).collect())
+        Self(names.into_iter().map(String::into_boxed_str).collect())
     }
 
     /// Returns the allocated size in bytes.
@@ -34,7 +34,7 @@ impl PropertyPath {
     }
 
     /// Returns the names, outermost first.
-    pub fn parts(&self) -> &[Box<str>] {
+    pub fn names(&self) -> &[Box<str>] {
         &self.0
     }
 }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn a_path_is_split_at_unescaped_dots() {
-        for (text, parts) in [
+        for (text, names) in [
             ("m", &["m"][..]),
             ("m.foo", &["m", "foo"]),
             ("m.foo.bar", &["m", "foo", "bar"]),
@@ -72,7 +72,7 @@ mod tests {
             (r"content.m\.mentions.user_ids", &["content", "m.mentions", "user_ids"]),
         ] {
             let path = PropertyPath::parse(text);
-            assert!(path.parts().iter().map(|part| &**part).eq(parts.iter().copied()), "{path:?}");
+            assert!(path.names().iter().map(|name| &**name).eq(names.iter().copied()), "{path:?}");
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde::Serialize;
 
-use super::builtin::{LOCALPART, USER_ID};
+use super::builtin::{LOCALPART_PLACEHOLDER, USER_ID_PLACEHOLDER};
 use super::{Document, Rule, RuleScope, Ruleset, User};
 use crate::json;
 
@@ -42,15 +42,19 @@ impl<'a> RulesetsResponse<'a> {
 /// request, and caching the response would take 3 KB per user. So it is serialised once, with
 /// placeholders that are replaced by each user's id and localpart.
 pub fn default_response(user: User<'_>) -> Vec<u8> {
-    static TEMPLATE: LazyLock<String> =
-        LazyLock::new(|| serialize(User { id: USER_ID, localpart: LOCALPART }));
+    static TEMPLATE: LazyLock<String> = LazyLock::new(|| {
+        serialize_default_rules(User { id: USER_ID_PLACEHOLDER, localpart: LOCALPART_PLACEHOLDER })
+    });
     let quote = |text: &str| format!("\"{text}\"");
-    let [id, localpart] = [user.id, user.localpart].map(|name| json::to_bytes(&name));
-    let [id, localpart] = [id, localpart].map(|name| String::from_utf8(name).expect("UTF-8"));
-    TEMPLATE.replace(&quote(USER_ID), &id).replace(&quote(LOCALPART), &localpart).into_bytes()
+    let [id, localpart] = [user.id, user.localpart]
+        .map(|name| String::from_utf8(json::to_bytes(&name)).expect("UTF-8"));
+    TEMPLATE
+        .replace(&quote(USER_ID_PLACEHOLDER), &id)
+        .replace(&quote(LOCALPART_PLACEHOLDER), &localpart)
+        .into_bytes()
 }
 
-fn serialize(user: User<'_>) -> String {
+fn serialize_default_rules(user: User<'_>) -> String {
     String::from_utf8(json::to_bytes(&RulesetsResponse::new([], user))).expect("UTF-8")
 }
 
@@ -60,7 +64,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::{NewRule, NewRuleLimits, Position, RuleKind};
+    use crate::rules::{NewRule, NewRuleLimits, RuleKind, RulePosition};
 
     #[test]
     fn the_response_has_the_global_ruleset_and_devices_with_a_rule() {
@@ -68,7 +72,7 @@ mod tests {
         let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
             let mut document = Document::new(scope.parse().unwrap());
             if scope != "device/empty" {
-                let new = NewRule::read(
+                let new_rule = NewRule::read(
                     RuleKind::Room,
                     body,
                     NewRuleLimits::default(),
@@ -76,7 +80,7 @@ mod tests {
                 )
                 .unwrap();
                 document
-                    .put(RuleKind::Room, "r".parse().unwrap(), new, Position::default())
+                    .put(RuleKind::Room, "r".parse().unwrap(), new_rule, RulePosition::default())
                     .unwrap();
             }
             document
@@ -100,7 +104,7 @@ mod tests {
         {
             let user = User::new(id);
             let response = String::from_utf8(default_response(user)).unwrap();
-            assert_eq!(response, serialize(user), "{id}");
+            assert_eq!(response, serialize_default_rules(user), "{id}");
         }
     }
 }

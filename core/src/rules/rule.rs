@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_rule_is_parsed_from_its_serialised_form() {
-        for wire in [
+        for wire_json in [
             json!({"rule_id": "a", "default": false, "enabled": true, "actions": []}),
             json!({
                 "rule_id": ".m.x", "default": true, "enabled": false, "conditions": [],
@@ -130,17 +130,17 @@ mod tests {
                 "until": 1_800_000_000_000_i64,
             }),
         ] {
-            let rule: Rule = serde_json::from_value(wire.clone()).unwrap();
-            assert_eq!(json!(rule), wire);
+            let rule: Rule = serde_json::from_value(wire_json.clone()).unwrap();
+            assert_eq!(json!(rule), wire_json);
         }
     }
 
     #[test]
-    fn a_stored_until_of_a_different_type_is_an_ordinary_member() {
+    fn a_stored_until_with_a_different_type_is_an_unknown_member() {
         for until in [json!("tomorrow"), json!(-1), json!(1.5), json!(null), json!({"a": 1})] {
-            let mut wire = json!({"rule_id": "a", "enabled": true, "actions": []});
-            wire["until"] = until.clone();
-            let rule: Rule = serde_json::from_value(wire).unwrap();
+            let mut wire_json = json!({"rule_id": "a", "enabled": true, "actions": []});
+            wire_json["until"] = until.clone();
+            let rule: Rule = serde_json::from_value(wire_json).unwrap();
             assert_eq!((rule.until, rule.extra.get("until")), (None, Some(&until)));
             assert_eq!(json!(rule)["until"], until);
         }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_incomplete_or_malformed_rule_is_rejected() {
-        for wire in [
+        for wire_json in [
             json!([]),
             json!({"rule_id": "a", "enabled": true}),
             json!({"rule_id": "a", "actions": []}),
@@ -167,15 +167,16 @@ mod tests {
             json!({"rule_id": "a", "enabled": "true", "actions": []}),
             json!({"rule_id": "a", "enabled": true, "actions": ["ring"]}),
         ] {
-            assert!(serde_json::from_value::<Rule>(wire.clone()).is_err(), "{wire}");
+            assert!(serde_json::from_value::<Rule>(wire_json.clone()).is_err(), "{wire_json}");
         }
     }
 
     #[test]
-    fn the_json_for_display_is_the_rule_without_invisible_characters() {
-        let hostile = "\u{202e}\"</pre><script>\n\t\u{0}";
+    fn pretty_json_is_the_rule_without_invisible_characters() {
+        let hostile_text = "\u{202e}\"</pre><script>\n\t\u{0}";
         let rule: Rule = serde_json::from_value(json!({
-            "rule_id": "a", "enabled": true, "pattern": hostile, "actions": [], hostile: hostile,
+            "rule_id": "a", "enabled": true, "pattern": hostile_text, "actions": [],
+            hostile_text: hostile_text,
         }))
         .unwrap();
         let json = rule.to_pretty_json();

@@ -23,7 +23,7 @@ impl FromStr for ProfileTag {
     type Err = IdError;
 
     fn from_str(text: &str) -> Result<Self, IdError> {
-        id::check(text)?;
+        id::validate(text)?;
         Ok(Self(text.to_owned()))
     }
 }
@@ -104,8 +104,8 @@ mod tests {
             ("device", UnknownScope::Malformed),
             ("global/x", UnknownScope::Malformed),
             ("device/", UnknownScope::Tag(IdError::Empty)),
-            ("device/a/b", UnknownScope::Tag(IdError::Character('/'))),
-            ("device/a\0", UnknownScope::Tag(IdError::Character('\0'))),
+            ("device/a/b", UnknownScope::Tag(IdError::ForbiddenCharacter('/'))),
+            ("device/a\0", UnknownScope::Tag(IdError::ForbiddenCharacter('\0'))),
         ] {
             assert_eq!(text.parse::<RuleScope>(), Err(error), "{text:?}");
         }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::evaluate::{Level, Member, PowerLevels, Room, RuleName};
+use super::evaluate::{Member, PowerLevel, PowerLevels, Room, RuleName};
 use super::event::Event;
-use super::explain::{EffectiveRules, FailureReason, Step};
+use super::explain::{EffectiveRules, FailureReason, RuleStep};
 use super::preferences::Switch;
 use super::{ConditionKind, Effect, ProfileTag, Rule, RuleExpiry, RuleKind, RuleRef, builtin};
 
@@ -32,12 +32,12 @@ pub struct TrialMessage {
 pub struct TrialResult {
     /// The effect of the rule that matches; silence if no rule matches.
     pub effect: Effect,
-    /// The setting or rule that leads to the effect.
+    /// The setting or rule that causes the effect.
     pub reason: TrialReason,
     /// The time at which the rule that matches expires.
     pub until: Option<RuleExpiry>,
     /// The result of every rule that was evaluated.
-    pub trace: Vec<Step<RuleRef>>,
+    pub trace: Vec<RuleStep<RuleRef>>,
 }
 
 /// The reason a user would or would not be notified, in terms of the user's settings.
@@ -96,7 +96,7 @@ impl EffectiveRules<'_> {
     /// Evaluates the rules against a message, with the same work limit as for a real event.
     pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
         // The sender is an admin of the room or an ordinary member.
-        let level = Level(if message.may_notify_room { 100 } else { 0 });
+        let level = PowerLevel(if message.may_notify_room { 100 } else { 0 });
         let levels = PowerLevels { users_default: level, ..PowerLevels::default() };
         let room = Room {
             member_count: message.member_count,
@@ -110,14 +110,14 @@ impl EffectiveRules<'_> {
         let event = message.to_event();
         let explanation = self.explain(&event, &room, member);
         let matching_rule =
-            explanation.evaluation.rule.and_then(|name| Some((name, self.find(name)?)));
+            explanation.evaluation.rule.and_then(|name| Some((name, self.find_rule(name)?)));
         let effect =
             matching_rule.map_or(Effect::Silent, |(_, rule)| Effect::from_actions(&rule.actions));
         let reason = match matching_rule {
             Some((name, rule)) => TrialReason::from_match(name, rule, effect),
             None if explanation.walk.is_empty() => TrialReason::OwnMessage,
             None => {
-                let disabled_rule = self.find_disabled(&event, &room, member);
+                let disabled_rule = self.find_disabled_builtin(&event, &room, member);
                 let switch =
                     disabled_rule.and_then(|name| Switch::from_rule(name.kind, name.rule_id));
                 switch.map_or(TrialReason::NoRule, TrialReason::SwitchedOff)
@@ -127,7 +127,7 @@ impl EffectiveRules<'_> {
             effect,
             reason,
             until: matching_rule.and_then(|(_, rule)| rule.until),
-            trace: explanation.walk.into_iter().map(Step::into_owned).collect(),
+            trace: explanation.walk.into_iter().map(RuleStep::into_owned).collect(),
         }
     }
 }
@@ -199,10 +199,10 @@ fn is_about_room(rule: &Rule) -> bool {
     }
 }
 
-impl Step<RuleName<'_>> {
-    fn into_owned(self) -> Step<RuleRef> {
+impl RuleStep<RuleName<'_>> {
+    fn into_owned(self) -> RuleStep<RuleRef> {
         let Self { rule, outcome, condition, reason, found } = self;
-        Step { rule: rule.to_ref(), outcome, condition, reason, found }
+        RuleStep { rule: rule.to_ref(), outcome, condition, reason, found }
     }
 }
 
@@ -210,7 +210,7 @@ impl Step<RuleName<'_>> {
 mod tests {
     use super::*;
     use crate::rules::explain::StepOutcome;
-    use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, Position};
+    use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, RulePosition};
     use jiff::Timestamp;
 
     /// Returns a message from Bob in a room with three members.
@@ -228,7 +228,7 @@ mod tests {
 
     /// Returns a document with these rules: kind, id and JSON body. For a built-in rule the body is
     /// `on`, `off`, or `[]` to remove its actions.
-    fn document(scope: &str, rules: &[(RuleKind, &str, &str)]) -> Document {
+    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str, &str)]) -> Document {
         let mut document = Document::new(scope.parse().unwrap());
         for (kind, id, json) in rules {
             if id.starts_with('.') {
@@ -241,13 +241,14 @@ mod tests {
                 continue;
             }
             let limits = NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() };
-            let new = NewRule::read(*kind, json.as_bytes(), limits, Timestamp::UNIX_EPOCH).unwrap();
-            document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
+            let new_rule =
+                NewRule::read(*kind, json.as_bytes(), limits, Timestamp::UNIX_EPOCH).unwrap();
+            document.put(*kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
         }
         document
     }
 
-    fn result_of(documents: &[Document], message: &TrialMessage) -> TrialResult {
+    fn run_trial(documents: &[Document], message: &TrialMessage) -> TrialResult {
         EffectiveRules::new("@alice:x", documents).try_message(message)
     }
 
@@ -263,7 +264,7 @@ mod tests {
             {"kind":"event_match","key":"room_id","pattern":"!r:x"}]}"#;
         let cake = "There is cake";
         let owned = |text: &str| text.to_owned();
-        let off = Reason::SwitchedOff;
+        let switched_off = Reason::SwitchedOff;
         for (rules, text, reason, effect) in [
             (&[][..], "Hello", Reason::AnyMessage, notify(false, false)),
             (&[], "Hello Alice B.!", Reason::DisplayName, notify(true, true)),
@@ -311,8 +312,18 @@ mod tests {
             ),
             (&[(Override, ".m.rule.master", "on")], "Hi", Reason::Paused, Effect::Silent),
             // Clients turn a built-in rule off by disabling it or by removing its actions.
-            (&[(Underride, ".m.rule.message", "off")], "Hi", off(Switch::Group), Effect::Silent),
-            (&[(Underride, ".m.rule.message", "[]")], "Hi", off(Switch::Group), Effect::Silent),
+            (
+                &[(Underride, ".m.rule.message", "off")],
+                "Hi",
+                switched_off(Switch::Group),
+                Effect::Silent,
+            ),
+            (
+                &[(Underride, ".m.rule.message", "[]")],
+                "Hi",
+                switched_off(Switch::Group),
+                Effect::Silent,
+            ),
             // The first disabled rule that would notify is named, if no other rule notifies.
             (
                 &[(Content, ".m.rule.contains_user_name", "off")],
@@ -326,7 +337,7 @@ mod tests {
                     (Underride, ".m.rule.message", "off"),
                 ],
                 "Hello alice",
-                off(Switch::UserName),
+                switched_off(Switch::UserName),
                 Effect::Silent,
             ),
             // A disabled rule that would not notify is not the reason.
@@ -338,11 +349,11 @@ mod tests {
                     (Underride, ".m.rule.message", "off"),
                 ],
                 "Alice B.",
-                off(Switch::UserName),
+                switched_off(Switch::UserName),
                 Effect::Silent,
             ),
         ] {
-            let result = result_of(&[document("global", rules)], &message(text));
+            let result = run_trial(&[document_with_rules("global", rules)], &message(text));
             assert_eq!((result.reason, result.effect), (reason, effect), "{rules:?} {text}");
         }
     }
@@ -351,39 +362,41 @@ mod tests {
     fn the_reason_depends_on_the_room_the_sender_and_the_device() {
         let notify_rule = r#"{"actions":["notify"]}"#;
         let documents = [
-            document("global", &[]),
-            document("device/phone", &[(RuleKind::Override, "work", notify_rule)]),
+            document_with_rules("global", &[]),
+            document_with_rules("device/phone", &[(RuleKind::Override, "work", notify_rule)]),
         ];
-        let one_to_one = TrialMessage { member_count: Some(2), ..message("Hi") };
+        let one_to_one_message = TrialMessage { member_count: Some(2), ..message("Hi") };
         let own_message = TrialMessage { sender: "@alice:x".to_owned(), ..message("Hi") };
-        let phone = TrialMessage { profile_tag: Some("phone".parse().unwrap()), ..message("Hi") };
-        let desk = TrialMessage { profile_tag: Some("desk".parse().unwrap()), ..message("Hi") };
-        let unknown = TrialMessage::default();
+        let phone_message =
+            TrialMessage { profile_tag: Some("phone".parse().unwrap()), ..message("Hi") };
+        let desk_message =
+            TrialMessage { profile_tag: Some("desk".parse().unwrap()), ..message("Hi") };
+        let empty_message = TrialMessage::default();
         for (message, reason) in [
-            (one_to_one, TrialReason::OneToOne),
+            (one_to_one_message, TrialReason::OneToOne),
             (own_message, TrialReason::OwnMessage),
-            (phone, TrialReason::Rule("work".to_owned())),
-            (desk, TrialReason::AnyMessage),
-            (unknown, TrialReason::AnyMessage),
+            (phone_message, TrialReason::Rule("work".to_owned())),
+            (desk_message, TrialReason::AnyMessage),
+            (empty_message, TrialReason::AnyMessage),
         ] {
-            assert_eq!(result_of(&documents, &message).reason, reason, "{message:?}");
+            assert_eq!(run_trial(&documents, &message).reason, reason, "{message:?}");
         }
     }
 
     #[test]
-    fn the_expiry_of_the_matching_rule_is_returned() {
+    fn a_trial_returns_the_matching_rule_expiry() {
         let timed_rule = r#"{"actions":[],"until":5000}"#;
         let until = RuleExpiry::try_from(5000).ok();
-        let muted_room = document("global", &[(RuleKind::Room, "!r:x", timed_rule)]);
-        let mut paused = document("global", &[]);
+        let muted_room = document_with_rules("global", &[(RuleKind::Room, "!r:x", timed_rule)]);
+        let mut paused = document_with_rules("global", &[]);
         let change = EnabledChange { enabled: true, until };
         paused.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
         for (document, reason, expected) in [
             (muted_room, TrialReason::MutedRoom, until),
             (paused, TrialReason::Paused, until),
-            (document("global", &[]), TrialReason::AnyMessage, None),
+            (document_with_rules("global", &[]), TrialReason::AnyMessage, None),
         ] {
-            let result = result_of(&[document], &message("Hello"));
+            let result = run_trial(&[document], &message("Hello"));
             assert_eq!((result.reason, result.until), (reason, expected));
         }
     }
@@ -391,32 +404,33 @@ mod tests {
     #[test]
     fn the_trace_has_every_rule_up_to_the_one_that_matches() {
         let silent_rule = r#"{"actions":[]}"#;
-        let documents = [document("global", &[(RuleKind::Room, "!s:x", silent_rule)])];
-        let result = result_of(&documents, &message("Hello"));
-        let rooms: Vec<_> =
+        let documents = [document_with_rules("global", &[(RuleKind::Room, "!s:x", silent_rule)])];
+        let result = run_trial(&documents, &message("Hello"));
+        let room_steps: Vec<_> =
             result.trace.iter().filter(|step| step.rule.kind == RuleKind::Room).collect();
-        assert_eq!(rooms.len(), 1);
+        assert_eq!(room_steps.len(), 1);
         assert_eq!(
-            (rooms[0].outcome, &rooms[0].found),
+            (room_steps[0].outcome, &room_steps[0].found),
             (StepOutcome::Failed, &Some(json!("!r:x")))
         );
-        let last = result.trace.last().unwrap();
-        assert_eq!((last.outcome, &*last.rule.id), (StepOutcome::Won, ".m.rule.message"));
+        let last_step = result.trace.last().unwrap();
+        assert_eq!((last_step.outcome, &*last_step.rule.id), (StepOutcome::Won, ".m.rule.message"));
         assert_eq!(result.trace[0].rule.id, builtin::MASTER);
         assert!(!result.exceeds_work_limit());
     }
 
     #[test]
-    fn work_is_limited_as_in_an_evaluation() {
+    fn a_trial_has_the_work_limit_of_an_evaluation() {
         let condition = json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" });
         let mut conditions = vec![condition; 150];
         conditions.push(json!({ "kind": "room_member_count", "is": "99999" }));
-        let rule = json!({ "actions": [], "conditions": conditions }).to_string();
-        let cheap = r#"{"actions":[],"pattern":"Hello"}"#;
-        let rules = [(RuleKind::Override, "slow", &*rule), (RuleKind::Content, "word", cheap)];
+        let slow_rule = json!({ "actions": [], "conditions": conditions }).to_string();
+        let cheap_rule = r#"{"actions":[],"pattern":"Hello"}"#;
+        let rules =
+            [(RuleKind::Override, "slow", &*slow_rule), (RuleKind::Content, "word", cheap_rule)];
         let sender = "a".repeat(60_000) + "b";
         let message = TrialMessage { sender, ..message("Hello") };
-        let result = result_of(&[document("global", &rules)], &message);
+        let result = run_trial(&[document_with_rules("global", &rules)], &message);
         assert!(result.exceeds_work_limit());
         assert_eq!(result.reason, TrialReason::AnyMessage);
     }

@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| belfry_fuzz::evaluation::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| belfry_fuzz::evaluation::check_input(input));

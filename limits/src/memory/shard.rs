@@ -12,7 +12,7 @@ use belfry_core::limits::{Limit, UnixMicros, Window};
 use hashbrown::HashTable;
 
 /// The number of entries from which one is chosen for eviction.
-const CANDIDATES: usize = 16;
+const EVICTION_CANDIDATES: usize = 16;
 /// The number of slots that are checked for ended windows with every new key, so that all slots are
 /// checked before the table fills up.
 const SWEEP_STEP: usize = 4;
@@ -20,25 +20,25 @@ const SWEEP_STEP: usize = 4;
 /// The windows of the keys in one shard.
 #[derive(Debug)]
 pub(super) struct Shard {
-    pub(super) entries: HashTable<Entry>,
+    pub(super) entries: HashTable<WindowEntry>,
     max_keys: usize,
     /// The slot that was last checked for an ended window.
-    last_checked: usize,
+    last_checked_slot: usize,
     /// The number of keys that were evicted before their window ended.
-    pub(super) evicted: u64,
+    pub(super) evicted_keys: u64,
 }
 
 /// The window of one key.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry {
+pub(super) struct WindowEntry {
     hash: u64,
     end: UnixMicros,
     count: u32,
     /// The used share of the limit, scaled to the range from 0 to 255.
-    share: u8,
+    used_share: u8,
 }
 
-impl Entry {
+impl WindowEntry {
     fn has_ended(&self, now: UnixMicros) -> bool {
         self.end <= now
     }
@@ -47,7 +47,7 @@ impl Entry {
 impl Shard {
     /// Creates an empty table, which allocates nothing before the first key.
     pub(super) fn new(max_keys: usize) -> Self {
-        Self { entries: HashTable::new(), max_keys, last_checked: 0, evicted: 0 }
+        Self { entries: HashTable::new(), max_keys, last_checked_slot: 0, evicted_keys: 0 }
     }
 
     /// Returns the stored window of a key; an empty one for an unknown key.
@@ -60,16 +60,16 @@ impl Shard {
     /// Stores the window of a key, or removes it if its count is 0.
     pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: UnixMicros) {
         if window.count == 0 {
-            if let Ok(entry) = self.entries.find_entry(hash, |stored| stored.hash == hash) {
+            if let Ok(entry) = self.entries.find_entry(hash, |entry| entry.hash == hash) {
                 entry.remove();
             }
             return;
         }
-        let used = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
-        let share = u8::try_from(used).unwrap_or(u8::MAX);
-        let entry = Entry { hash, end: window.end, count: window.count, share };
-        if let Some(stored) = self.entries.find_mut(hash, |stored| stored.hash == hash) {
-            *stored = entry;
+        let scaled_share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
+        let used_share = u8::try_from(scaled_share).unwrap_or(u8::MAX);
+        let entry = WindowEntry { hash, end: window.end, count: window.count, used_share };
+        if let Some(stored_entry) = self.entries.find_mut(hash, |entry| entry.hash == hash) {
+            *stored_entry = entry;
             return;
         }
         self.make_space(hash, now);
@@ -86,8 +86,9 @@ impl Shard {
     /// a full table or grows the table if necessary.
     fn make_space(&mut self, hash: u64, now: UnixMicros) {
         for _ in 0..SWEEP_STEP {
-            self.last_checked = (self.last_checked + 1) % self.entries.num_buckets().max(1);
-            if let Ok(entry) = self.entries.get_bucket_entry(self.last_checked)
+            self.last_checked_slot =
+                (self.last_checked_slot + 1) % self.entries.num_buckets().max(1);
+            if let Ok(entry) = self.entries.get_bucket_entry(self.last_checked_slot)
                 && entry.get().has_ended(now)
             {
                 entry.remove();
@@ -104,18 +105,19 @@ impl Shard {
 
     fn evict_one(&mut self, hash: u64, now: UnixMicros) {
         let slots = self.entries.num_buckets();
-        let first = usize::try_from(hash).unwrap_or_default() % slots.max(1);
-        let rank = |entry: &Entry| (!entry.has_ended(now), entry.share, Reverse(entry.end));
-        let victim = (first..slots)
-            .chain(0..first)
+        let first_slot = usize::try_from(hash).unwrap_or_default() % slots.max(1);
+        let rank =
+            |entry: &WindowEntry| (!entry.has_ended(now), entry.used_share, Reverse(entry.end));
+        let victim = (first_slot..slots)
+            .chain(0..first_slot)
             .filter_map(|slot| self.entries.get_bucket(slot).map(|entry| (slot, rank(entry))))
-            .take(CANDIDATES)
+            .take(EVICTION_CANDIDATES)
             .min_by_key(|&(_, rank)| rank);
         if let Some((slot, (is_live, ..))) = victim
             && let Ok(entry) = self.entries.get_bucket_entry(slot)
         {
             entry.remove();
-            self.evicted += u64::from(is_live);
+            self.evicted_keys += u64::from(is_live);
         }
     }
 }

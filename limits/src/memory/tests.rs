@@ -15,16 +15,16 @@ fn limit(requests: u32) -> Arc<Limit> {
     Limit::new("l", requests, Duration::from_mins(5)).unwrap().into()
 }
 
-fn at(seconds: i64) -> Timestamp {
+fn timestamp(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
 fn window(count: u32, end: i64) -> Window {
-    Window { count, end: at(end).into() }
+    Window { count, end: timestamp(end).into() }
 }
 
 /// Spreads small numbers over the whole table, as the hash function does.
-fn spread(number: u64) -> u64 {
+fn spread_hash(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
@@ -35,37 +35,38 @@ proptest! {
     ) {
         let (mut shard, mut map) = (Shard::new(1000), HashMap::new());
         let mut now = 0;
-        for (key, times, length, passed) in steps {
-            now += passed;
-            for count in 1..=times {
+        for (key, repetitions, length, elapsed) in steps {
+            now += elapsed;
+            for count in 1..=repetitions {
                 let window = window(count, now + length);
-                shard.put(spread(key), &limit(9), window, at(now).into());
+                shard.put(spread_hash(key), &limit(9), window, timestamp(now).into());
                 map.insert(key, window);
             }
-            map.retain(|_, window| window.end > at(now).into());
-            if passed == 3 {
-                shard.sweep(at(now).into());
+            map.retain(|_, window| window.end > timestamp(now).into());
+            if elapsed == 3 {
+                shard.sweep(timestamp(now).into());
                 prop_assert_eq!(shard.entries.len(), map.len());
             }
             for key in 0..60 {
-                let stored = shard.get(spread(key));
-                let live = (stored.count > 0 && stored.end > at(now).into()).then_some(stored);
-                prop_assert_eq!(live, map.get(&key).copied());
+                let window = shard.get(spread_hash(key));
+                let is_live = window.count > 0 && window.end > timestamp(now).into();
+                let live_window = is_live.then_some(window);
+                prop_assert_eq!(live_window, map.get(&key).copied());
             }
         }
-        prop_assert_eq!(shard.evicted, 0);
+        prop_assert_eq!(shard.evicted_keys, 0);
     }
 
     #[test]
     fn a_shard_never_exceeds_its_maximum(
-        max in 1..70_usize,
+        max_keys in 1..70_usize,
         keys in prop::collection::vec(any::<u64>(), 1..400),
     ) {
-        let mut shard = Shard::new(max);
+        let mut shard = Shard::new(max_keys);
         for key in keys {
             for count in 1..4 {
-                shard.put(key, &limit(9), window(count, 300), at(0).into());
-                prop_assert!(shard.entries.len() <= max);
+                shard.put(key, &limit(9), window(count, 300), timestamp(0).into());
+                prop_assert!(shard.entries.len() <= max_keys);
                 prop_assert_eq!(shard.get(key), window(count, 300));
             }
         }
@@ -77,18 +78,18 @@ proptest! {
 fn a_flood_of_new_keys_does_not_evict_a_key_at_its_limit() {
     let memory = MemoryCounters::new(1000);
     let limit = limit(300);
-    let at_its_limit = [Bucket { limit: &limit, key: LimitKey::Account(1) }];
-    (0..300).for_each(|_| drop(memory.check(CountMode::Check, &at_its_limit, at(0))));
+    let exhausted_bucket = [Bucket { limit: &limit, key: LimitKey::Account(1) }];
+    (0..300).for_each(|_| drop(memory.check(CountMode::Check, &exhausted_bucket, timestamp(0))));
     for address in 0..100_000_u32 {
         let key =
             LimitKey::Network(Network::from_address(std::net::Ipv4Addr::from_bits(address).into()));
-        let flood = [Bucket { limit: &limit, key }];
-        assert!(memory.check(CountMode::Check, &flood, at(1)).is_admitted());
+        let flood_bucket = [Bucket { limit: &limit, key }];
+        assert!(memory.check(CountMode::Check, &flood_bucket, timestamp(1)).is_admitted());
     }
-    assert!(!memory.check(CountMode::Check, &at_its_limit, at(2)).is_admitted());
-    let (keys, evicted) = memory.keys();
+    assert!(!memory.check(CountMode::Check, &exhausted_bucket, timestamp(2)).is_admitted());
+    let (keys, evicted_keys) = memory.key_counts();
     assert!(keys <= 1000, "{keys}");
-    assert!(evicted > 90_000, "{evicted}");
+    assert!(evicted_keys > 90_000, "{evicted_keys}");
 }
 
 #[test]
@@ -97,14 +98,14 @@ fn a_sweep_deletes_ended_windows_and_frees_their_memory() {
     let limit = limit(300);
     for number in 0..10_000 {
         let buckets = [Bucket { limit: &limit, key: LimitKey::Account(number) }];
-        drop(memory.check(CountMode::Check, &buckets, at(number % 2)));
+        drop(memory.check(CountMode::Check, &buckets, timestamp(number % 2)));
     }
-    assert_eq!(memory.keys().0, 10_000);
-    memory.sweep(at(300));
-    assert_eq!(memory.keys().0, 5_000);
-    memory.sweep(at(301));
-    assert_eq!(memory.keys().0, 0);
-    assert!((0..MAX_SHARDS).all(|index| memory.lock(index).entries.capacity() == 0));
+    assert_eq!(memory.key_counts().0, 10_000);
+    memory.sweep(timestamp(300));
+    assert_eq!(memory.key_counts().0, 5_000);
+    memory.sweep(timestamp(301));
+    assert_eq!(memory.key_counts().0, 0);
+    assert!((0..MAX_SHARDS).all(|index| memory.lock_shard(index).entries.capacity() == 0));
 }
 
 #[test]
@@ -115,10 +116,11 @@ fn ended_windows_are_deleted_before_the_table_grows() {
         for number in 0..1000 {
             let id = minute * 1000 + number;
             let buckets = [Bucket { limit: &limit, key: LimitKey::Account(id) }];
-            drop(memory.check(CountMode::Check, &buckets, at(minute * 600)));
+            drop(memory.check(CountMode::Check, &buckets, timestamp(minute * 600)));
         }
     }
-    let slots: usize = (0..MAX_SHARDS).map(|index| memory.lock(index).entries.capacity()).sum();
+    let slots: usize =
+        (0..MAX_SHARDS).map(|index| memory.lock_shard(index).entries.capacity()).sum();
     assert!(slots < 5_000, "{slots} slots for 1000 live keys");
 }
 
@@ -127,9 +129,11 @@ fn counting_continues_from_reported_counts() {
     let memory = MemoryCounters::new(100);
     let limit = limit(10);
     let buckets = [Bucket { limit: &limit, key: LimitKey::Account(1) }];
-    let reported =
-        |count, end| decide(CountMode::Peek, &mut [(&limit, window(count, end))], at(0).into());
-    let stored = || 10 - memory.check(CountMode::Peek, &buckets, at(0)).statuses()[0].remaining;
+    let report = |count, end| {
+        decide(CountMode::Peek, &mut [(&limit, window(count, end))], timestamp(0).into())
+    };
+    let stored_count =
+        || 10 - memory.check(CountMode::Peek, &buckets, timestamp(0)).statuses()[0].remaining;
     for (count, end, expected, case) in [
         (0, 300, 0, "nothing was counted"),
         (4, 300, 4, "the first report"),
@@ -137,7 +141,7 @@ fn counting_continues_from_reported_counts() {
         (1, 120, 1, "a different window"),
         (10, 120, 10, "exhausted"),
     ] {
-        memory.record(&buckets, &reported(count, end), at(0).into());
-        assert_eq!(stored(), expected, "{case}");
+        memory.record(&buckets, &report(count, end), timestamp(0).into());
+        assert_eq!(stored_count(), expected, "{case}");
     }
 }

@@ -9,8 +9,8 @@ use redis::{
 
 use belfry_core::limits::CountMode;
 
-use super::script::{Counter, RunResult, SCRIPT, ScriptMode, ScriptRun};
-use super::slots::Address;
+use super::script::{RedisCounter, RunResult, SCRIPT, ScriptMode, ScriptRun};
+use super::slots::NodeAddress;
 
 /// The number of commands that may wait to be sent in one batch.
 const PIPELINE_SIZE: usize = 4096;
@@ -33,14 +33,14 @@ impl Connection {
     /// Runs the script with one write, to detect a server that cannot write, such as one that is out
     /// of memory. Without a hash tag the script runs without keys, which is all that a cluster node
     /// without slots allows.
-    pub(super) async fn probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
-        let counters = tag.map(|tag| Counter::probe(prefix, tag)).into_iter().collect();
+    pub(super) async fn write_probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
+        let counters = tag.map(|tag| RedisCounter::for_probe(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
-    /// Returns the server's time, since 1970.
-    pub(super) async fn time(&mut self) -> RedisResult<SignedDuration> {
+    /// Returns the server's time as the duration since 1970.
+    pub(super) async fn server_time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))
     }
@@ -48,9 +48,9 @@ impl Connection {
     /// Returns the setting `cluster-require-full-coverage`.
     pub(super) async fn requires_full_coverage(&mut self) -> RedisResult<bool> {
         let name = "cluster-require-full-coverage";
-        let mut get = redis::cmd("CONFIG");
+        let mut command = redis::cmd("CONFIG");
         let (_name, value): (String, String) =
-            get.arg("GET").arg(name).query_async(&mut self.0).await?;
+            command.arg("GET").arg(name).query_async(&mut self.0).await?;
         Ok(value == "yes")
     }
 
@@ -90,7 +90,7 @@ impl Connection {
 /// reached over TCP.
 pub(super) fn with_address(
     info: &ConnectionInfo,
-    (host, port): &Address,
+    (host, port): &NodeAddress,
 ) -> Option<ConnectionInfo> {
     let mut address = info.addr().clone();
     let (ConnectionAddr::Tcp(target_host, target_port)
@@ -104,7 +104,7 @@ pub(super) fn with_address(
 }
 
 /// Returns a server's host, which is empty if it is not reached over TCP.
-pub(super) fn host(info: &ConnectionInfo) -> &str {
+pub(super) fn tcp_host(info: &ConnectionInfo) -> &str {
     match info.addr() {
         ConnectionAddr::Tcp(host, _) | ConnectionAddr::TcpTls { host, .. } => host,
         _ => "",

@@ -8,8 +8,8 @@ use jiff::SignedDuration;
 use redis::{ConnectionInfo, RedisError, RedisResult};
 
 use super::connection::{Connection, with_address};
-use super::refresh::{View, interpret};
-use super::slots::{ALL_SLOTS, SlotRange, tag_in};
+use super::refresh::{TopologyView, view_from_response};
+use super::slots::{ALL_SLOTS, SlotRange, find_hash_tag};
 
 /// The state of a server that counts: the only one, or a primary of a cluster.
 #[derive(Debug)]
@@ -34,29 +34,29 @@ pub struct RedisMeasurement {
 }
 
 /// Connects to every server that counts, and runs the rate-limit script as a node does at startup:
-/// with a key that expires after a second. `limit` is the time limit for reading the topology from
-/// an address, and again for measuring a server. If no server responds, or several addresses are
-/// not nodes of a cluster, returns the error of each address.
+/// with a key that expires after a second. `time_limit` applies to reading the topology from an
+/// address, and again to measuring a server. If no server responds, or several addresses are not
+/// nodes of a cluster, returns the error of each address.
 pub async fn diagnose(
     servers: &[ConnectionInfo],
     prefix: &str,
-    limit: Duration,
+    time_limit: Duration,
 ) -> Vec<RedisDiagnosis> {
     let mut diagnoses = Vec::new();
     let mut nodes = Vec::new();
     for server in servers {
-        match with_timeout(limit, read_view(server, servers.len())).await {
+        match with_timeout(time_limit, read_view(server, servers.len())).await {
             Err(error) => {
                 let address = server.addr().to_string();
                 diagnoses.push(RedisDiagnosis { address, result: Err(error) });
                 continue;
             }
-            Ok(View::Single(info)) => nodes.push((info, tag_in(&ALL_SLOTS))),
-            Ok(View::Cluster(info, ranges)) => {
-                let node = |range: SlotRange| {
-                    Some((with_address(&info, &range.primary)?, tag_in(&range.slots)))
+            Ok(TopologyView::Single(info)) => nodes.push((info, find_hash_tag(&ALL_SLOTS))),
+            Ok(TopologyView::Cluster(info, ranges)) => {
+                let to_node = |range: SlotRange| {
+                    Some((with_address(&info, &range.primary)?, find_hash_tag(&range.slots)))
                 };
-                nodes.extend(ranges.into_iter().filter_map(node));
+                nodes.extend(ranges.into_iter().filter_map(to_node));
                 nodes.sort_by_key(|(info, _)| info.addr().to_string());
                 nodes.dedup_by_key(|(info, _)| info.addr().to_string());
             }
@@ -65,39 +65,43 @@ pub async fn diagnose(
         break;
     }
     for (info, tag) in nodes {
-        let result = with_timeout(limit, measure(&info, prefix, &tag)).await;
+        let result = with_timeout(time_limit, measure_server(&info, prefix, &tag)).await;
         diagnoses.push(RedisDiagnosis { address: info.addr().to_string(), result });
     }
     diagnoses
 }
 
-async fn read_view(server: &ConnectionInfo, addresses: usize) -> RedisResult<View> {
+async fn read_view(server: &ConnectionInfo, address_count: usize) -> RedisResult<TopologyView> {
     let mut connection = Connection::open(server).await?;
-    interpret(server, addresses, connection.cluster_slots().await)
+    view_from_response(server, address_count, connection.cluster_slots().await)
 }
 
-async fn measure(info: &ConnectionInfo, prefix: &str, tag: &str) -> RedisResult<RedisMeasurement> {
+async fn measure_server(
+    info: &ConnectionInfo,
+    prefix: &str,
+    tag: &str,
+) -> RedisResult<RedisMeasurement> {
     let mut connection = Connection::open(info).await?;
     // Loads the script if the server does not have it.
-    connection.probe(prefix, Some(tag)).await?;
+    connection.write_probe(prefix, Some(tag)).await?;
     let start = Instant::now();
-    connection.probe(prefix, Some(tag)).await?;
+    connection.write_probe(prefix, Some(tag)).await?;
     let response_time = start.elapsed();
     let (now, start) = (SystemClock.now(), Instant::now());
-    let ahead = connection.time().await.ok().map(|server_time| {
-        let one_way = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
-        server_time - now.as_duration() - one_way
+    let ahead = connection.server_time().await.ok().map(|server_time| {
+        let one_way_delay = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
+        server_time - now.as_duration() - one_way_delay
     });
     let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
     Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
 }
 
 async fn with_timeout<T>(
-    limit: Duration,
+    time_limit: Duration,
     attempt: impl Future<Output = RedisResult<T>>,
 ) -> RedisResult<T> {
-    tokio::time::timeout(limit, attempt).await.unwrap_or_else(|_| {
-        let reason = format!("no response within {} s", limit.as_secs());
+    tokio::time::timeout(time_limit, attempt).await.unwrap_or_else(|_| {
+        let reason = format!("no response within {} s", time_limit.as_secs());
         Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())
     })
 }

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::connection::Connection;
-use super::slots::{ALL_SLOTS, tag_in};
+use super::slots::{ALL_SLOTS, find_hash_tag};
 
 /// The number of timeouts in a row after which a connection is discarded.
 const MAX_TIMEOUTS: u32 = 3;
@@ -20,8 +20,10 @@ const MAX_TIMEOUTS: u32 = 3;
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// The lifetime after which a connection counts as stable.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
-/// The shortest and the longest delay between two attempts to connect.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+/// The shortest delay between two attempts to connect.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// The longest delay between two attempts to connect.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
 /// The interval between two probes, which detect an outage even without requests.
 const PROBE_INTERVAL: Duration = Duration::from_secs(3);
@@ -34,37 +36,37 @@ pub(super) struct NodeSettings {
     /// The time limit for a response.
     pub(super) timeout: Duration,
     /// Notified when a node fails.
-    pub(super) failed: Arc<Notify>,
+    pub(super) failure: Arc<Notify>,
 }
 
 /// A node and the task that reconnects it.
 #[derive(Debug)]
-pub(super) struct Node {
-    managed: Arc<ManagedConnection>,
-    pub(super) created: Instant,
+pub(super) struct RedisNode {
+    connection: Arc<ManagedConnection>,
+    pub(super) created_at: Instant,
     _reconnect_task: Task,
 }
 
-impl Node {
+impl RedisNode {
     /// Starts connecting. `slots` is a range that the node owns; `None` if none is known.
     pub(super) fn start(
         info: ConnectionInfo,
         slots: Option<RangeInclusive<u16>>,
         settings: NodeSettings,
     ) -> Arc<Self> {
-        let managed = Arc::new(ManagedConnection::new(info, slots, settings));
-        let task_connection = Arc::clone(&managed);
+        let connection = Arc::new(ManagedConnection::new(info, slots, settings));
+        let task_connection = Arc::clone(&connection);
         let reconnect = move || reconnect_loop(Arc::clone(&task_connection));
-        let (created, task) = (Instant::now(), Task::spawn("redis_connection", reconnect));
-        Arc::new(Self { managed, created, _reconnect_task: task })
+        let (created_at, task) = (Instant::now(), Task::spawn("redis_connection", reconnect));
+        Arc::new(Self { connection, created_at, _reconnect_task: task })
     }
 }
 
-impl Deref for Node {
+impl Deref for RedisNode {
     type Target = ManagedConnection;
 
     fn deref(&self) -> &ManagedConnection {
-        &self.managed
+        &self.connection
     }
 }
 
@@ -75,11 +77,11 @@ pub(super) struct ManagedConnection {
     settings: NodeSettings,
     /// A range of slots that the node is known to own, used by the write probe.
     slots: Mutex<Option<RangeInclusive<u16>>>,
-    state: watch::Sender<State>,
+    state: watch::Sender<ConnectionState>,
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum ConnectionState {
     /// The first attempt to connect is in progress.
     Connecting,
     Connected(Arc<LiveConnection>),
@@ -106,7 +108,7 @@ impl ManagedConnection {
         slots: Option<RangeInclusive<u16>>,
         settings: NodeSettings,
     ) -> Self {
-        let state = watch::Sender::new(State::Connecting);
+        let state = watch::Sender::new(ConnectionState::Connecting);
         Self { info, settings, slots: Mutex::new(slots), state }
     }
 
@@ -123,91 +125,101 @@ impl ManagedConnection {
     /// Returns the current connection; `None` while there is none.
     pub(super) fn get(&self) -> Option<Arc<LiveConnection>> {
         match &*self.state.borrow() {
-            State::Connected(live) => Some(Arc::clone(live)),
-            State::Connecting | State::Unavailable => None,
+            ConnectionState::Connected(live_connection) => Some(Arc::clone(live_connection)),
+            ConnectionState::Connecting | ConnectionState::Unavailable => None,
         }
     }
 
     /// Returns whether the last attempt to connect failed, or the connection was lost.
     pub(super) fn is_unavailable(&self) -> bool {
-        matches!(*self.state.borrow(), State::Unavailable)
+        matches!(*self.state.borrow(), ConnectionState::Unavailable)
     }
 
     /// Returns the current connection. Waits for the first attempt to connect, but not for later
     /// ones.
-    pub(super) async fn get_first(&self, deadline: Instant) -> Option<Arc<LiveConnection>> {
-        let is_connecting = matches!(*self.state.borrow(), State::Connecting);
+    pub(super) async fn get_or_wait_for_first(
+        &self,
+        deadline: Instant,
+    ) -> Option<Arc<LiveConnection>> {
+        let is_connecting = matches!(*self.state.borrow(), ConnectionState::Connecting);
         if is_connecting {
             let mut changes = self.state.subscribe();
-            let connected = changes.wait_for(|state| !matches!(state, State::Connecting));
-            drop(timeout_at(deadline, connected).await);
+            let first_attempt =
+                changes.wait_for(|state| !matches!(state, ConnectionState::Connecting));
+            drop(timeout_at(deadline, first_attempt).await);
         }
         self.get()
     }
 
     /// Counts a timeout and discards the connection after several in a row.
-    pub(super) fn record_timeout(&self, live: &Arc<LiveConnection>) {
-        if live.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
-            self.discard(live, &format!("no response within {:?}", self.settings.timeout));
+    pub(super) fn record_timeout(&self, live_connection: &Arc<LiveConnection>) {
+        if live_connection.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= MAX_TIMEOUTS {
+            self.discard(
+                live_connection,
+                &format!("no response within {:?}", self.settings.timeout),
+            );
         }
     }
 
     /// Discards a failed connection, unless it has been replaced already. Logs the reason, and
     /// triggers a refresh of the topology.
-    pub(super) fn discard(&self, live: &Arc<LiveConnection>, reason: &str) {
+    pub(super) fn discard(&self, live_connection: &Arc<LiveConnection>, reason: &str) {
         let was_current = self.state.send_if_modified(|state| {
-            let is_current =
-                matches!(state, State::Connected(current) if Arc::ptr_eq(current, live));
+            let is_current = match state {
+                ConnectionState::Connected(current) => Arc::ptr_eq(current, live_connection),
+                ConnectionState::Connecting | ConnectionState::Unavailable => false,
+            };
             if is_current {
-                *state = State::Unavailable;
+                *state = ConnectionState::Unavailable;
             }
             is_current
         });
         if was_current {
             log_unavailable(&self.address(), reason);
-            self.settings.failed.notify_one();
+            self.settings.failure.notify_one();
         }
     }
 
     /// Makes one attempt to connect. The connection is used if the server then responds to a probe
     /// before the timeout.
     async fn try_connect(&self) -> Result<(), String> {
-        let message = |error: RedisError| error.to_string();
+        let error_message = |error: RedisError| error.to_string();
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let tag = slots.as_ref().map(tag_in);
+        let tag = slots.as_ref().map(find_hash_tag);
         let NodeSettings { prefix, timeout: response_timeout, .. } = &self.settings;
-        let open = async {
+        let open_and_probe = async {
             let mut connection = Connection::open(&self.info).await?;
             // Loads the script if the server does not have it.
-            accept_redirect(connection.probe(prefix, tag.as_deref()).await, slots.as_ref())?;
+            accept_redirect(connection.write_probe(prefix, tag.as_deref()).await, slots.as_ref())?;
             Ok(connection)
         };
-        let mut connection = timeout(CONNECT_TIMEOUT, open)
+        let mut connection = timeout(CONNECT_TIMEOUT, open_and_probe)
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
-            .map_err(message)?;
-        let probe = timeout(*response_timeout, connection.probe(prefix, tag.as_deref()))
-            .await
-            .map_err(|_| format!("no response within {response_timeout:?}"))?;
-        accept_redirect(probe, slots.as_ref()).map_err(message)?;
-        let live = LiveConnection { connection, timeouts: AtomicU32::new(0) };
-        self.state.send_replace(State::Connected(Arc::new(live)));
+            .map_err(error_message)?;
+        let probe_result =
+            timeout(*response_timeout, connection.write_probe(prefix, tag.as_deref()))
+                .await
+                .map_err(|_| format!("no response within {response_timeout:?}"))?;
+        accept_redirect(probe_result, slots.as_ref()).map_err(error_message)?;
+        let live_connection = LiveConnection { connection, timeouts: AtomicU32::new(0) };
+        self.state.send_replace(ConnectionState::Connected(Arc::new(live_connection)));
         self.log_connected();
         Ok(())
     }
 
     /// Probes the connection. Discards it after an error, or after several timeouts in a row.
-    async fn check(&self) {
-        let Some(live) = self.get() else { return };
+    async fn probe(&self) {
+        let Some(live_connection) = self.get() else { return };
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let tag = slots.as_ref().map(tag_in);
-        let mut connection = live.connection.clone();
-        let probe = connection.probe(&self.settings.prefix, tag.as_deref());
+        let tag = slots.as_ref().map(find_hash_tag);
+        let mut connection = live_connection.connection.clone();
+        let probe = connection.write_probe(&self.settings.prefix, tag.as_deref());
         match timeout(self.settings.timeout, probe).await {
-            Err(_) => self.record_timeout(&live),
-            Ok(probe) => match accept_redirect(probe, slots.as_ref()) {
-                Ok(()) => live.record_success(),
-                Err(error) => self.discard(&live, &error.to_string()),
+            Err(_) => self.record_timeout(&live_connection),
+            Ok(probe_result) => match accept_redirect(probe_result, slots.as_ref()) {
+                Ok(()) => live_connection.record_success(),
+                Err(error) => self.discard(&live_connection, &error.to_string()),
             },
         }
     }
@@ -215,7 +227,7 @@ impl ManagedConnection {
     /// Marks the server as unavailable after a failed attempt to connect, and logs the reason.
     fn record_failure(&self, reason: &str) {
         let address = self.address();
-        if let State::Connecting = self.state.send_replace(State::Unavailable) {
+        if let ConnectionState::Connecting = self.state.send_replace(ConnectionState::Unavailable) {
             log_unavailable(&address, reason);
         } else {
             tracing::debug!(redis = address, reason, "Redis still unavailable");
@@ -231,10 +243,13 @@ impl ManagedConnection {
 /// Treats a redirected probe as successful. The node redirects requests too: it has lost its slots,
 /// or will own them in a moment. From a server that should own all slots, a redirect is an error: it
 /// is probably a cluster node whose slots the Redis user may not read, and cannot be used.
-fn accept_redirect(probe: RedisResult<()>, slots: Option<&RangeInclusive<u16>>) -> RedisResult<()> {
-    match probe {
+fn accept_redirect(
+    probe_result: RedisResult<()>,
+    slots: Option<&RangeInclusive<u16>>,
+) -> RedisResult<()> {
+    match probe_result {
         Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
-        probe => probe,
+        probe_result => probe_result,
     }
 }
 
@@ -245,30 +260,30 @@ pub(super) fn log_unavailable(redis: &str, reason: &str) {
 
 /// Connects, probes the connection, and replaces it whenever it is lost.
 async fn reconnect_loop(connection: Arc<ManagedConnection>) {
-    let mut delay = RETRY_DELAYS.0;
+    let mut delay = MIN_RETRY_DELAY;
     let mut changes = connection.state.subscribe();
     loop {
         while let Err(reason) = connection.try_connect().await {
             connection.record_failure(&reason);
             sleep(delay).await;
-            delay = RETRY_DELAYS.1.min(delay * 2);
+            delay = MAX_RETRY_DELAY.min(delay * 2);
         }
         let connected_at = Instant::now();
-        let is_lost = |state: &State| !matches!(state, State::Connected(_));
+        let is_lost = |state: &ConnectionState| !matches!(state, ConnectionState::Connected(_));
         loop {
             let outcome = timeout(PROBE_INTERVAL, changes.wait_for(is_lost)).await;
-            match outcome.map(|lost| lost.is_ok()) {
+            match outcome.map(|change| change.is_ok()) {
                 Ok(true) => break,
                 Ok(false) => return,
-                Err(_) => connection.check().await,
+                Err(_) => connection.probe().await,
             }
         }
         // A short-lived connection is replaced after a delay, because each failure delays requests.
         if connected_at.elapsed() > STABLE_AFTER {
-            delay = RETRY_DELAYS.0;
+            delay = MIN_RETRY_DELAY;
         } else {
             sleep(delay).await;
-            delay = RETRY_DELAYS.1.min(delay * 2);
+            delay = MAX_RETRY_DELAY.min(delay * 2);
         }
     }
 }
@@ -284,9 +299,9 @@ mod tests {
 
     /// A log in memory.
     #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
+    struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl io::Write for Log {
+    impl io::Write for LogBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().unwrap().extend(bytes);
             Ok(bytes.len())
@@ -301,8 +316,8 @@ mod tests {
     fn a_node_that_redirects_its_probe_is_used_unless_it_should_own_all_slots() {
         let is_used = |response: &str, slots| {
             let value = parse_redis_value(format!("-{response}\r\n").as_bytes());
-            let probe = value.and_then(Value::extract_error).map(drop);
-            accept_redirect(probe, slots).is_ok()
+            let probe_result = value.and_then(Value::extract_error).map(drop);
+            accept_redirect(probe_result, slots).is_ok()
         };
         for redirect in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
             assert!(is_used(redirect, Some(&(3000..=4000))), "{redirect}");
@@ -317,10 +332,10 @@ mod tests {
     #[test]
     fn a_connection_that_is_lost_and_restored_often_causes_few_log_lines() {
         let info = "redis://127.0.0.1".into_connection_info().unwrap();
-        let (failed, timeout) = (Arc::new(Notify::new()), Duration::from_secs(1));
-        let settings = NodeSettings { prefix: "test".into(), timeout, failed };
+        let (failure, timeout) = (Arc::new(Notify::new()), Duration::from_secs(1));
+        let settings = NodeSettings { prefix: "test".into(), timeout, failure };
         let connection = ManagedConnection::new(info, None, settings);
-        let log = Log::default();
+        let log = LogBuffer::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone()).finish();
         tracing::subscriber::with_default(subscriber, || {

@@ -10,23 +10,25 @@ use std::time::Duration;
 use redis::{ConnectionInfo, ErrorKind, RedisError, RedisResult, Value};
 use tokio::time::{sleep, timeout};
 
-use super::connection::{Connection, host, with_address};
+use super::connection::{Connection, tcp_host, with_address};
 use super::node::{CONNECT_TIMEOUT, log_unavailable};
-use super::slots::{ALL_SLOTS, Address, SlotRange, parse_slots};
-use super::topology::{Servers, Shard, Topology};
+use super::slots::{ALL_SLOTS, NodeAddress, SlotRange, parse_slots};
+use super::topology::{ClusterShard, Servers, Topology};
 
 /// The time limit for reading the slots from a connected node.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time between two reads of the slots while all nodes are available.
-const INTERVAL: Duration = Duration::from_mins(1);
-/// The shortest and the longest delay between two reads while a node is unavailable.
-const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(1));
-/// The shortest delay between two reads.
-const MIN_DELAY: Duration = Duration::from_millis(10);
+const REFRESH_INTERVAL: Duration = Duration::from_mins(1);
+/// The shortest delay between two reads while a node is unavailable, unless a refresh is requested.
+const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
+/// The longest delay between two reads while a node is unavailable.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(1);
+/// The pause after every read.
+const READ_PAUSE: Duration = Duration::from_millis(10);
 
 /// The servers that count, as one of them reports them.
 #[derive(Debug)]
-pub(super) enum View {
+pub(super) enum TopologyView {
     /// The reporting server is not in a cluster.
     Single(ConnectionInfo),
     /// The reporting server is in a cluster with these slots.
@@ -44,80 +46,80 @@ struct Discovery {
 
 /// Keeps the topology up to date.
 pub(super) async fn refresh_loop(servers: Arc<Servers>) {
-    let mut delay = RETRY_DELAYS.0;
+    let mut delay = MIN_RETRY_DELAY;
     let mut discovery = Discovery::default();
     loop {
-        let (unavailable, nodes) = servers.unavailable();
-        if unavailable.is_empty() && nodes > 0 {
-            delay = RETRY_DELAYS.0;
-            let _notified_or_elapsed = timeout(INTERVAL, servers.refresh.notified()).await;
+        let (unavailable_nodes, node_count) = servers.unavailable_nodes();
+        if unavailable_nodes.is_empty() && node_count > 0 {
+            delay = MIN_RETRY_DELAY;
+            let _notified_or_elapsed = timeout(REFRESH_INTERVAL, servers.refresh.notified()).await;
         } else {
             let _notified_or_elapsed = timeout(delay, servers.refresh.notified()).await;
-            delay = RETRY_DELAYS.1.min(delay * 2);
+            delay = MAX_RETRY_DELAY.min(delay * 2);
         }
-        if let Err(reason) = servers.update(&mut discovery).await {
+        if let Err(reason) = servers.update_topology(&mut discovery).await {
             tracing::debug!(reason, "cannot read the slots of Redis");
         }
-        sleep(MIN_DELAY).await;
+        sleep(READ_PAUSE).await;
     }
 }
 
 impl Servers {
     /// Finds the servers that count, at startup. A failure is logged.
-    pub(super) async fn update_first(&self) {
-        if let Err(reason) = self.update(&mut Discovery::default()).await {
+    pub(super) async fn update_at_startup(&self) {
+        if let Err(reason) = self.update_topology(&mut Discovery::default()).await {
             let seeds: Vec<_> = self.seeds.iter().map(|seed| seed.addr().to_string()).collect();
             log_unavailable(&seeds.join(","), &reason);
         }
     }
 
     /// Replaces the topology with the one that the first responding server reports.
-    async fn update(&self, discovery: &mut Discovery) -> Result<(), String> {
+    async fn update_topology(&self, discovery: &mut Discovery) -> Result<(), String> {
         let topology = match self.discover(discovery).await? {
-            View::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
-            View::Cluster(info, mut ranges) => {
+            TopologyView::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
+            TopologyView::Cluster(info, mut ranges) => {
                 // A node's last range is the one that is probed. The largest comes last, because a
                 // hash tag in it is found quickly.
                 ranges.sort_by_key(|range| range.slots.len());
-                let to_info = |address: &Address| with_address(&info, address);
+                let to_info = |address: &NodeAddress| with_address(&info, address);
                 discovery.cluster_nodes = ranges
                     .iter()
                     .flat_map(|range| range.replicas.iter().chain([&range.primary]))
                     .filter_map(to_info)
                     .collect();
-                let mut shards: Vec<Shard> = ranges
+                let mut shards: Vec<ClusterShard> = ranges
                     .into_iter()
                     .filter_map(|range| {
                         let primary =
                             self.node_at(to_info(&range.primary)?, Some(range.slots.clone()));
-                        Some(Shard { slots: range.slots, primary })
+                        Some(ClusterShard { slots: range.slots, primary })
                     })
                     .collect();
                 shards.sort_by_key(|shard| *shard.slots.start());
                 Topology::Cluster(shards)
             }
         };
-        self.replace(topology);
+        self.replace_topology(topology);
         Ok(())
     }
 
     /// Queries the connected nodes, then the other known nodes and the configured addresses, and
     /// returns the first valid view. If there is none, returns the last error.
-    async fn discover(&self, discovery: &mut Discovery) -> Result<View, String> {
+    async fn discover(&self, discovery: &mut Discovery) -> Result<TopologyView, String> {
         let mut reason = "no address".to_owned();
         // In varying order, because a node that is cut off reports outdated slots.
         let topology = self.topology();
         let mut nodes = topology.nodes();
-        let first = discovery.reads % nodes.len().max(1);
-        nodes.rotate_left(first);
+        let first_node = discovery.reads % nodes.len().max(1);
+        nodes.rotate_left(first_node);
         discovery.reads += 1;
         for node in nodes {
-            let Some(live) = node.get() else { continue };
-            let mut connection = live.connection.clone();
+            let Some(live_connection) = node.get() else { continue };
+            let mut connection = live_connection.connection.clone();
             let Ok(response) = timeout(RESPONSE_TIMEOUT, connection.cluster_slots()).await else {
                 continue;
             };
-            match self.interpret(&node.info, response) {
+            match self.view_from_response(&node.info, response) {
                 Ok(view) => return Ok(view),
                 Err(error) => reason = error,
             }
@@ -132,57 +134,60 @@ impl Servers {
     }
 
     /// Connects to a server and reads its view.
-    async fn read_view(&self, info: &ConnectionInfo) -> Result<View, String> {
+    async fn read_view(&self, info: &ConnectionInfo) -> Result<TopologyView, String> {
         let view = async {
             let mut connection = Connection::open(info).await.map_err(|error| error.to_string())?;
-            self.interpret(info, connection.cluster_slots().await)
+            self.view_from_response(info, connection.cluster_slots().await)
         };
         let response = timeout(CONNECT_TIMEOUT, view).await;
         response.unwrap_or_else(|_| Err(format!("no connection within {CONNECT_TIMEOUT:?}")))
     }
 
-    fn interpret(
+    fn view_from_response(
         &self,
         info: &ConnectionInfo,
         response: RedisResult<Value>,
-    ) -> Result<View, String> {
-        interpret(info, self.seeds.len(), response).map_err(|error| error.to_string())
+    ) -> Result<TopologyView, String> {
+        view_from_response(info, self.seeds.len(), response).map_err(|error| error.to_string())
     }
 }
 
-/// Returns a server's view from its response to `CLUSTER SLOTS`. `addresses` is the number of
+/// Returns a server's view from its response to `CLUSTER SLOTS`. `address_count` is the number of
 /// configured addresses.
-pub(super) fn interpret(
+pub(super) fn view_from_response(
     info: &ConnectionInfo,
-    addresses: usize,
+    address_count: usize,
     response: RedisResult<Value>,
-) -> RedisResult<View> {
-    let invalid = |reason, detail: String| RedisError::from((ErrorKind::Client, reason, detail));
+) -> RedisResult<TopologyView> {
+    let client_error =
+        |reason, detail: String| RedisError::from((ErrorKind::Client, reason, detail));
     match response {
         Ok(response) => {
-            let ranges = parse_slots(&response, host(info));
+            let ranges = parse_slots(&response, tcp_host(info));
             if ranges.is_empty() {
                 let detail = format!("create it with redis-cli --cluster create ({})", info.addr());
-                return Err(invalid("the cluster has no slots", detail));
+                return Err(client_error("the cluster has no slots", detail));
             }
-            Ok(View::Cluster(info.clone(), ranges))
+            Ok(TopologyView::Cluster(info.clone(), ranges))
         }
         // The error may also mean that the Redis user may not read the slots, a permission that is
         // not needed outside a cluster.
-        Err(error) if is_response(&error) && addresses == 1 => Ok(View::Single(info.clone())),
-        Err(error) if is_response(&error) => {
+        Err(error) if is_error_response(&error) && address_count == 1 => {
+            Ok(TopologyView::Single(info.clone()))
+        }
+        Err(error) if is_error_response(&error) => {
             let detail = format!(
                 "several addresses must be nodes of one cluster, but {} reports: {error}; \
                  configure a single address",
                 info.addr()
             );
-            Err(invalid("not a cluster", detail))
+            Err(client_error("not a cluster", detail))
         }
         Err(error) => Err(error),
     }
 }
 
 /// Returns whether the server responded with an error, as opposed to a failed connection.
-fn is_response(error: &RedisError) -> bool {
+fn is_error_response(error: &RedisError) -> bool {
     matches!(error.kind(), ErrorKind::Server(_) | ErrorKind::Extension)
 }

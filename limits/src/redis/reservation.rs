@@ -11,9 +11,9 @@ use smallvec::SmallVec;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::routing::LATE_RESPONSE;
+use super::routing::LATE_RESPONSE_TIMEOUT;
 use super::script::{RunResult, ScriptMode, ScriptRun};
-use super::topology::{Group, Servers};
+use super::topology::{BucketGroup, Servers};
 
 /// A request that is reserved in several slots. Dropping the reservation without confirming it
 /// releases the request, for example when the client disconnects.
@@ -21,52 +21,57 @@ use super::topology::{Group, Servers};
 pub(crate) struct Reservation {
     servers: Arc<Servers>,
     /// The runs that may have reserved the request.
-    runs: Vec<Run>,
+    runs: Vec<SlotRun>,
 }
 
 /// A run of the script for one slot, in a task, which continues when the client disconnects.
 #[derive(Debug)]
-struct Run {
+struct SlotRun {
     slot: u16,
     script: ScriptRun,
-    response: Response,
+    response: RunResponse,
 }
 
 #[derive(Debug)]
-enum Response {
+enum RunResponse {
     Pending(JoinHandle<Option<RunResult>>),
     Received(Option<RunResult>),
 }
 
-impl Run {
-    fn start(servers: &Arc<Servers>, group: Group, mode: ScriptMode, deadline: Instant) -> Self {
+impl SlotRun {
+    fn start(
+        servers: &Arc<Servers>,
+        group: BucketGroup,
+        mode: ScriptMode,
+        deadline: Instant,
+    ) -> Self {
         let script = ScriptRun { mode, counters: group.counters };
         let (servers, run, slot) = (Arc::clone(servers), script.clone(), group.slot);
         let task = tokio::spawn(async move { servers.run(slot, &run, deadline).await });
-        Self { slot, script, response: Response::Pending(task) }
+        Self { slot, script, response: RunResponse::Pending(task) }
     }
 
     /// Waits for the response until the deadline.
     async fn wait(&mut self, deadline: Instant) -> Option<&RunResult> {
-        if let Response::Pending(task) = &mut self.response
+        if let RunResponse::Pending(task) = &mut self.response
             && let Ok(result) = timeout_at(deadline, task).await
         {
-            self.response = Response::Received(result.ok().flatten());
+            self.response = RunResponse::Received(result.ok().flatten());
         }
         match &self.response {
-            Response::Received(result) => result.as_ref(),
-            Response::Pending(_) => None,
+            RunResponse::Received(result) => result.as_ref(),
+            RunResponse::Pending(_) => None,
         }
     }
 
     /// Waits for the response if it is still pending, and releases the request if the run has
     /// reserved it.
     async fn release(mut self, servers: Arc<Servers>) {
-        let late_deadline = Instant::now() + LATE_RESPONSE * 2;
+        let late_deadline = Instant::now() + LATE_RESPONSE_TIMEOUT * 2;
         let script = self.script.clone();
         let Some(result) = self.wait(late_deadline).await else { return };
         if script.is_admitted(result) {
-            let release = script.release(result);
+            let release = script.to_release(result);
             let deadline = Instant::now() + servers.settings.timeout;
             servers.run(self.slot, &release, deadline).await;
         }
@@ -76,14 +81,14 @@ impl Run {
 /// Counts groups of buckets concurrently. Returns the result of each, which is `None` if the node
 /// of its slot is unavailable or timed out. With [`ScriptMode::Reserve`], also returns the
 /// reservation.
-pub(super) async fn count(
+pub(super) async fn count_in_slots(
     servers: &Arc<Servers>,
-    groups: SmallVec<[Group; 2]>,
+    groups: SmallVec<[BucketGroup; 2]>,
     mode: ScriptMode,
 ) -> (Vec<Option<RunResult>>, Option<Reservation>) {
     let deadline = Instant::now() + servers.settings.timeout;
-    let start = |group| Run::start(servers, group, mode, deadline);
-    let runs = groups.into_iter().map(start).collect();
+    let start_run = |group| SlotRun::start(servers, group, mode, deadline);
+    let runs = groups.into_iter().map(start_run).collect();
     let mut reservation = Reservation { servers: Arc::clone(servers), runs };
     let mut results = Vec::with_capacity(reservation.runs.len());
     for run in &mut reservation.runs {
@@ -107,7 +112,7 @@ impl Reservation {
     pub(crate) async fn release(mut self) {
         let max_wait = self.servers.settings.timeout;
         if let Some(task) = self.start_release() {
-            let _or_elapsed = timeout(max_wait, task).await;
+            let _done_or_elapsed = timeout(max_wait, task).await;
         }
     }
 

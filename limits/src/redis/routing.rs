@@ -10,14 +10,14 @@ use belfry_core::limits::CountMode;
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::connection::{host, with_address};
-use super::node::{LiveConnection, Node};
+use super::connection::{tcp_host, with_address};
+use super::node::{LiveConnection, RedisNode};
 use super::script::{RunResult, ScriptMode, ScriptRun};
 use super::slots::parse_redirect;
 use super::topology::Servers;
 
 /// Maximum wait for a late response to a reservation, to release the requests that it reserved.
-pub(super) const LATE_RESPONSE: Duration = Duration::from_secs(5);
+pub(super) const LATE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of redirects that are followed without a delay. The cluster is changing if there are
 /// more.
 const QUICK_REDIRECTS: u32 = 3;
@@ -25,12 +25,12 @@ const QUICK_REDIRECTS: u32 = 3;
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
 /// The reason why a run has no result.
-enum Failure {
+enum RunFailure {
     /// No node owns the slot, or its node is not connected, timed out, responded with an error or
     /// redirected too often. After a timeout, the run may have been counted.
     Unavailable,
     /// Some keys of the slot have been moved to another node, and others have not.
-    Divided,
+    SlotDivided,
 }
 
 impl Servers {
@@ -43,10 +43,10 @@ impl Servers {
         run: &ScriptRun,
         deadline: Instant,
     ) -> Option<RunResult> {
-        match self.run_all(slot, run, deadline).await {
+        match self.run_together(slot, run, deadline).await {
             Ok(result) => Some(result),
-            Err(Failure::Unavailable) => None,
-            Err(Failure::Divided) => {
+            Err(RunFailure::Unavailable) => None,
+            Err(RunFailure::SlotDivided) => {
                 // In a task, so that a disconnecting client does not interrupt it.
                 let (servers, run) = (Arc::clone(self), run.clone());
                 let is_reservation = run.mode == ScriptMode::Reserve;
@@ -61,14 +61,14 @@ impl Servers {
     }
 
     /// Runs the script for all counters together, and follows redirects.
-    async fn run_all(
+    async fn run_together(
         &self,
         slot: u16,
         run: &ScriptRun,
         deadline: Instant,
-    ) -> Result<RunResult, Failure> {
-        let owner = || self.topology().node(slot).cloned().ok_or(Failure::Unavailable);
-        let mut node = owner()?;
+    ) -> Result<RunResult, RunFailure> {
+        let slot_owner = || self.topology().node(slot).cloned().ok_or(RunFailure::Unavailable);
+        let mut node = slot_owner()?;
         let mut is_asking = false;
         for redirects in 0.. {
             if redirects >= QUICK_REDIRECTS {
@@ -77,13 +77,15 @@ impl Servers {
                 }
                 sleep(REDIRECT_DELAY).await;
             }
-            let live = node.get_first(deadline).await.ok_or(Failure::Unavailable)?;
-            let error = match self.run_on(&node, &live, run, is_asking, deadline).await {
-                Ok(result) => return Ok(result),
-                Err(error) => error.ok_or(Failure::Unavailable)?,
-            };
+            let live_connection =
+                node.get_or_wait_for_first(deadline).await.ok_or(RunFailure::Unavailable)?;
+            let error =
+                match self.run_on_node(&node, &live_connection, run, is_asking, deadline).await {
+                    Ok(result) => return Ok(result),
+                    Err(error) => error.ok_or(RunFailure::Unavailable)?,
+                };
             let redirect = error.redirect_node().and_then(|(address, _)| {
-                with_address(&node.info, &parse_redirect(address, host(&node.info))?)
+                with_address(&node.info, &parse_redirect(address, tcp_host(&node.info))?)
             });
             match error.kind() {
                 ErrorKind::Server(ServerErrorKind::Moved) => {
@@ -91,57 +93,57 @@ impl Servers {
                     is_asking = false;
                     node = match redirect {
                         Some(target) => self.node_at(target, None),
-                        None => owner()?,
+                        None => slot_owner()?,
                     };
                 }
                 ErrorKind::Server(ServerErrorKind::Ask) => {
                     is_asking = redirect.is_some();
                     node = match redirect {
                         Some(target) => self.node_at(target, None),
-                        None => owner()?,
+                        None => slot_owner()?,
                     };
                 }
                 ErrorKind::Server(ServerErrorKind::TryAgain) if run.counters.len() > 1 => {
-                    return Err(Failure::Divided);
+                    return Err(RunFailure::SlotDivided);
                 }
                 ErrorKind::Server(ServerErrorKind::TryAgain) => {
                     is_asking = false;
-                    node = owner()?;
+                    node = slot_owner()?;
                 }
                 _ => {
                     self.metrics.errors.inc();
-                    node.discard(&live, &error.to_string());
-                    return Err(Failure::Unavailable);
+                    node.discard(&live_connection, &error.to_string());
+                    return Err(RunFailure::Unavailable);
                 }
             }
         }
         self.metrics.errors.inc();
-        Err(Failure::Unavailable)
+        Err(RunFailure::Unavailable)
     }
 
     /// Runs the script once on a node. The error is `None` if it timed out. A reservation waits for
     /// a late response first.
-    async fn run_on(
+    async fn run_on_node(
         &self,
-        node: &Node,
-        live: &Arc<LiveConnection>,
+        node: &RedisNode,
+        live_connection: &Arc<LiveConnection>,
         run: &ScriptRun,
         is_asking: bool,
         deadline: Instant,
     ) -> Result<RunResult, Option<RedisError>> {
-        let mut connection = live.connection.clone();
+        let mut connection = live_connection.connection.clone();
         let start = Instant::now();
         let mut response = std::pin::pin!(connection.run(run, is_asking));
         let Ok(result) = timeout_at(deadline, &mut response).await else {
             self.metrics.timeouts.inc();
-            node.record_timeout(live);
+            node.record_timeout(live_connection);
             if run.mode != ScriptMode::Reserve {
                 return Err(None);
             }
-            let late = timeout(LATE_RESPONSE, response).await;
-            return late.ok().and_then(Result::ok).ok_or(None);
+            let late_result = timeout(LATE_RESPONSE_TIMEOUT, response).await;
+            return late_result.ok().and_then(Result::ok).ok_or(None);
         };
-        live.record_success();
+        live_connection.record_success();
         if result.is_ok() {
             self.metrics.durations.observe_duration(start.elapsed());
         }
@@ -161,7 +163,7 @@ impl Servers {
             matches!(run.mode, ScriptMode::Count(CountMode::Check) | ScriptMode::Reserve);
         let mut releases = Vec::new();
         let mut states = Vec::new();
-        let (mut time, mut is_admitted) = (0, true);
+        let (mut server_time_ms, mut is_admitted) = (0, true);
         for index in 0..run.counters.len() {
             let mode = match (is_check, is_admitted) {
                 (true, true) => ScriptMode::Reserve,
@@ -169,16 +171,16 @@ impl Servers {
                 (true, false) => ScriptMode::Count(CountMode::Peek),
                 (false, _) => run.mode,
             };
-            let single = run.single(index, mode);
-            let Ok(result) = self.run_all(slot, &single, deadline).await else {
+            let single_run = run.with_counter(index, mode);
+            let Ok(result) = self.run_together(slot, &single_run, deadline).await else {
                 self.release_all(slot, &releases).await;
                 return None;
             };
             if is_check && is_admitted {
-                is_admitted = single.is_admitted(&result);
+                is_admitted = single_run.is_admitted(&result);
                 if is_admitted {
-                    releases.push(single.release(&result));
-                    time = result.time;
+                    releases.push(single_run.to_release(&result));
+                    server_time_ms = result.server_time_ms;
                 } else {
                     self.release_all(slot, &releases).await;
                     releases.clear();
@@ -191,13 +193,13 @@ impl Servers {
             self.release_all(slot, &releases).await;
             return None;
         }
-        Some(RunResult { states, time })
+        Some(RunResult { states, server_time_ms })
     }
 
     async fn release_all(self: &Arc<Self>, slot: u16, releases: &[ScriptRun]) {
         for release in releases {
             let deadline = Instant::now() + self.settings.timeout;
-            let _result = self.run_all(slot, release, deadline).await;
+            let _result = self.run_together(slot, release, deadline).await;
         }
     }
 }

@@ -31,18 +31,18 @@ pub(super) enum ScriptMode {
 
 /// A counter in Redis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Counter {
+pub(super) struct RedisCounter {
     key: String,
     /// The number of requests that the limit admits.
     pub(super) requests: u32,
-    /// The length of the window in milliseconds.
-    window: u64,
+    /// The length of the window.
+    window_ms: u64,
     /// For a release, the end of the window in which the request was reserved, by the server's
-    /// clock, in milliseconds since 1970; otherwise 0.
-    end: u64,
+    /// clock, since 1970; otherwise 0.
+    end_ms: u64,
 }
 
-impl Counter {
+impl RedisCounter {
     /// Creates the counter of a bucket.
     pub(super) fn new(bucket: &Bucket<'_>, prefix: &str) -> Self {
         let (name, subject) = (bucket.limit.name(), bucket.key.subject());
@@ -51,8 +51,8 @@ impl Counter {
         } else {
             format!("{prefix}:{{{subject}}}:{name}:{}", bucket.key)
         };
-        let window = bucket.limit.window().as_secs() * 1000;
-        Self { key, requests: bucket.limit.requests(), window, end: 0 }
+        let window_ms = bucket.limit.window().as_secs() * 1000;
+        Self { key, requests: bucket.limit.requests(), window_ms, end_ms: 0 }
     }
 
     /// Returns the counter's slot in a cluster.
@@ -62,8 +62,8 @@ impl Counter {
 
     /// Creates a counter with a window of one second in the slot of this hash tag, to test whether a
     /// server can count.
-    pub(super) fn probe(prefix: &str, tag: &str) -> Self {
-        Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window: 1000, end: 0 }
+    pub(super) fn for_probe(prefix: &str, tag: &str) -> Self {
+        Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window_ms: 1000, end_ms: 0 }
     }
 }
 
@@ -71,7 +71,7 @@ impl Counter {
 #[derive(Debug, Clone)]
 pub(super) struct ScriptRun {
     pub(super) mode: ScriptMode,
-    pub(super) counters: Vec<Counter>,
+    pub(super) counters: Vec<RedisCounter>,
 }
 
 /// The result of a run.
@@ -79,8 +79,8 @@ pub(super) struct ScriptRun {
 pub(super) struct RunResult {
     /// The window of each counter, before the run.
     pub(super) states: Vec<WindowState>,
-    /// The server's time in milliseconds since 1970; 0 unless the run is a reservation.
-    pub(super) time: u64,
+    /// The server's time since 1970; 0 unless the run is a reservation.
+    pub(super) server_time_ms: u64,
 }
 
 impl ScriptRun {
@@ -101,26 +101,26 @@ impl ScriptRun {
         });
         for counter in &self.counters {
             match self.mode {
-                ScriptMode::Release => command.arg(counter.end),
+                ScriptMode::Release => command.arg(counter.end_ms),
                 ScriptMode::Count(_) | ScriptMode::Reserve => command.arg(counter.requests),
             };
-            command.arg(counter.window);
+            command.arg(counter.window_ms);
         }
         command
     }
 
     /// Parses the response of the script. A wrong number of values is an error.
     pub(super) fn parse(&self, response: &[u64]) -> RedisResult<RunResult> {
-        let (pairs, time) = response.as_chunks::<2>();
+        let (pairs, server_time) = response.as_chunks::<2>();
         if pairs.len() != self.counters.len() {
             let kind = ErrorKind::UnexpectedReturnType;
             return Err((kind, "the script must return two numbers per limit").into());
         }
-        let state = |&[count, left]: &[u64; 2]| {
-            (u32::try_from(count).unwrap_or(u32::MAX), Duration::from_millis(left))
+        let window_state = |&[count, left_ms]: &[u64; 2]| {
+            (u32::try_from(count).unwrap_or(u32::MAX), Duration::from_millis(left_ms))
         };
-        let time = time.first().copied().unwrap_or_default();
-        Ok(RunResult { states: pairs.iter().map(state).collect(), time })
+        let server_time_ms = server_time.first().copied().unwrap_or_default();
+        Ok(RunResult { states: pairs.iter().map(window_state).collect(), server_time_ms })
     }
 
     /// Returns whether all counters had a request left.
@@ -130,17 +130,17 @@ impl ScriptRun {
     }
 
     /// Returns the run that undoes this reservation.
-    pub(super) fn release(&self, result: &RunResult) -> Self {
+    pub(super) fn to_release(&self, result: &RunResult) -> Self {
         let pairs = self.counters.iter().zip(&result.states);
         let counters = pairs.map(|(counter, (_, left))| {
-            let left = u64::try_from(left.as_millis()).unwrap_or_default();
-            Counter { end: result.time + left, ..counter.clone() }
+            let left_ms = u64::try_from(left.as_millis()).unwrap_or_default();
+            RedisCounter { end_ms: result.server_time_ms + left_ms, ..counter.clone() }
         });
         Self { mode: ScriptMode::Release, counters: counters.collect() }
     }
 
-    /// Creates a run for one of the counters.
-    pub(super) fn single(&self, index: usize, mode: ScriptMode) -> Self {
+    /// Creates a run for one of the counters, by its index.
+    pub(super) fn with_counter(&self, index: usize, mode: ScriptMode) -> Self {
         Self { mode, counters: self.counters[index..=index].to_vec() }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_hash_tag_of_a_key_is_its_subject() {
+    fn a_key_has_its_subject_as_hash_tag() {
         let limit: Arc<Limit> = Limit::new("l", 9, Duration::from_mins(5)).unwrap().into();
         let network = |text: &str| Network::from_address(text.parse().unwrap());
         let v6 = network("2001:db8:1:2::3");
@@ -165,24 +165,27 @@ mod tests {
             (LimitKey::Network(v6.site().unwrap()), "p:{ip:2001:db8:1::/48}:l"),
             (LimitKey::Network(v6), "p:{ip:2001:db8:1::/48}:l:ip:2001:db8:1:2::/64"),
         ] {
-            let counter = Counter::new(&Bucket { limit: &limit, key }, "p");
+            let counter = RedisCounter::new(&Bucket { limit: &limit, key }, "p");
             assert_eq!(counter.key, expected);
             assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
         }
         let name = LimitKey::for_name(v6, "{bob}");
-        let counter = Counter::new(&Bucket { limit: &limit, key: name }, "p");
+        let counter = RedisCounter::new(&Bucket { limit: &limit, key: name }, "p");
         assert!(counter.key.starts_with("p:{ip:2001:db8:1::/48}:l:tried:2001:db8:1:2::/64:#"));
     }
 
     #[test]
     fn a_response_has_two_numbers_per_counter_and_the_time() {
-        let counters = vec![Counter::probe("p", "a"), Counter::probe("p", "b")];
+        let counters = vec![RedisCounter::for_probe("p", "a"), RedisCounter::for_probe("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();
         let millis = Duration::from_millis;
         assert_eq!(result.states, [(3, millis(50)), (4, millis(60))]);
-        let released = run.release(&result);
-        assert_eq!(released.counters.iter().map(|c| c.end).collect::<Vec<_>>(), [1_050, 1_060]);
+        let release = run.to_release(&result);
+        assert_eq!(
+            release.counters.iter().map(|counter| counter.end_ms).collect::<Vec<_>>(),
+            [1_050, 1_060]
+        );
         assert!(run.parse(&[3, 50]).is_err());
         assert!(run.parse(&[3, 50, 4]).is_err());
     }

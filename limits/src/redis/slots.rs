@@ -9,7 +9,8 @@ const LAST_SLOT: u16 = 16_383;
 /// All slots: those of a server that is not in a cluster.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
 
-/// Returns the slot of a hash tag, which is the part of a key between braces: its CRC-16 (XMODEM).
+/// Returns a hash tag's slot: its CRC-16 (XMODEM). The hash tag is the part of a key between
+/// braces.
 pub(super) fn slot_of(tag: &str) -> u16 {
     let crc = tag.bytes().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
@@ -20,21 +21,21 @@ pub(super) fn slot_of(tag: &str) -> u16 {
 }
 
 /// Returns a hash tag whose slot is in this range.
-pub(super) fn tag_in(slots: &RangeInclusive<u16>) -> String {
+pub(super) fn find_hash_tag(slots: &RangeInclusive<u16>) -> String {
     // Every slot has a tag below this number.
     let mut tags = (0..163_976).map(|number| format!("probe-{number}"));
     tags.find(|tag| slots.contains(&slot_of(tag))).unwrap_or_default()
 }
 
 /// Host and port of a node.
-pub(super) type Address = (String, u16);
+pub(super) type NodeAddress = (String, u16);
 
 /// A range of slots and the nodes that store it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SlotRange {
     pub(super) slots: RangeInclusive<u16>,
-    pub(super) primary: Address,
-    pub(super) replicas: Vec<Address>,
+    pub(super) primary: NodeAddress,
+    pub(super) replicas: Vec<NodeAddress>,
 }
 
 /// Parses a response to `CLUSTER SLOTS`, without invalid ranges. `host` is the host of the
@@ -55,7 +56,7 @@ fn parse_range(range: &Value, host: &str) -> Option<SlotRange> {
     (*slots.end() <= LAST_SLOT).then_some(SlotRange { slots, primary, replicas })
 }
 
-fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
+fn parse_address(node: &Value, responding_host: &str) -> Option<NodeAddress> {
     let Value::Array(fields) = node else { return None };
     let [host, Value::Int(port), ..] = fields.as_slice() else { return None };
     let host = match host {
@@ -68,7 +69,7 @@ fn parse_address(node: &Value, responding_host: &str) -> Option<Address> {
 
 /// Parses the address in a MOVED or ASK error. If it has no host, the responding node's host is
 /// used.
-pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<Address> {
+pub(super) fn parse_redirect(address: &str, responding_host: &str) -> Option<NodeAddress> {
     let (host, port) = address.rsplit_once(':')?;
     let address_host = host.trim_start_matches('[').trim_end_matches(']');
     let host = if matches!(address_host, "" | "?") { responding_host } else { address_host };
@@ -88,9 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_is_found_for_a_single_slot() {
+    fn a_hash_tag_is_found_for_a_single_slot() {
         for slot in [0, 5461, 16_383] {
-            assert_eq!(slot_of(&tag_in(&(slot..=slot))), slot);
+            assert_eq!(slot_of(&find_hash_tag(&(slot..=slot))), slot);
         }
     }
 
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_redirect_is_an_address_or_a_port_on_the_same_host() {
-        for (text, host, port) in [
+        for (redirect, host, port) in [
             ("192.0.2.1:7001", "192.0.2.1", 7001),
             ("redis-2.example:7001", "redis-2.example", 7001),
             ("2001:db8::1:7001", "2001:db8::1", 7001),
@@ -135,10 +136,14 @@ mod tests {
             (":7001", "here", 7001),
             ("?:7001", "here", 7001),
         ] {
-            assert_eq!(parse_redirect(text, "here"), Some((host.to_owned(), port)), "{text}");
+            assert_eq!(
+                parse_redirect(redirect, "here"),
+                Some((host.to_owned(), port)),
+                "{redirect}"
+            );
         }
-        for text in ["", "host", "host:", "host:70000"] {
-            assert_eq!(parse_redirect(text, "here"), None, "{text}");
+        for redirect in ["", "host", "host:", "host:70000"] {
+            assert_eq!(parse_redirect(redirect, "here"), None, "{redirect}");
         }
     }
 }

@@ -11,11 +11,11 @@ use belfry_limits::Engine;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::JoinSet;
 
-use super::engine::{TestEngine, account, address, limit, remaining};
+use super::engine::{TestEngine, account_bucket, address_bucket, limit, remaining};
 
 pub(super) async fn a_limit_of_300_rejects_the_301st_request(engine: TestEngine) {
     let limit = limit("account", 300, 300);
-    let buckets = [account(&limit, 1)];
+    let buckets = [account_bucket(&limit, 1)];
     for expected in (0..300).rev() {
         let decision = engine.check(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![expected]));
@@ -28,20 +28,23 @@ pub(super) async fn a_limit_of_300_rejects_the_301st_request(engine: TestEngine)
 
 pub(super) async fn a_rejected_request_consumes_no_quota(engine: TestEngine) {
     let (wide, narrow) = (limit("account", 300, 300), limit("media", 1, 1800));
-    let both = [account(&wide, 1), account(&narrow, 1)];
-    engine.check(&both).await;
+    let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
+    engine.check(&buckets).await;
     for _ in 0..10 {
-        let decision = engine.check(&both).await;
+        let decision = engine.check(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![299, 0]));
-        assert_eq!(decision.closest().unwrap().limit.name(), "media");
+        assert_eq!(decision.closest_status().unwrap().limit.name(), "media");
     }
-    let fresh = engine.second_node().await;
-    assert_eq!(remaining(&fresh.check(CountMode::Peek, &both[..1], engine.now()).await), [299]);
+    let second_node = engine.second_node().await;
+    assert_eq!(
+        remaining(&second_node.check(CountMode::Peek, &buckets[..1], engine.now()).await),
+        [299]
+    );
 }
 
 pub(super) async fn a_window_ends_and_the_next_request_starts_a_new_one(engine: TestEngine) {
     let limit = limit("account", 2, 60);
-    let buckets = [account(&limit, 1)];
+    let buckets = [account_bucket(&limit, 1)];
     for _ in 0..2 {
         for expected in [1, 0] {
             assert_eq!(remaining(&engine.check(&buckets).await), [expected]);
@@ -51,25 +54,26 @@ pub(super) async fn a_window_ends_and_the_next_request_starts_a_new_one(engine: 
     }
 }
 
-pub(super) async fn reset_is_the_end_of_the_window_for_every_request_in_it(engine: TestEngine) {
+pub(super) async fn every_request_in_a_window_reports_its_end_as_reset(engine: TestEngine) {
     let limit = limit("account", 2, 300);
-    let buckets = [account(&limit, 1)];
+    let buckets = [account_bucket(&limit, 1)];
     let reset = async || Timestamp::from(engine.check(&buckets).await.statuses()[0].reset);
-    let first = reset().await;
-    let length = SignedDuration::from_secs(300);
-    let assert_near = |one: Timestamp, other: Timestamp| {
-        assert!(one.duration_since(other).abs() < SignedDuration::from_secs(10), "{one} {other}");
+    let first_reset = reset().await;
+    let window_length = SignedDuration::from_secs(300);
+    let assert_near = |actual: Timestamp, expected: Timestamp| {
+        let difference = actual.duration_since(expected).abs();
+        assert!(difference < SignedDuration::from_secs(10), "{actual} {expected}");
     };
-    assert_near(first, engine.now() + length);
+    assert_near(first_reset, engine.now() + window_length);
     engine.advance(60).await;
     for _ in 0..3 {
-        assert_near(reset().await, first);
+        assert_near(reset().await, first_reset);
     }
 }
 
 pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEngine) {
     let limit = limit("account", 1, 60);
-    let buckets = [account(&limit, 1)];
+    let buckets = [account_bucket(&limit, 1)];
     for _ in 0..5 {
         let decision = engine.peek(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, vec![1]));
@@ -84,38 +88,38 @@ pub(super) async fn a_peek_consumes_nothing_and_starts_no_window(engine: TestEng
 
 pub(super) async fn a_charge_counts_for_every_limit_with_quota_left(engine: TestEngine) {
     let (wide, narrow) = (limit("a", 3, 60), limit("b", 1, 60));
-    let both = [account(&wide, 1), account(&narrow, 1)];
+    let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
     for expected in [[2, 0], [1, 0], [0, 0], [0, 0]] {
-        assert_eq!(remaining(&engine.charge(&both).await), expected);
+        assert_eq!(remaining(&engine.charge(&buckets).await), expected);
     }
 }
 
 pub(super) async fn a_peek_sees_earlier_charges(engine: TestEngine) {
     let limit = limit("client_secret", 3, 60);
-    let from = Network::from_address([192, 0, 2, 1].into());
-    let buckets = [Bucket { limit: &limit, key: LimitKey::for_name(from, "client") }];
-    let other = engine.second_node().await;
+    let network = Network::from_address([192, 0, 2, 1].into());
+    let buckets = [Bucket { limit: &limit, key: LimitKey::for_name(network, "client") }];
+    let second_node = engine.second_node().await;
     for _ in 0..3 {
         assert!(engine.peek(&buckets).await.is_admitted());
         assert!(engine.charge(&buckets).await.is_admitted());
     }
     assert!(!engine.peek(&buckets).await.is_admitted());
-    assert!(!other.check(CountMode::Peek, &buckets, engine.now()).await.is_admitted());
+    assert!(!second_node.check(CountMode::Peek, &buckets, engine.now()).await.is_admitted());
 }
 
 pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
-    let (one, other) = (limit("one", 1, 60), limit("other", 1, 60));
-    let from = |last| Network::from_address([192, 0, 2, last].into());
+    let (first_limit, second_limit) = (limit("one", 1, 60), limit("other", 1, 60));
+    let network = |last_octet| Network::from_address([192, 0, 2, last_octet].into());
     let buckets = [
-        account(&one, 1),
-        account(&other, 1),
-        account(&one, 2),
-        account(&one, -1),
-        address(&one, 1),
-        address(&one, 2),
-        Bucket { limit: &one, key: LimitKey::for_name(from(1), "1") },
-        Bucket { limit: &one, key: LimitKey::for_name(from(2), "1") },
-        Bucket { limit: &one, key: LimitKey::for_name(from(1), "2") },
+        account_bucket(&first_limit, 1),
+        account_bucket(&second_limit, 1),
+        account_bucket(&first_limit, 2),
+        account_bucket(&first_limit, -1),
+        address_bucket(&first_limit, 1),
+        address_bucket(&first_limit, 2),
+        Bucket { limit: &first_limit, key: LimitKey::for_name(network(1), "1") },
+        Bucket { limit: &first_limit, key: LimitKey::for_name(network(2), "1") },
+        Bucket { limit: &first_limit, key: LimitKey::for_name(network(1), "2") },
     ];
     for bucket in &buckets {
         assert!(engine.check(std::slice::from_ref(bucket)).await.is_admitted(), "{bucket:?}");
@@ -127,29 +131,31 @@ pub(super) async fn every_key_and_limit_has_its_own_quota(engine: TestEngine) {
 
 pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestEngine) {
     let limit = limit("sign_in_name", 1, 60);
-    let from = Network::from_address("2001:db8::1".parse().unwrap());
-    let long = "x".repeat(100_000);
-    for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long] {
-        let buckets =
-            [Bucket { limit: &limit, key: LimitKey::NameFrom(from, Sha256Digest::compute(name)) }];
+    let network = Network::from_address("2001:db8::1".parse().unwrap());
+    let long_name = "x".repeat(100_000);
+    for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long_name] {
+        let buckets = [Bucket {
+            limit: &limit,
+            key: LimitKey::NameFrom(network, Sha256Digest::compute(name)),
+        }];
         assert!(engine.check(&buckets).await.is_admitted(), "{}", name.len());
         assert!(!engine.check(&buckets).await.is_admitted(), "{}", name.len());
     }
 }
 
 pub(super) async fn a_limit_of_0_rejects_everything(engine: TestEngine) {
-    let (none, some) = (limit("none", 0, 60), limit("some", 5, 60));
-    let both = [account(&none, 1), account(&some, 1)];
+    let (zero_limit, other_limit) = (limit("none", 0, 60), limit("some", 5, 60));
+    let buckets = [account_bucket(&zero_limit, 1), account_bucket(&other_limit, 1)];
     for _ in 0..3 {
-        let decision = engine.check(&both).await;
+        let decision = engine.check(&buckets).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![0, 5]));
         assert!(decision.retry_after().unwrap() > Duration::from_secs(58));
     }
 }
 
 pub(super) async fn the_largest_limit_and_the_longest_window_are_counted(engine: TestEngine) {
-    let most = limit("most", u32::MAX, 366 * 86_400);
-    let buckets = [account(&most, 1)];
+    let largest_limit = limit("most", u32::MAX, 366 * 86_400);
+    let buckets = [account_bucket(&largest_limit, 1)];
     assert_eq!(remaining(&engine.check(&buckets).await), [u32::MAX - 1]);
     let decision = engine.check(&buckets).await;
     assert_eq!(remaining(&decision), [u32::MAX - 2]);
@@ -164,57 +170,61 @@ pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
 }
 
 pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEngine) {
-    let (before, more, fewer) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
+    let (original, larger, smaller) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
     for _ in 0..6 {
-        engine.check(&[account(&before, 1)]).await;
+        engine.check(&[account_bucket(&original, 1)]).await;
     }
-    assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [2]);
-    let rejected = engine.check(&[account(&fewer, 1)]).await;
-    assert_eq!((rejected.is_admitted(), remaining(&rejected)), (false, vec![0]));
-    assert_eq!(remaining(&engine.check(&[account(&more, 1)]).await), [1]);
+    assert_eq!(remaining(&engine.check(&[account_bucket(&larger, 1)]).await), [2]);
+    let decision = engine.check(&[account_bucket(&smaller, 1)]).await;
+    assert_eq!((decision.is_admitted(), remaining(&decision)), (false, vec![0]));
+    assert_eq!(remaining(&engine.check(&[account_bucket(&larger, 1)]).await), [1]);
 }
 
 pub(super) async fn a_shorter_window_applies_immediately(engine: TestEngine) {
-    let (before, after) = (limit("l", 1, 1800), limit("l", 1, 60));
-    assert!(engine.check(&[account(&before, 1)]).await.is_admitted());
-    assert!(!engine.check(&[account(&after, 1)]).await.is_admitted());
+    let (original, shorter) = (limit("l", 1, 1800), limit("l", 1, 60));
+    assert!(engine.check(&[account_bucket(&original, 1)]).await.is_admitted());
+    assert!(!engine.check(&[account_bucket(&shorter, 1)]).await.is_admitted());
     engine.advance(61).await;
-    assert!(engine.check(&[account(&after, 1)]).await.is_admitted());
+    assert!(engine.check(&[account_bucket(&shorter, 1)]).await.is_admitted());
 }
 
-/// Sends `requests` requests by each of 64 clients, each to one of the nodes, and counts the
-/// admitted ones.
-async fn send_concurrently(nodes: &[Arc<Engine>], requests: usize, now: Timestamp) -> usize {
+/// Sends requests from 64 concurrent clients, each to one of the nodes, and returns how many were
+/// admitted.
+async fn count_admitted(
+    nodes: &[Arc<Engine>],
+    requests_per_client: usize,
+    now: Timestamp,
+) -> usize {
     let mut clients = JoinSet::new();
     for client in 0..64 {
         let engine = Arc::clone(&nodes[client % nodes.len()]);
         clients.spawn(async move {
             let limit = limit("account", 300, 300);
-            let buckets = [account(&limit, 1)];
-            let mut admitted = 0;
-            for _ in 0..requests {
-                admitted +=
+            let buckets = [account_bucket(&limit, 1)];
+            let mut admitted_count = 0;
+            for _ in 0..requests_per_client {
+                admitted_count +=
                     usize::from(engine.check(CountMode::Check, &buckets, now).await.is_admitted());
                 tokio::task::yield_now().await;
             }
-            admitted
+            admitted_count
         });
     }
     clients.join_all().await.into_iter().sum()
 }
 
-pub(super) async fn exactly_the_limit_is_admitted_for_64_concurrent_clients_of_one_key(
+pub(super) async fn concurrent_requests_for_one_key_are_admitted_exactly_up_to_the_limit(
     engine: TestEngine,
 ) {
-    let one = [Arc::clone(&engine.engine)];
-    assert_eq!(send_concurrently(&one, 10, engine.now()).await, 300);
-    assert_eq!(send_concurrently(&one, 1, engine.now()).await, 0);
+    let one_node = [Arc::clone(&engine.engine)];
+    assert_eq!(count_admitted(&one_node, 10, engine.now()).await, 300);
+    assert_eq!(count_admitted(&one_node, 1, engine.now()).await, 0);
 }
 
-pub(super) async fn three_nodes_admit_exactly_the_limit_of_one_key(engine: TestEngine) {
-    let three =
+pub(super) async fn three_nodes_together_admit_exactly_the_limit(engine: TestEngine) {
+    let three_nodes =
         [Arc::clone(&engine.engine), engine.second_node().await, engine.second_node().await];
-    assert_eq!(send_concurrently(&three, 10, engine.now()).await, 300);
+    assert_eq!(count_admitted(&three_nodes, 10, engine.now()).await, 300);
 }
 
 pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quota(
@@ -226,69 +236,78 @@ pub(super) async fn concurrent_rejected_requests_with_shared_keys_consume_no_quo
         let now = engine.now();
         clients.spawn(async move {
             let (by_account, by_address) = (limit("account", 40, 300), limit("ip", 50, 300));
-            let mut admitted = Vec::new();
+            let mut admitted_requests = Vec::new();
             for number in 0..8_u8 {
-                let (id, last) = ((client + number) % 5, (client ^ number) % 4);
-                let both = [account(&by_account, id.into()), address(&by_address, last)];
-                if node.check(CountMode::Check, &both, now).await.is_admitted() {
-                    admitted.push((id, last));
+                let (id, last_octet) = ((client + number) % 5, (client ^ number) % 4);
+                let buckets = [
+                    account_bucket(&by_account, id.into()),
+                    address_bucket(&by_address, last_octet),
+                ];
+                if node.check(CountMode::Check, &buckets, now).await.is_admitted() {
+                    admitted_requests.push((id, last_octet));
                 }
             }
-            admitted
+            admitted_requests
         });
     }
-    let admitted: Vec<(u8, u8)> = clients.join_all().await.into_iter().flatten().collect();
+    let admitted_requests: Vec<(u8, u8)> = clients.join_all().await.into_iter().flatten().collect();
     let mut counts = HashMap::<_, u32>::new();
-    for (id, last) in admitted {
+    for (id, last_octet) in admitted_requests {
         *counts.entry(LimitKey::Account(id.into())).or_default() += 1;
         *counts
-            .entry(LimitKey::Network(Network::from_address([192, 0, 2, last].into())))
+            .entry(LimitKey::Network(Network::from_address([192, 0, 2, last_octet].into())))
             .or_default() += 1;
     }
-    let fresh = engine.second_node().await;
+    let second_node = engine.second_node().await;
     for (key, count) in counts {
         let limit = match key {
             LimitKey::Account(_) => limit("account", 40, 300),
             _ => limit("ip", 50, 300),
         };
-        let decision =
-            fresh.check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now()).await;
+        let decision = second_node
+            .check(CountMode::Peek, &[Bucket { limit: &limit, key }], engine.now())
+            .await;
         assert_eq!(remaining(&decision), [limit.requests() - count]);
     }
 }
 
-pub(super) async fn a_refund_takes_a_request_back(engine: TestEngine) {
+pub(super) async fn a_refunded_request_consumes_no_quota(engine: TestEngine) {
     let (wide, narrow) = (limit("address", 3, 300), limit("name", 2, 300));
-    let both = [account(&wide, 1), account(&narrow, 1)];
+    let buckets = [account_bucket(&wide, 1), account_bucket(&narrow, 1)];
     for _ in 0..5 {
-        assert_eq!(remaining(&engine.check(&both).await), [2, 1]);
-        let refund = engine.refund(&both).await;
+        assert_eq!(remaining(&engine.check(&buckets).await), [2, 1]);
+        let refund = engine.refund(&buckets).await;
         assert_eq!((refund.is_admitted(), remaining(&refund)), (true, vec![3, 2]));
     }
-    assert_eq!(remaining(&engine.refund(&both).await), [3, 2], "never more than the limit");
-    engine.check(&both).await;
-    engine.check(&both).await;
-    assert!(!engine.check(&both).await.is_admitted());
-    assert_eq!(remaining(&engine.refund(&both).await), [2, 1], "even when it is exhausted");
-    assert!(engine.check(&both).await.is_admitted());
-    let other = engine.second_node().await;
-    assert_eq!(remaining(&other.check(CountMode::Peek, &both, engine.now()).await), [1, 0]);
+    assert_eq!(remaining(&engine.refund(&buckets).await), [3, 2], "never more than the limit");
+    engine.check(&buckets).await;
+    engine.check(&buckets).await;
+    assert!(!engine.check(&buckets).await.is_admitted());
+    assert_eq!(remaining(&engine.refund(&buckets).await), [2, 1], "even when it is exhausted");
+    assert!(engine.check(&buckets).await.is_admitted());
+    let second_node = engine.second_node().await;
+    assert_eq!(
+        remaining(&second_node.check(CountMode::Peek, &buckets, engine.now()).await),
+        [1, 0]
+    );
 }
 
 pub(super) async fn concurrent_requests_that_are_refunded_never_exceed_the_limit(
     engine: TestEngine,
 ) {
     let engine = Arc::new(engine);
-    let (in_use, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (in_use, max_in_use) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let mut tasks = JoinSet::new();
     for _ in 0..32 {
-        let (engine, in_use, most) = (Arc::clone(&engine), Arc::clone(&in_use), Arc::clone(&most));
+        let (engine, in_use, max_in_use) =
+            (Arc::clone(&engine), Arc::clone(&in_use), Arc::clone(&max_in_use));
         tasks.spawn(async move {
             let limit = limit("name", 5, 300);
-            let buckets = [account(&limit, 1)];
+            let buckets = [account_bucket(&limit, 1)];
             for _ in 0..20 {
                 if engine.check(&buckets).await.is_admitted() {
-                    most.fetch_max(in_use.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                    max_in_use
+                        .fetch_max(in_use.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                     tokio::task::yield_now().await;
                     in_use.fetch_sub(1, Ordering::SeqCst);
                     engine.refund(&buckets).await;
@@ -297,7 +316,7 @@ pub(super) async fn concurrent_requests_that_are_refunded_never_exceed_the_limit
         });
     }
     tasks.join_all().await;
-    assert!((1..=5).contains(&most.load(Ordering::SeqCst)), "{most:?}");
+    assert!((1..=5).contains(&max_in_use.load(Ordering::SeqCst)), "{max_in_use:?}");
     let limit = limit("name", 5, 300);
-    assert_eq!(remaining(&engine.peek(&[account(&limit, 1)]).await), [5]);
+    assert_eq!(remaining(&engine.peek(&[account_bucket(&limit, 1)]).await), [5]);
 }

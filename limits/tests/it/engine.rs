@@ -18,9 +18,9 @@ pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
     /// `None` for memory.
     redis: Option<SharedCounters>,
-    started: Instant,
-    /// The time by which the clock was advanced, in milliseconds.
-    skipped: AtomicI64,
+    started_at: Instant,
+    /// The time by which the clock was advanced.
+    skipped_ms: AtomicI64,
 }
 
 /// The counters of a test in Redis.
@@ -39,7 +39,7 @@ impl TestEngine {
     /// Returns `None` where Redis tests are skipped.
     pub(super) async fn redis() -> Option<Self> {
         let url = redis_url()?;
-        Some(Self::shared(url.clone(), vec![url]).await)
+        Some(Self::with_shared_counters(url.clone(), vec![url]).await)
     }
 
     /// Returns `None` where Redis tests are skipped.
@@ -47,35 +47,35 @@ impl TestEngine {
         let cluster = shared_cluster()?;
         let primaries = cluster.primaries().unwrap().into_iter();
         let servers = primaries.map(|number| cluster.node_url(number)).collect();
-        Some(Self::shared(cluster.url(), servers).await)
+        Some(Self::with_shared_counters(cluster.url(), servers).await)
     }
 
-    async fn shared(url: String, servers: Vec<String>) -> Self {
+    async fn with_shared_counters(url: String, servers: Vec<String>) -> Self {
         let prefix = fresh_prefix();
-        let engine = connect(&url, &prefix).await;
+        let engine = connect_engine(&url, &prefix).await;
         Self::new(engine, Some(SharedCounters { url, servers, prefix }))
     }
 
     fn new(engine: Engine, redis: Option<SharedCounters>) -> Self {
         let engine = Arc::new(engine);
-        Self { engine, redis, started: Instant::now(), skipped: AtomicI64::new(0) }
+        Self { engine, redis, started_at: Instant::now(), skipped_ms: AtomicI64::new(0) }
     }
 
-    /// Returns the engine of one more node with the same counters; for memory, the same engine.
+    /// Returns the engine of a further node with the same counters; for memory, the same engine.
     pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),
-            Some(redis) => Arc::new(connect(&redis.url, &redis.prefix).await),
+            Some(redis) => Arc::new(connect_engine(&redis.url, &redis.prefix).await),
         }
     }
 
     /// Returns the current time, simulated for memory and real for Redis, plus the time that was
     /// skipped.
     pub(super) fn now(&self) -> Timestamp {
-        let skipped = SignedDuration::from_millis(self.skipped.load(Ordering::Relaxed));
+        let skipped = SignedDuration::from_millis(self.skipped_ms.load(Ordering::Relaxed));
         let elapsed = match &self.redis {
             None => SignedDuration::ZERO,
-            Some(_) => self.started.elapsed().try_into().unwrap(),
+            Some(_) => self.started_at.elapsed().try_into().unwrap(),
         };
         Timestamp::from_second(1_800_000_000).unwrap() + elapsed + skipped
     }
@@ -83,14 +83,14 @@ impl TestEngine {
     /// Advances the clock. Redis has a clock of its own, so its windows are shortened instead.
     pub(super) async fn advance(&self, seconds: i64) {
         let milliseconds = seconds * 1000;
-        self.skipped.fetch_add(milliseconds, Ordering::Relaxed);
+        self.skipped_ms.fetch_add(milliseconds, Ordering::Relaxed);
         let Some(SharedCounters { servers, prefix, .. }) = &self.redis else { return };
         for server in servers {
             let mut redis = raw_connection(server).await;
             for key in redis.keys(format!("{prefix}:*")).await.unwrap() {
-                let left = i64::try_from(redis.pttl(&key).await.unwrap().raw()).unwrap();
-                assert!(left > 0, "{key} does not expire");
-                redis.pexpire(&key, left - milliseconds).await.unwrap();
+                let ttl_ms = i64::try_from(redis.pttl(&key).await.unwrap().raw()).unwrap();
+                assert!(ttl_ms > 0, "{key} does not expire");
+                redis.pexpire(&key, ttl_ms - milliseconds).await.unwrap();
             }
         }
     }
@@ -124,12 +124,16 @@ pub(super) fn fresh_prefix() -> String {
 }
 
 /// Connects with a long timeout, so that no request is counted locally on a busy machine.
-pub(super) async fn connect(url: &str, prefix: &str) -> Engine {
-    open(url, prefix, Duration::from_secs(5)).await.unwrap()
+pub(super) async fn connect_engine(url: &str, prefix: &str) -> Engine {
+    open_engine(url, prefix, Duration::from_secs(5)).await.unwrap()
 }
 
 /// Creates an engine with shared counters.
-pub(super) async fn open(url: &str, prefix: &str, timeout: Duration) -> Result<Engine, RedisError> {
+pub(super) async fn open_engine(
+    url: &str,
+    prefix: &str,
+    timeout: Duration,
+) -> Result<Engine, RedisError> {
     let (scheme, hosts) = url.split_once("://").unwrap();
     let urls = hosts.split(',').map(|host| format!("{scheme}://{host}"));
     let servers = urls.map(String::into_connection_info).collect::<Result<_, _>>()?;
@@ -141,12 +145,12 @@ pub(super) fn limit(name: &str, requests: u32, seconds: u64) -> Arc<Limit> {
     Limit::new(name, requests, Duration::from_secs(seconds)).unwrap().into()
 }
 
-pub(super) fn account(limit: &Arc<Limit>, id: i64) -> Bucket<'_> {
+pub(super) fn account_bucket(limit: &Arc<Limit>, id: i64) -> Bucket<'_> {
     Bucket { limit, key: LimitKey::Account(id) }
 }
 
-pub(super) fn address(limit: &Arc<Limit>, last: u8) -> Bucket<'_> {
-    Bucket { limit, key: LimitKey::Network(Network::from_address([192, 0, 2, last].into())) }
+pub(super) fn address_bucket(limit: &Arc<Limit>, last_octet: u8) -> Bucket<'_> {
+    Bucket { limit, key: LimitKey::Network(Network::from_address([192, 0, 2, last_octet].into())) }
 }
 
 pub(super) fn remaining(decision: &RateLimitDecision) -> Vec<u32> {

@@ -17,45 +17,45 @@ pub(super) enum Gate {
     Closed,
 }
 
-/// Starts an open proxy to the server at `to`. Returns the proxy's address, and the sender that
-/// changes its state.
-pub(super) async fn start_proxy(to: String) -> (SocketAddr, watch::Sender<Gate>) {
+/// Starts an open proxy to a server. Returns the proxy's address, and the sender that changes its
+/// state.
+pub(super) async fn start_proxy(server_address: String) -> (SocketAddr, watch::Sender<Gate>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (handle, gate) = watch::channel(Gate::Open);
+    let (gate_sender, gate) = watch::channel(Gate::Open);
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            let (gate, to) = (gate.clone(), to.clone());
+            let (gate, server_address) = (gate.clone(), server_address.clone());
             tokio::spawn(async move {
-                let mut closed = gate.clone();
+                let mut closing_gate = gate.clone();
                 tokio::select! {
-                    _ = closed.wait_for(|gate| *gate == Gate::Closed) => {}
-                    () = forward(client, to, gate) => {}
+                    _ = closing_gate.wait_for(|gate| *gate == Gate::Closed) => {}
+                    () = forward(client, server_address, gate) => {}
                 }
             });
         }
     });
-    (address, handle)
+    (address, gate_sender)
 }
 
-async fn forward(client: TcpStream, to: String, gate: watch::Receiver<Gate>) {
-    let server = TcpStream::connect(to).await.unwrap();
+async fn forward(client: TcpStream, server_address: String, gate: watch::Receiver<Gate>) {
+    let server = TcpStream::connect(server_address).await.unwrap();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let mut both = JoinSet::new();
+    let mut directions = JoinSet::new();
     for (mut from, mut to) in [(from_client, to_server), (from_server, to_client)] {
         let mut gate = gate.clone();
-        both.spawn(async move {
+        directions.spawn(async move {
             let mut bytes = [0; 4096];
-            while let Ok(read @ 1..) = from.read(&mut bytes).await {
+            while let Ok(length @ 1..) = from.read(&mut bytes).await {
                 if gate.wait_for(|gate| *gate == Gate::Open).await.is_err() {
                     return;
                 }
-                if to.write_all(&bytes[..read]).await.is_err() {
+                if to.write_all(&bytes[..length]).await.is_err() {
                     return;
                 }
             }
         });
     }
-    both.join_next().await;
+    directions.join_next().await;
 }

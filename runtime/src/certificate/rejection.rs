@@ -16,8 +16,8 @@ pub fn describe(reason: &CertificateError) -> String {
             format!("expired at {}", to_timestamp(*not_after))
         }
         CertificateError::NotValidYetContext { time, not_before } => {
-            let (before, now) = (to_timestamp(*not_before), to_timestamp(*time));
-            format!("is not valid before {before}; this machine's clock says {now}")
+            let (valid_from, now) = (to_timestamp(*not_before), to_timestamp(*time));
+            format!("is not valid before {valid_from}; this machine's clock says {now}")
         }
         reason if is_untrusted(reason) => {
             "was issued by an authority that this machine does not trust, or the server does not \
@@ -66,8 +66,8 @@ fn describe_other(reason: &CertificateError) -> String {
 
 /// Returns the name in `DnsName("ring.example")` or `IpAddress(127.0.0.1)`.
 fn plain_name(presented: &str) -> &str {
-    let inside = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
-    inside.unwrap_or(presented).trim_matches('"')
+    let inner_name = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner_name.unwrap_or(presented).trim_matches('"')
 }
 
 /// Converts a time in a certificate.
@@ -77,7 +77,7 @@ pub fn to_timestamp(time: UnixTime) -> Timestamp {
 }
 
 /// Finds the rustls error among the causes of an error.
-pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+pub fn find_tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     successors(Some(error), |error| (*error).source()).find_map(|error| {
         // The Redis client wraps its errors in `Arc`.
         let shared = error.downcast_ref::<Arc<dyn Error + Send + Sync>>();
@@ -88,8 +88,8 @@ pub fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Err
 }
 
 /// Finds the reason why a certificate was rejected among the causes of an error.
-pub fn find(error: &(dyn Error + 'static)) -> Option<CertificateError> {
-    match tls_error(error)? {
+pub fn find_certificate_error(error: &(dyn Error + 'static)) -> Option<CertificateError> {
+    match find_tls_error(error)? {
         rustls::Error::InvalidCertificate(reason) => Some(reason.clone()),
         _ => None,
     }
@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn a_rejection_is_a_sentence_with_dates_and_names() {
-        let at = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
+        let unix_time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
         let expected = ServerName::try_from("ring.example").unwrap();
-        let named = |presented: &[&str]| CertificateError::NotValidForNameContext {
+        let wrong_name = |presented: &[&str]| CertificateError::NotValidForNameContext {
             expected: expected.clone(),
             presented: presented.iter().map(|&name| name.to_owned()).collect(),
         };
-        for (reason, text) in [
+        for (reason, description) in [
             (
                 CertificateError::UnsupportedSignatureAlgorithmForPublicKeyContext {
                     signature_algorithm_id: vec![1],
@@ -121,22 +121,28 @@ mod tests {
                  not send the intermediate certificates",
             ),
             (
-                CertificateError::ExpiredContext { time: at(86_400), not_after: at(0) },
+                CertificateError::ExpiredContext {
+                    time: unix_time(86_400),
+                    not_after: unix_time(0),
+                },
                 "expired at 1970-01-01T00:00:00Z",
             ),
             (
-                CertificateError::NotValidYetContext { time: at(0), not_before: at(86_400) },
+                CertificateError::NotValidYetContext {
+                    time: unix_time(0),
+                    not_before: unix_time(86_400),
+                },
                 "is not valid before 1970-01-02T00:00:00Z; this machine's clock says \
                  1970-01-01T00:00:00Z",
             ),
             (
-                named(&["DnsName(\"a.example\")", "IpAddress(127.0.0.1)"]),
+                wrong_name(&["DnsName(\"a.example\")", "IpAddress(127.0.0.1)"]),
                 "is for a.example, 127.0.0.1, not for ring.example",
             ),
-            (named(&[]), "has no name, so it is not for ring.example"),
+            (wrong_name(&[]), "has no name, so it is not for ring.example"),
             (CertificateError::Revoked, "is rejected: Revoked"),
         ] {
-            assert_eq!(describe(&reason), text);
+            assert_eq!(describe(&reason), description);
         }
         assert!(describe(&CertificateError::UnknownIssuer).contains("does not trust"));
     }

@@ -13,14 +13,14 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 /// Returns the certificate authorities of the operating system, or those in `SSL_CERT_FILE`.
 pub fn system_authorities() -> Result<RootCertStore, String> {
-    let native = rustls_native_certs::load_native_certs();
+    let native_certs = rustls_native_certs::load_native_certs();
     let mut authorities = RootCertStore::empty();
-    authorities.add_parsable_certificates(native.certs);
+    authorities.add_parsable_certificates(native_certs.certs);
     if authorities.is_empty() {
         return Err(format!(
             "no certificate authorities found in the operating system ({:?}); install them (Debian: \
              ca-certificates), or name a file with SSL_CERT_FILE",
-            native.errors
+            native_certs.errors
         ));
     }
     Ok(authorities)

@@ -47,24 +47,24 @@ pub struct Samples<'a> {
 impl Samples<'_> {
     /// Writes a sample with the values of the family's labels.
     pub fn value(&mut self, labels: &[&str], value: impl Display) {
-        self.begin();
-        self.line("", labels, None, value);
+        self.write_description();
+        self.write_line("", labels, None, value);
     }
 
     /// Writes a histogram with the values of the family's labels.
     pub fn histogram(&mut self, labels: &[&str], histogram: &Histogram) {
-        self.begin();
+        self.write_description();
         let (buckets, count, sum) = histogram.snapshot();
         for (bound, observations) in buckets {
-            self.line("_bucket", labels, Some(&bound.to_string()), observations);
+            self.write_line("_bucket", labels, Some(&bound.to_string()), observations);
         }
-        self.line("_bucket", labels, Some("+Inf"), count);
-        self.line("_sum", labels, None, sum);
-        self.line("_count", labels, None, count);
+        self.write_line("_bucket", labels, Some("+Inf"), count);
+        self.write_line("_sum", labels, None, sum);
+        self.write_line("_count", labels, None, count);
     }
 
-    /// Writes the description of the family before its first sample.
-    fn begin(&mut self) {
+    /// Writes the family's description before its first sample.
+    fn write_description(&mut self) {
         if std::mem::replace(&mut self.is_described, true) {
             return;
         }
@@ -74,15 +74,21 @@ impl Samples<'_> {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {}", kind.as_str());
     }
 
-    fn line(&mut self, suffix: &str, labels: &[&str], bound: Option<&str>, value: impl Display) {
-        let Family { name, labels: names, .. } = self.family;
-        debug_assert_eq!(names.len(), labels.len(), "{name}");
+    fn write_line(
+        &mut self,
+        suffix: &str,
+        labels: &[&str],
+        bound: Option<&str>,
+        value: impl Display,
+    ) {
+        let Family { name, labels: label_names, .. } = self.family;
+        debug_assert_eq!(label_names.len(), labels.len(), "{name}");
         let text = &mut self.exposition.text;
         text.push_str(name);
         text.push_str(suffix);
-        let all = names.iter().copied().zip(labels.iter().copied());
+        let label_pairs = label_names.iter().copied().zip(labels.iter().copied());
         let mut separator = '{';
-        for (name, value) in all.chain(bound.map(|bound| ("le", bound))) {
+        for (name, value) in label_pairs.chain(bound.map(|bound| ("le", bound))) {
             text.push(separator);
             text.push_str(name);
             text.push_str("=\"");

@@ -9,7 +9,7 @@ const NUMBERS: Family =
     Family { name: "a_total", kind: Kind::Counter, labels: &["x", "y"], help: "Numbers" };
 const SIZES: Family = Family { name: "b", kind: Kind::Histogram, labels: &["x"], help: "Sizes" };
 
-fn text(write: impl FnOnce(&mut Exposition)) -> String {
+fn exposition_text(write: impl FnOnce(&mut Exposition)) -> String {
     let mut out = Exposition::default();
     write(&mut out);
     out.finish()
@@ -23,7 +23,10 @@ fn a_family_is_described_once_before_its_samples() {
         numbers.value(&["two", ""], 2.5);
     };
     let samples = "a_total{x=\"one\",y=\"a\\\"b\\\\c\\nd\"} 1\na_total{x=\"two\",y=\"\"} 2.5\n";
-    assert_eq!(text(write), format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}"));
+    assert_eq!(
+        exposition_text(write),
+        format!("# HELP a_total Numbers\n# TYPE a_total counter\n{samples}")
+    );
 }
 
 #[test]
@@ -31,16 +34,16 @@ fn a_family_without_samples_is_omitted() {
     let begin = |out: &mut Exposition| {
         out.family(&NUMBERS);
     };
-    assert_eq!(text(begin), "");
+    assert_eq!(exposition_text(begin), "");
 }
 
 #[test]
-fn the_buckets_of_a_histogram_are_cumulative() {
+fn histogram_buckets_are_cumulative() {
     let numbers = Histogram::numbers();
     for number in [1, 2, 2, 3, 1024, 1025] {
         numbers.observe(number);
     }
-    let text = text(|out| out.family(&SIZES).histogram(&["y"], &numbers));
+    let text = exposition_text(|out| out.family(&SIZES).histogram(&["y"], &numbers));
     for line in [
         "b_bucket{x=\"y\",le=\"1\"} 1",
         "b_bucket{x=\"y\",le=\"2\"} 3",
@@ -51,12 +54,12 @@ fn the_buckets_of_a_histogram_are_cumulative() {
         "b_sum{x=\"y\"} 2057",
         "b_count{x=\"y\"} 6",
     ] {
-        assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        assert!(text.lines().any(|actual| actual == line), "{line} in\n{text}");
     }
 }
 
 #[test]
-fn durations_are_shown_in_seconds() {
+fn durations_are_reported_in_seconds() {
     let durations = Histogram::durations();
     for microseconds in [99, 100, 101, 5_000_000, 5_000_001] {
         durations.observe_duration(Duration::from_micros(microseconds));
@@ -77,10 +80,10 @@ fn durations_are_shown_in_seconds() {
 #[test]
 fn a_gauge_counts_until_its_guard_is_dropped() {
     let gauge = Gauge::default();
-    let (one, two) = (gauge.enter(), gauge.enter());
+    let (first_guard, second_guard) = (gauge.enter(), gauge.enter());
     assert_eq!(gauge.get(), 2);
-    drop(one);
+    drop(first_guard);
     assert_eq!(gauge.get(), 1);
-    drop(two);
+    drop(second_guard);
     assert_eq!(gauge.get(), 0);
 }

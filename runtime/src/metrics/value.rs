@@ -113,8 +113,8 @@ impl Histogram {
 
     /// Records a number of items, or a duration in nanoseconds.
     pub fn observe(&self, number: u64) {
-        let bucket = self.bounds.partition_point(|bound| *bound < number);
-        self.buckets[bucket].fetch_add(1, Relaxed);
+        let index = self.bounds.partition_point(|bound| *bound < number);
+        self.buckets[index].fetch_add(1, Relaxed);
         self.sum.fetch_add(number, Relaxed);
     }
 
@@ -133,13 +133,13 @@ impl Histogram {
     #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
     pub fn snapshot(&self) -> (Vec<(f64, u64)>, u64, f64) {
         let mut count = 0;
-        let mut cumulative = self.buckets.iter().map(|bucket| {
+        let mut cumulative_counts = self.buckets.iter().map(|bucket| {
             count += bucket.load(Relaxed);
             count
         });
         let bounds = self.bounds.iter().map(|bound| *bound as f64 / self.per_unit);
-        let buckets = bounds.zip(cumulative.by_ref()).collect();
-        let total = cumulative.next().unwrap_or_default();
+        let buckets = bounds.zip(cumulative_counts.by_ref()).collect();
+        let total = cumulative_counts.next().unwrap_or_default();
         (buckets, total, self.sum.load(Relaxed) as f64 / self.per_unit)
     }
 }

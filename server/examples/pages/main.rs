@@ -24,14 +24,15 @@ fn main() -> Result<(), Box<dyn error::Error>> {
         languages = Language::ALL.into();
     }
     fs::create_dir_all(dir.join("static"))?;
-    for asset in assets::all() {
+    for asset in assets::embedded_files() {
         fs::write(dir.join(asset.path().trim_start_matches('/')), &asset.content)?;
     }
     let logo = samples::logo();
     fs::write(dir.join(logo.path().trim_start_matches('/')), logo.content)?;
     for language in languages {
-        for (name, page) in samples::all(language, "Tusky")? {
-            // Paths are relative to the file, and the script that would submit `form_post` is left out.
+        for (name, page) in samples::render_pages(language, "Tusky")? {
+            // Paths are relative to the file, and the script that would submit `form_post` is left
+            // out.
             let page = page.replace("\"/static/", "\"static/").replace("static/submit-", "absent-");
             fs::write(dir.join(format!("{name}.{}.html", language.code())), page)?;
         }

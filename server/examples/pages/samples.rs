@@ -35,7 +35,7 @@ pub(crate) type Sample = (&'static str, String);
 const CODE: &str = "kYRcYyXmSCfYG9oPW6yqpUtFVd8mIhfdsGpVdKJB0sM";
 
 /// Returns every page in this language, for an app with this name.
-pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
+pub(crate) fn render_pages(language: Language, app: &str) -> Result<Vec<Sample>, askama::Error> {
     let (server, title) = ("social.example", "Bell Ringers");
     let style = assets::STYLE.path();
     let layout = Layout {
@@ -51,25 +51,25 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
     let code = CodePage { layout, app, code: &Secret::new(CODE) };
     let signed_out = SignedOutPage { layout, sign_in_path: "/auth/sign_in" };
     let mut pages = vec![
-        ("account", account(layout, None, Some(app), &apps(app))?),
-        ("account-one-device", account(layout, None, None, &one_device(app))?),
-        ("account-bare", account(layout, None, None, &[])?),
+        ("account", render_account(layout, None, Some(app), &sample_apps(app))?),
+        ("account-one-device", render_account(layout, None, None, &single_device_app(app))?),
+        ("account-bare", render_account(layout, None, None, &[])?),
         ("code", code.render()?),
-        ("front", front(layout, None)?),
-        ("front-signed-in", front(layout, Some("alice"))?),
-        ("form-post", form_post(layout, app)?),
-        ("rejected", rejected(layout, app, &[])?),
-        ("rejected-form", rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
+        ("front", render_front(layout, None)?),
+        ("front-signed-in", render_front(layout, Some("alice"))?),
+        ("form-post", render_form_post(layout, app)?),
+        ("rejected", render_rejected(layout, app, &[])?),
+        ("rejected-form", render_rejected(layout, app, &[("error", "invalid_scope".to_owned())])?),
         ("signed-out", signed_out.render()?),
     ];
-    pages.extend(rules::all(layout, app)?);
+    pages.extend(rules::render_pages(layout, app)?);
     for notice in Notice::VARIANTS {
-        pages.push(("account-notice", account(layout, Some(*notice), None, &[])?));
+        pages.push(("account-notice", render_account(layout, Some(*notice), None, &[])?));
     }
     pages.extend(security_pages(layout)?);
     pages.extend(sign_up_pages(layout, app)?);
-    pages.extend(notifications::all(layout, app)?);
-    for (name, app, entered, failure) in [
+    pages.extend(notifications::render_pages(layout, app)?);
+    for (page_name, app, entered_name, failure) in [
         ("sign-in", None, "", None),
         ("sign-in-app", Some(app), "", None),
         ("sign-in-wrong", Some(app), "alice@example.org", Some(AuthenticationError::WrongPassword)),
@@ -78,7 +78,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             "sign-in-too-many",
             None,
             "alice",
-            Some(AuthenticationError::TooMany(Duration::from_mins(5))),
+            Some(AuthenticationError::TooManyAttempts(Duration::from_mins(5))),
         ),
     ] {
         let layout = Layout { logo: Some(&logo), ..layout };
@@ -87,13 +87,13 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
             layout,
             form,
             app,
-            name: entered,
+            name: entered_name,
             failure,
             notice: failure.is_none().then_some(Notice::NotSaved),
-            password_reset: app.map(|_| "https://social.example/reset"),
-            sign_up: app.map(|_| "https://social.example/join"),
+            password_reset_url: app.map(|_| "https://social.example/reset"),
+            sign_up_url: app.map(|_| "https://social.example/join"),
         };
-        pages.push((name, page.render()?));
+        pages.push((page_name, page.render()?));
     }
     for (name, scopes, redirect_uri) in [
         (
@@ -105,7 +105,7 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
         ("consent-code", "read:lists write:lists follow", OOB),
         ("consent-admin", "read admin:read admin:write:reports", "https://tusky.example/callback"),
     ] {
-        pages.push((name, consent(layout, app, scopes, redirect_uri)?));
+        pages.push((name, render_consent(layout, app, scopes, redirect_uri)?));
     }
     for (name, cause) in [
         ("invalid-request", ErrorCause::OAuth(OAuthError::InvalidRedirectUri)),
@@ -129,24 +129,24 @@ pub(crate) fn all(language: Language, app: &str) -> Result<Vec<Sample>, askama::
 /// Returns the logo on the sign-in pages.
 pub(crate) fn logo() -> StaticFile {
     let svg = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1'/></svg>";
-    StaticFile::logo(svg.into()).expect("this is an image")
+    StaticFile::logo_from_bytes(svg.into()).expect("this is an image")
 }
 
-fn front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Error> {
+fn render_front(layout: Layout<'_>, account: Option<&str>) -> Result<String, askama::Error> {
     let page = FrontPage {
         layout,
         description: "",
         account,
         account_path: "/oauth/account",
-        sign_in: "/auth/sign_in",
-        sign_up: Some("https://social.example/join"),
-        api: "/openapi.json",
-        documentation: Some("https://social.example/docs"),
+        sign_in_path: "/auth/sign_in",
+        sign_up_url: Some("https://social.example/join"),
+        api_path: "/openapi.json",
+        documentation_url: Some("https://social.example/docs"),
     };
     page.render()
 }
 
-fn rejected(
+fn render_rejected(
     layout: Layout<'_>,
     app: &str,
     fields: &[(&'static str, String)],
@@ -156,17 +156,17 @@ fn rejected(
     RejectedPage { layout, app, host, error, url, fields }.render()
 }
 
-fn account(
+fn render_account(
     layout: Layout<'_>,
     notice: Option<Notice>,
     removed_app: Option<&str>,
     apps: &[AuthorizedApp],
 ) -> Result<String, askama::Error> {
     let form = |action| Form { action, csrf: "c", request: None };
-    let listed: Vec<ListedApp> = apps
+    let listed_apps: Vec<ListedApp> = apps
         .iter()
         .map(|app| {
-            let tokens = tokens().into_iter().filter(|token| token.app_id == app.app_id);
+            let tokens = sample_tokens().into_iter().filter(|token| token.app_id == app.app_id);
             ListedApp { app: app.clone(), tokens: tokens.collect() }
         })
         .collect();
@@ -178,13 +178,13 @@ fn account(
         },
         account: "alice",
         email: removed_app.map(|_| "alice@social.example"),
-        pause: removed_app.map(|_| Pause { until: Some(time(1_800_003_600)) }),
-        sign_out: form("/oauth/sign_out"),
-        remove: form("/oauth/account/remove_app"),
-        revoke: form("/oauth/account/revoke_token"),
-        apps: &listed,
-        // Simulates further pages.
-        count: if apps.is_empty() { 0 } else { 120 },
+        pause: removed_app.map(|_| Pause { until: Some(timestamp(1_800_003_600)) }),
+        sign_out_form: form("/oauth/sign_out"),
+        remove_app_form: form("/oauth/account/remove_app"),
+        revoke_token_form: form("/oauth/account/revoke_token"),
+        apps: &listed_apps,
+        // More than one page of apps.
+        app_count: if apps.is_empty() { 0 } else { 120 },
         page: PageNumber::containing(50),
         now: now(),
     };
@@ -197,24 +197,26 @@ fn nav(section: AccountSection, notice: Option<Notice>) -> AccountNav {
 
 /// Returns the time at which the pages are shown.
 fn now() -> Timestamp {
-    time(1_800_000_000)
+    timestamp(1_800_000_000)
 }
 
-fn time(second: i64) -> Timestamp {
+fn timestamp(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-fn lookup(number: u8) -> LookupKey {
-    SplitToken::new(Timestamp::UNIX_EPOCH, [number; SplitToken::RANDOM_BYTES]).hashed().lookup
+fn lookup_key(number: u8) -> LookupKey {
+    SplitToken::new(Timestamp::UNIX_EPOCH, [number; SplitToken::RANDOM_BYTES])
+        .hashed_secret()
+        .lookup
 }
 
 /// Returns more tokens of the second app than the page shows, last used at different times.
-fn tokens() -> Vec<AccountToken> {
+fn sample_tokens() -> Vec<AccountToken> {
     let token = |number: u8, app_id, last_used_at| AccountToken {
-        lookup: lookup(number),
+        lookup: lookup_key(number),
         app_id,
         scopes: "read".parse().unwrap_or_default(),
-        created_at: time(1_790_000_000),
+        created_at: timestamp(1_790_000_000),
         expires_at: None,
         last_used_at,
         device: (app_id != 3).then(|| "Element on Pixel".to_owned()),
@@ -223,7 +225,7 @@ fn tokens() -> Vec<AccountToken> {
         [0, 3_600, 7_200, 86_400, 172_800, 864_000, 864_000, 864_000, 864_000, 864_000, 864_000];
     let ages = ages.into_iter().zip(1..);
     let mut tokens: Vec<AccountToken> =
-        ages.map(|(age, number)| token(number, 2, Some(time(1_800_000_000 - age)))).collect();
+        ages.map(|(age, number)| token(number, 2, Some(timestamp(1_800_000_000 - age)))).collect();
     tokens.push(token(12, 3, None));
     tokens.push(token(13, 4, None));
     tokens
@@ -232,10 +234,10 @@ fn tokens() -> Vec<AccountToken> {
 /// Returns the security page in every state.
 fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
     let session = |number: u8, browser: &str, age: i64| AccountSession {
-        lookup: lookup(number),
-        created_at: time(1_790_000_000),
-        seen_at: time(1_800_000_000 - age),
-        expires_at: time(1_810_000_000),
+        lookup: lookup_key(number),
+        created_at: timestamp(1_790_000_000),
+        seen_at: timestamp(1_800_000_000 - age),
+        expires_at: timestamp(1_810_000_000),
         browser: UserAgent::from_text(browser),
         address: (number != 4).then(|| "192.0.2.x".to_owned()),
     };
@@ -245,10 +247,10 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
         session(3, "curl/", 172_800),
         session(4, "/", 1_728_000),
     ];
-    let many: Vec<AccountSession> =
+    let many_sessions: Vec<AccountSession> =
         (1..).take(MAX_SESSIONS + 1).map(|number| session(number, "Edge/Windows", 60)).collect();
-    let deletion = PendingDeletion { at: time(1_800_080_000), csrf: "c".to_owned() };
-    let page = |sessions: &[AccountSession], errors: &[SecurityError], deletion| {
+    let deletion = PendingDeletion { delete_at: timestamp(1_800_080_000), csrf: "c".to_owned() };
+    let render = |sessions: &[AccountSession], errors: &[SecurityError], deletion| {
         let page = SecurityPage {
             layout,
             nav: AccountNav { deletion, ..nav(AccountSection::Security, None) },
@@ -257,47 +259,50 @@ fn security_pages(layout: Layout<'_>) -> Result<Vec<Sample>, askama::Error> {
             has_verified_email: errors.is_empty(),
             form: Form { action: "/oauth/sign_out", csrf: "c", request: None },
             sessions,
-            current: lookup(1),
+            current_session: lookup_key(1),
             now: now(),
             errors,
         };
         page.render()
     };
     let mut pages = vec![
-        ("security", page(&sessions, &[], None)?),
-        ("security-one-session", page(&sessions[..1], &[], None)?),
-        ("security-many-sessions", page(&many, &[], None)?),
-        ("security-deletion", page(&sessions, &[], Some(deletion))?),
+        ("security", render(&sessions, &[], None)?),
+        ("security-one-session", render(&sessions[..1], &[], None)?),
+        ("security-many-sessions", render(&many_sessions, &[], None)?),
+        ("security-deletion", render(&sessions, &[], Some(deletion))?),
     ];
-    let wrong = SecurityError::CurrentPassword(AuthenticationError::WrongPassword);
-    let common = SecurityError::NewPassword(FieldError::PasswordCommon);
-    let too_many = AuthenticationError::TooMany(Duration::from_mins(5));
+    let wrong_password = SecurityError::CurrentPassword(AuthenticationError::WrongPassword);
+    let common_password = SecurityError::NewPassword(FieldError::PasswordCommon);
+    let too_many = AuthenticationError::TooManyAttempts(Duration::from_mins(5));
     for (name, errors) in [
-        ("security-wrong", &[wrong, common, SecurityError::DifferentPasswords][..]),
+        (
+            "security-wrong",
+            &[wrong_password, common_password, SecurityError::DifferentPasswords][..],
+        ),
         ("security-email", &[SecurityError::Email(FieldError::EmailInvalid)]),
         ("security-email-password", &[SecurityError::EmailPassword(too_many)]),
         ("security-too-many", &[SecurityError::Deletion(too_many)]),
         ("security-last-admin", &[SecurityError::LastAdmin]),
     ] {
-        pages.push((name, page(&sessions, errors, None)?));
+        pages.push((name, render(&sessions, errors, None)?));
     }
     Ok(pages)
 }
 
 /// Returns the sign-up page, empty and with errors.
 fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::Error> {
-    let empty = SignUpPage {
+    let empty_page = SignUpPage {
         layout,
         form: Form { action: "/oauth/sign_up", csrf: "c", request: None },
         app: None,
         username: "",
         email: "",
-        rules: Some("https://social.example/rules"),
+        rules_url: Some("https://social.example/rules"),
         has_agreed: false,
         errors: &[],
         passwords_differ: false,
         failure: None,
-        sign_in: "/auth/sign_in",
+        sign_in_path: "/auth/sign_in",
     };
     let errors = [
         InvalidField { field: Field::Username, error: FieldError::Taken },
@@ -305,26 +310,26 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         InvalidField { field: Field::Password, error: FieldError::TooShort(8) },
         InvalidField { field: Field::Agreement, error: FieldError::NotAccepted },
     ];
-    let wrong = SignUpPage {
+    let page_with_errors = SignUpPage {
         app: Some(app),
-        form: Form { request: Some("r"), ..empty.form },
+        form: Form { request: Some("r"), ..empty_page.form },
         username: "alice",
         email: "alice",
         errors: &errors,
-        ..empty
+        ..empty_page
     };
-    let repeated = SignUpPage {
+    let different_passwords = SignUpPage {
         username: "alice",
         email: "alice@social.example",
         has_agreed: true,
         passwords_differ: true,
         failure: Some(AuthenticationError::Busy),
-        ..empty
+        ..empty_page
     };
     let mut pages = vec![
-        ("new-account", empty.render()?),
-        ("new-account-app-wrong", wrong.render()?),
-        ("new-account-repeated", repeated.render()?),
+        ("new-account", empty_page.render()?),
+        ("new-account-app-wrong", page_with_errors.render()?),
+        ("new-account-repeated", different_passwords.render()?),
     ];
     for (field, error) in [
         (Field::Username, FieldError::Blank),
@@ -335,13 +340,13 @@ fn sign_up_pages(layout: Layout<'_>, app: &str) -> Result<Vec<Sample>, askama::E
         (Field::Password, FieldError::Blank),
         (Field::Password, FieldError::TooLong(128)),
     ] {
-        let page = SignUpPage { errors: &[InvalidField { field, error }], ..empty };
+        let page = SignUpPage { errors: &[InvalidField { field, error }], ..empty_page };
         pages.push(("new-account-wrong", page.render()?));
     }
     Ok(pages)
 }
 
-fn apps(name: &str) -> Vec<AuthorizedApp> {
+fn sample_apps(app_name: &str) -> Vec<AuthorizedApp> {
     let app =
         |app_id, origin: Origin, name: &str, website: Option<&str>, scopes: &str| AuthorizedApp {
             app_id,
@@ -356,17 +361,17 @@ fn apps(name: &str) -> Vec<AuthorizedApp> {
     vec![
         app(1, Origin::CommandLine, "My bot", None, "read:statuses admin:read"),
         app(2, Origin::Matrix, "matrix", None, "read write push"),
-        app(3, Origin::Api, name, website, "read write:statuses push"),
+        app(3, Origin::Api, app_name, website, "read write:statuses push"),
     ]
 }
 
 /// Returns a Matrix client in which the user has signed in once.
-fn one_device(name: &str) -> Vec<AuthorizedApp> {
-    let matrix = apps(name).into_iter().filter(|app| app.origin == Origin::Matrix);
+fn single_device_app(app_name: &str) -> Vec<AuthorizedApp> {
+    let matrix = sample_apps(app_name).into_iter().filter(|app| app.origin == Origin::Matrix);
     matrix.map(|app| AuthorizedApp { app_id: 4, ..app }).collect()
 }
 
-fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {
+fn render_form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {
     let fields = [
         ("code", CODE.to_owned()),
         ("state", "\"><script>alert(1)</script>".to_owned()),
@@ -375,7 +380,7 @@ fn form_post(layout: Layout<'_>, app: &str) -> Result<String, askama::Error> {
     FormPostPage { layout, app, action: "https://tusky.example/callback", fields: &fields }.render()
 }
 
-fn consent(
+fn render_consent(
     layout: Layout<'_>,
     app: &str,
     scopes: &str,
@@ -392,7 +397,7 @@ fn consent(
     let page = ConsentPage {
         layout,
         form: Form { action: "/oauth/authorize", csrf: "c", request: Some("r") },
-        switch: Form { action: "/auth/switch", csrf: "c", request: Some("r") },
+        switch_account_form: Form { action: "/auth/switch", csrf: "c", request: Some("r") },
         app: &app,
         account: "alice",
         scopes: &app.scopes,

@@ -25,7 +25,7 @@ pub struct AccountBusy;
 
 impl AccountSlots {
     /// Takes an account's slot.
-    pub fn take(&self, account: i64) -> Result<AccountSlot, AccountBusy> {
+    pub fn acquire(&self, account: i64) -> Result<AccountSlot, AccountBusy> {
         if !self.lock().insert(account) {
             return Err(AccountBusy);
         }
@@ -57,12 +57,12 @@ mod tests {
     #[test]
     fn an_account_has_one_slot() {
         let slots = AccountSlots::default();
-        let first = slots.take(7).unwrap();
-        assert_eq!(slots.take(7).err(), Some(AccountBusy));
-        let other = slots.take(8).unwrap();
-        drop(first);
-        assert!(slots.take(7).is_ok());
-        drop(other);
+        let first_slot = slots.acquire(7).unwrap();
+        assert_eq!(slots.acquire(7).err(), Some(AccountBusy));
+        let other_slot = slots.acquire(8).unwrap();
+        drop(first_slot);
+        assert!(slots.acquire(7).is_ok());
+        drop(other_slot);
         assert_eq!(slots.count(), 0, "accounts without a slot use no memory");
     }
 }

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 
 /// Responses up to this size are not counted: rate limits restrict their number.
-const MIN_COUNTED: usize = 64 * 1024;
+const MAX_UNCOUNTED_BYTES: usize = 64 * 1024;
 
 /// The maximum total size of an account's unread responses, unless there is only one.
-const MAX_PER_ACCOUNT: usize = 8 * 1024 * 1024;
+const MAX_BYTES_PER_ACCOUNT: usize = 8 * 1024 * 1024;
 
 /// The total size of each account's large responses that have not been sent yet.
 #[derive(Debug, Clone, Default)]
@@ -22,21 +22,21 @@ pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
 /// The account has too many unread responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many responses have not been read")]
-pub struct TooManyUnread;
+pub struct TooManyUnreadResponses;
 
 impl UnreadResponses {
     /// Counts a response for an account until its bytes are dropped, when they have been sent or
     /// the connection has closed. Small responses are not counted.
-    pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnread> {
-        if response.len() <= MIN_COUNTED {
+    pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnreadResponses> {
+        if response.len() <= MAX_UNCOUNTED_BYTES {
             return Ok(response);
         }
         let mut accounts = self.lock();
-        let unread = accounts.entry(account).or_default();
-        if *unread > 0 && *unread + response.len() > MAX_PER_ACCOUNT {
-            return Err(TooManyUnread);
+        let unread_bytes = accounts.entry(account).or_default();
+        if *unread_bytes > 0 && *unread_bytes + response.len() > MAX_BYTES_PER_ACCOUNT {
+            return Err(TooManyUnreadResponses);
         }
-        *unread += response.len();
+        *unread_bytes += response.len();
         drop(accounts);
         Ok(Bytes::from_owner(CountedResponse { response, account, responses: self.clone() }))
     }
@@ -62,9 +62,9 @@ impl AsRef<[u8]> for CountedResponse {
 impl Drop for CountedResponse {
     fn drop(&mut self) {
         let mut accounts = self.responses.lock();
-        if let Some(unread) = accounts.get_mut(&self.account) {
-            *unread -= self.response.len();
-            if *unread == 0 {
+        if let Some(unread_bytes) = accounts.get_mut(&self.account) {
+            *unread_bytes -= self.response.len();
+            if *unread_bytes == 0 {
                 accounts.remove(&self.account);
             }
         }
@@ -80,30 +80,33 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_counted_until_its_last_part_is_dropped() {
-        let unread = UnreadResponses::default();
-        let mebibyte = || unread.count(7, response(1024 * 1024));
-        let mut all: Vec<Bytes> = std::iter::from_fn(|| mebibyte().ok()).collect();
-        assert_eq!(all.len(), 8);
-        assert_eq!(mebibyte(), Err(TooManyUnread));
-        assert!(unread.count(8, response(1024 * 1024)).is_ok(), "another account");
-        assert!(unread.count(7, response(MIN_COUNTED)).is_ok(), "a small response");
+    fn a_response_is_counted_until_its_last_slice_is_dropped() {
+        let responses = UnreadResponses::default();
+        let count_mebibyte = || responses.count(7, response(1024 * 1024));
+        let mut unread: Vec<Bytes> = std::iter::from_fn(|| count_mebibyte().ok()).collect();
+        assert_eq!(unread.len(), 8);
+        assert_eq!(count_mebibyte(), Err(TooManyUnreadResponses));
+        assert!(responses.count(8, response(1024 * 1024)).is_ok(), "another account");
+        assert!(responses.count(7, response(MAX_UNCOUNTED_BYTES)).is_ok(), "a small response");
 
-        let part = all.pop().unwrap().slice(10..20);
-        assert_eq!(mebibyte(), Err(TooManyUnread));
-        drop(part);
-        assert!(mebibyte().is_ok());
-        drop(all);
-        assert!(unread.lock().is_empty(), "accounts without unread responses use no memory");
+        let slice = unread.pop().unwrap().slice(10..20);
+        assert_eq!(count_mebibyte(), Err(TooManyUnreadResponses));
+        drop(slice);
+        assert!(count_mebibyte().is_ok());
+        drop(unread);
+        assert!(responses.lock().is_empty(), "accounts without unread responses use no memory");
     }
 
     #[test]
     fn a_single_response_may_have_any_size() {
-        let unread = UnreadResponses::default();
-        let large = unread.count(7, response(2 * MAX_PER_ACCOUNT)).unwrap();
-        assert_eq!(large.len(), 2 * MAX_PER_ACCOUNT);
-        assert_eq!(unread.count(7, response(MIN_COUNTED + 1)), Err(TooManyUnread));
+        let responses = UnreadResponses::default();
+        let large = responses.count(7, response(2 * MAX_BYTES_PER_ACCOUNT)).unwrap();
+        assert_eq!(large.len(), 2 * MAX_BYTES_PER_ACCOUNT);
+        assert_eq!(
+            responses.count(7, response(MAX_UNCOUNTED_BYTES + 1)),
+            Err(TooManyUnreadResponses)
+        );
         drop(large);
-        assert!(unread.count(7, response(MIN_COUNTED + 1)).is_ok());
+        assert!(responses.count(7, response(MAX_UNCOUNTED_BYTES + 1)).is_ok());
     }
 }

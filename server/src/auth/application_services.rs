@@ -22,10 +22,10 @@ impl ApplicationServices {
         let mut services = Self::default();
         for source in sources {
             let service = source.read()?;
-            if let Some(other) = services.by_digest(service.token) {
-                let (id, other) = (&service.id, &other.id);
+            if let Some(other_service) = services.by_token_digest(service.token) {
+                let (id, other_id) = (&service.id, &other_service.id);
                 let message =
-                    format!("application_services: {id:?}: has the as_token of {other:?}");
+                    format!("application_services: {id:?}: has the as_token of {other_id:?}");
                 return Err(ConfigError(message));
             }
             services.0.push(Arc::new(service));
@@ -35,11 +35,15 @@ impl ApplicationServices {
 
     /// Returns the application service with this token.
     pub fn by_token(&self, token: &Secret) -> Option<&Arc<ApplicationService>> {
-        if self.0.is_empty() { None } else { self.by_digest(Sha256Digest::compute(token.reveal())) }
+        if self.0.is_empty() {
+            None
+        } else {
+            self.by_token_digest(Sha256Digest::compute(token.reveal()))
+        }
     }
 
-    fn by_digest(&self, token: Sha256Digest) -> Option<&Arc<ApplicationService>> {
-        self.0.iter().find(|service| service.token == token)
+    fn by_token_digest(&self, digest: Sha256Digest) -> Option<&Arc<ApplicationService>> {
+        self.0.iter().find(|service| service.token == digest)
     }
 
     /// Returns whether an account name is reserved for an application service, and thus cannot be
@@ -57,8 +61,8 @@ impl ApplicationServices {
         server_name: &str,
     ) -> bool {
         let user_id = user_id(name, server_name);
-        let mut others = self.0.iter().filter(|other| other.token != service.token);
-        others.any(|other| other.reserves(name, &user_id))
+        let mut other_services = self.0.iter().filter(|other| other.token != service.token);
+        other_services.any(|other| other.reserves(name, &user_id))
     }
 
     /// Creates the missing sender accounts, without passwords. Logs a warning about a sender that
@@ -71,7 +75,7 @@ impl ApplicationServices {
                 continue;
             }
             let account = store.account_by_name(sender).await?;
-            if account.as_ref().is_some_and(|account| account.password != NO_PASSWORD) {
+            if account.as_ref().is_some_and(|account| account.password_hash != NO_PASSWORD) {
                 tracing::warn!(
                     id,
                     sender,
@@ -100,7 +104,7 @@ impl ApplicationServices {
 mod tests {
     use super::*;
 
-    fn load(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
+    fn load_services(registrations: &[&str]) -> Result<ApplicationServices, ConfigError> {
         let sources: Vec<RegistrationSource> =
             registrations.iter().map(|text| toml::from_str(text).unwrap()).collect();
         ApplicationServices::load(&sources)
@@ -111,12 +115,12 @@ mod tests {
 
     #[test]
     fn a_service_acts_for_itself_and_its_namespaces_and_reserves_exclusive_ones() {
-        let services = load(&[BRIDGE]).unwrap();
+        let services = load_services(&[BRIDGE]).unwrap();
         let service = services.by_token(&Secret::new("t")).unwrap();
-        for (name, allowed) in
+        for (name, is_allowed) in
             [("bot", true), ("irc_ann", true), ("ann", false), ("xirc_ann", false), ("both", false)]
         {
-            assert_eq!(service.may_act_for(name, &format!("@{name}:x")), allowed, "{name}");
+            assert_eq!(service.may_act_for(name, &format!("@{name}:x")), is_allowed, "{name}");
         }
         assert!(!service.may_act_for("irc_ann", "@irc_ann:xy"));
         assert!(services.is_reserved("irc_zoe", "x") && services.is_reserved("bot", "x"));
@@ -128,11 +132,11 @@ mod tests {
     #[test]
     fn a_namespace_can_contain_all_users() {
         for regex in [".*", "@.*", "@.*:.*", "@.+"] {
-            let service = format!(
+            let registration = format!(
                 "id = 'a'\nas_token = 't'\nsender_localpart = 'b'\n\
                  namespaces.users = [{{ regex = '{regex}' }}]"
             );
-            let services = load(&[&service]).unwrap();
+            let services = load_services(&[&registration]).unwrap();
             let service = services.0.first().unwrap();
             assert!(service.may_act_for("ann", "@ann:x"), "{regex}");
         }
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn two_services_cannot_have_the_same_token() {
-        let error = load(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
+        let error = load_services(&[BRIDGE, BRIDGE]).unwrap_err().to_string();
         assert_eq!(error, "application_services: \"irc\": has the as_token of \"irc\"");
     }
 }

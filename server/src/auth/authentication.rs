@@ -20,7 +20,7 @@ static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a pa
 
 /// Proof that someone has just authenticated. Only `Authenticator` creates it. The sessions and
 /// Matrix tokens created from it are stored only if the account still has this credential version,
-/// because the password may have been changed in the meantime.
+/// because the password may have been changed since.
 #[derive(Debug, Clone)]
 #[expect(clippy::manual_non_exhaustive, reason = "the rest of this crate must not create it")]
 pub struct Authenticated {
@@ -28,8 +28,8 @@ pub struct Authenticated {
     pub account: Account,
     /// The methods by which the person authenticated.
     pub methods: &'static [AuthenticationMethod],
-    /// When the person authenticated.
-    pub at: Timestamp,
+    /// The time at which the person authenticated.
+    pub authenticated_at: Timestamp,
     /// Private, so that only this module can create the proof.
     _proof: (),
 }
@@ -53,7 +53,7 @@ pub enum AuthenticationError {
     /// Too many passwords are being hashed.
     Busy,
     /// Too many attempts; the next one is allowed after this time.
-    TooMany(Duration),
+    TooManyAttempts(Duration),
 }
 
 impl AuthenticationError {
@@ -63,7 +63,7 @@ impl AuthenticationError {
         match self {
             Self::WrongPassword | Self::Disabled => None,
             Self::Busy => Some(Duration::from_secs(5)),
-            Self::TooMany(wait) => Some(wait),
+            Self::TooManyAttempts(retry_after) => Some(retry_after),
         }
     }
 }
@@ -115,7 +115,7 @@ pub trait GuessGuard {
     fn network(&self) -> Network;
 
     /// Counts or refunds a guess. Returns how long the client has to wait if there are too many.
-    fn count(
+    fn count_guess(
         &self,
         mode: CountMode,
         guess: Guess<'_>,
@@ -145,7 +145,7 @@ impl Authenticator<'_> {
         password: Secret,
     ) -> Result<Authenticated, VerifyError> {
         let (Login::NameOrEmail(name) | Login::Name(name)) = login;
-        let account = async {
+        let account_lookup = async {
             match login {
                 Login::NameOrEmail(email) if email.contains('@') => {
                     self.store.account_by_email(email).await
@@ -155,13 +155,13 @@ impl Authenticator<'_> {
             }
         };
         let (guess, kind) = (Guess::SignIn(name), Some(AuditKind::SignIn));
-        let result = self.verify(guard, guess, kind, account, password).await;
+        let result = self.verify(guard, guess, kind, account_lookup, password).await;
         if let Err(VerifyError::Rejected(error)) = result {
             let counter = match error {
                 AuthenticationError::WrongPassword | AuthenticationError::Disabled => {
                     &counters.rejected
                 }
-                AuthenticationError::TooMany(_) => &counters.rate_limited,
+                AuthenticationError::TooManyAttempts(_) => &counters.rate_limited,
                 AuthenticationError::Busy => &counters.busy,
             };
             counter.inc();
@@ -178,24 +178,25 @@ impl Authenticator<'_> {
         guard: &impl GuessGuard,
         guess: Guess<'_>,
         kind: Option<AuditKind>,
-        account: impl Future<Output = Result<Option<Account>, StoreError>>,
+        account_lookup: impl Future<Output = Result<Option<Account>, StoreError>>,
         password: Secret,
     ) -> Result<Authenticated, VerifyError> {
-        let too_many = |wait| VerifyError::Rejected(AuthenticationError::TooMany(wait));
-        guard.count(CountMode::Check, guess).await.map_err(too_many)?;
-        let account = account.await?;
-        let id = account.as_ref().map(|account| account.id);
+        let reject_attempt =
+            |retry_after| VerifyError::Rejected(AuthenticationError::TooManyAttempts(retry_after));
+        guard.count_guess(CountMode::Check, guess).await.map_err(reject_attempt)?;
+        let account = account_lookup.await?;
+        let account_id = account.as_ref().map(|account| account.id);
         let result = self.verify_password(account, password, guard.network()).await;
         let error = match result.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))? {
             Some(account) if account.disabled_at.is_none() => {
-                let _ = guard.count(CountMode::Refund, guess).await;
-                return Ok(self.proof(account, &[AuthenticationMethod::Password]));
+                let _ = guard.count_guess(CountMode::Refund, guess).await;
+                return Ok(self.create_proof(account, &[AuthenticationMethod::Password]));
             }
             Some(_) => AuthenticationError::Disabled,
             None => AuthenticationError::WrongPassword,
         };
         if let Some(kind) = kind {
-            guard.record_failure(kind, id);
+            guard.record_failure(kind, account_id);
         }
         Err(VerifyError::Rejected(error))
     }
@@ -218,14 +219,18 @@ impl Authenticator<'_> {
         };
         let now = self.clock.now();
         match self.store.create_account(events, now, name, email, hash, Role::User).await {
-            Ok(account) => Ok(self.proof(account, methods)),
+            Ok(account) => Ok(self.create_proof(account, methods)),
             Err(AddAccountError::Store(error)) => Err(SignUpError::Store(error)),
             Err(_) => Err(SignUpError::NameTaken),
         }
     }
 
-    fn proof(&self, account: Account, methods: &'static [AuthenticationMethod]) -> Authenticated {
-        Authenticated { account, methods, at: self.clock.now(), _proof: () }
+    fn create_proof(
+        &self,
+        account: Account,
+        methods: &'static [AuthenticationMethod],
+    ) -> Authenticated {
+        Authenticated { account, methods, authenticated_at: self.clock.now(), _proof: () }
     }
 
     /// Returns the account if this is its password, and replaces an outdated hash. A missing
@@ -235,27 +240,27 @@ impl Authenticator<'_> {
         &self,
         account: Option<Account>,
         password: Secret,
-        from: Network,
+        network: Network,
     ) -> Result<Option<Account>, HashQueueFull> {
         let hash = account
             .as_ref()
-            .map(|account| account.password.clone())
+            .map(|account| account.password_hash.clone())
             .filter(|hash| hash != NO_PASSWORD);
-        let is_correct = self.passwords.verify(password.clone(), hash, from).await?;
+        let is_correct = self.passwords.verify(password.clone(), hash, network).await?;
         let verified_account = account.filter(|_| is_correct);
         if let Some(account) = &verified_account
-            && needs_rehash(&account.password, password.reveal())
+            && needs_rehash(&account.password_hash, password.reveal())
         {
-            self.rehash(account, password).await;
+            self.rehash_password(account, password).await;
         }
         Ok(verified_account)
     }
 
     /// Replaces a password hash with one that has the current parameters. After a failure, the next
     /// sign-in tries again.
-    async fn rehash(&self, account: &Account, password: Secret) {
+    async fn rehash_password(&self, account: &Account, password: Secret) {
         let Ok(hash) = self.passwords.hash(password).await else { return };
-        match self.store.rehash_password(account.id, &account.password, &hash).await {
+        match self.store.rehash_password(account.id, &account.password_hash, &hash).await {
             Ok(UpdateOutcome::Updated) => {
                 tracing::info!(account = account.id, "rehashed a password");
             }

@@ -18,17 +18,17 @@ use belfry_runtime::random;
 use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
-use self::verification::is_correct;
+use self::verification::matches_hash;
 pub use self::verification::needs_rehash;
 use crate::log::request_context::RequestContext;
 
 /// Length of the wait queue per concurrent hash. Further requests are rejected: in a longer queue
 /// clients would time out before their turn.
-const QUEUE_PER_PERMIT: usize = 32;
+const QUEUE_PLACES_PER_PERMIT: usize = 32;
 
 /// Additional queue places per concurrent hash, reserved for networks from which someone has signed
 /// in. Attackers with many addresses can fill the other places, but cannot lock these users out.
-const RESERVED_PER_PERMIT: usize = 8;
+const RESERVED_PLACES_PER_PERMIT: usize = 8;
 
 /// Maximum number of networks that this process remembers after a sign-in.
 const MAX_KNOWN_NETWORKS: usize = 10_000;
@@ -41,13 +41,13 @@ const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$YmVsZnJ5LW5vYm9keS4$\
 /// Hashes and verifies passwords on blocking threads, with 19 MiB of memory each.
 #[derive(Debug, Clone)]
 pub struct Passwords {
-    parallel: usize,
+    concurrency: usize,
     /// Limits concurrent hashes.
-    running: Arc<Semaphore>,
+    hash_permits: Arc<Semaphore>,
     /// Limits running and waiting requests together.
-    queue: Arc<Semaphore>,
+    queue_places: Arc<Semaphore>,
     /// Limits the requests in the reserved places of the queue.
-    reserved: Arc<Semaphore>,
+    reserved_places: Arc<Semaphore>,
     /// Networks from which someone has signed in.
     known_networks: Arc<Cache<Network, ()>>,
     /// Number of computed hashes, for new passwords and for verification.
@@ -60,15 +60,15 @@ pub struct Passwords {
 pub struct HashQueueFull;
 
 impl Passwords {
-    /// Creates a hasher that runs this many hashes concurrently; by default one per core.
-    pub fn new(parallel: Option<NonZeroUsize>) -> Self {
+    /// Creates a hasher that computes this many hashes concurrently; by default one per core.
+    pub fn new(concurrency: Option<NonZeroUsize>) -> Self {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let parallel = parallel.map_or_else(cores, usize::from);
+        let concurrency = concurrency.map_or_else(cores, usize::from);
         Self {
-            parallel,
-            running: Arc::new(Semaphore::new(parallel)),
-            queue: Arc::new(Semaphore::new(parallel * (1 + QUEUE_PER_PERMIT))),
-            reserved: Arc::new(Semaphore::new(parallel * RESERVED_PER_PERMIT)),
+            concurrency,
+            hash_permits: Arc::new(Semaphore::new(concurrency)),
+            queue_places: Arc::new(Semaphore::new(concurrency * (1 + QUEUE_PLACES_PER_PERMIT))),
+            reserved_places: Arc::new(Semaphore::new(concurrency * RESERVED_PLACES_PER_PERMIT)),
             known_networks: Arc::new(Cache::new(MAX_KNOWN_NETWORKS)),
             hash_count: Arc::default(),
         }
@@ -76,19 +76,21 @@ impl Passwords {
 
     /// Returns the number of hashes being computed or waiting.
     pub fn queue_length(&self) -> usize {
-        let parallel = self.parallel;
-        let all = parallel * (1 + QUEUE_PER_PERMIT + RESERVED_PER_PERMIT);
-        all - self.queue.available_permits() - self.reserved.available_permits()
+        let concurrency = self.concurrency;
+        let all_places = concurrency * (1 + QUEUE_PLACES_PER_PERMIT + RESERVED_PLACES_PER_PERMIT);
+        all_places
+            - self.queue_places.available_permits()
+            - self.reserved_places.available_permits()
     }
 
     /// Hashes a new password.
     pub async fn hash(&self, password: Secret) -> Result<String, HashQueueFull> {
-        self.run(false, move || {
+        self.run_hash(false, move || {
             let salt: [u8; 16] = random::bytes();
-            let hashed: PasswordHash = argon2()
+            let password_hash: PasswordHash = argon2()
                 .hash_password_with_salt(password.reveal().as_bytes(), &salt)
                 .expect("the parameters and the length of the salt are valid");
-            hashed.to_string()
+            password_hash.to_string()
         })
         .await
     }
@@ -100,42 +102,42 @@ impl Passwords {
         &self,
         password: Secret,
         hash: Option<String>,
-        from: Network,
+        network: Network,
     ) -> Result<bool, HashQueueFull> {
         if password.reveal().chars().count() > MAX_PASSWORD_LENGTH {
             return Ok(false);
         }
-        let is_known = self.known_networks.get(&from).is_some();
-        let verifying = self.run(is_known, move || {
-            let text = hash.as_deref().unwrap_or(DUMMY_HASH);
-            is_correct(password.reveal(), text) && hash.is_some()
+        let is_known_network = self.known_networks.get(&network).is_some();
+        let verification = self.run_hash(is_known_network, move || {
+            let compared_hash = hash.as_deref().unwrap_or(DUMMY_HASH);
+            matches_hash(password.reveal(), compared_hash) && hash.is_some()
         });
-        let is_correct = verifying.await?;
-        if is_correct && !is_known {
-            self.known_networks.insert(from, ());
+        let is_correct = verification.await?;
+        if is_correct && !is_known_network {
+            self.known_networks.insert(network, ());
         }
         Ok(is_correct)
     }
 
     /// Runs a hash on a blocking thread, when one of the permits is free. Requests from known
     /// networks may use the reserved places of the queue.
-    async fn run<T: Send + 'static>(
+    async fn run_hash<T: Send + 'static>(
         &self,
-        is_known: bool,
-        work: impl FnOnce() -> T + Send + 'static,
+        is_known_network: bool,
+        compute_hash: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, HashQueueFull> {
-        let place = match self.queue.clone().try_acquire_owned() {
-            Err(_) if is_known => self.reserved.clone().try_acquire_owned(),
+        let place = match self.queue_places.clone().try_acquire_owned() {
+            Err(_) if is_known_network => self.reserved_places.clone().try_acquire_owned(),
             place => place,
         }
         .map_err(|_| HashQueueFull)?;
-        let permit = self.running.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
+        let permit = self.hash_permits.clone().acquire_owned().await.map_err(|_| HashQueueFull)?;
         self.hash_count.inc();
         // The permits move into the blocking task: if the client disconnects, they are released
         // only when the hash is done.
-        let work = RequestContext::carry(work);
+        let compute_hash = RequestContext::attach_current(compute_hash);
         let task = tokio::task::spawn_blocking(move || {
-            let result = work();
+            let result = compute_hash();
             drop((permit, place));
             result
         });

@@ -8,7 +8,7 @@ use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::Grant;
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::oauth::token::expiry;
+use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, SplitToken};
 use jiff::Timestamp;
 
@@ -49,9 +49,9 @@ pub enum IssueError {
         /// The title of the app.
         title: String,
     },
-    /// The app or the account was disabled or deleted in the meantime.
+    /// The app or the account was disabled or deleted before the token was stored.
     #[error("the app or the account is disabled or deleted")]
-    Disabled,
+    AppOrAccountDisabled,
     /// The password was changed, or the account disabled, after the password was verified.
     #[error("the password was changed")]
     PasswordChanged,
@@ -77,7 +77,7 @@ pub struct IssuedToken {
     /// The token as the client gets it.
     pub secret: SplitToken,
     /// The token as it is stored.
-    pub stored: NewToken,
+    pub token: NewToken,
 }
 
 impl TokenIssuer<'_> {
@@ -89,10 +89,10 @@ impl TokenIssuer<'_> {
         account_id: i64,
         scopes: Scopes,
     ) -> Result<IssuedToken, IssueError> {
-        let issued = self.new_token(app_id, Some(account_id), scopes);
-        match self.store.add_token(events, &issued.stored).await? {
-            UpdateOutcome::Updated => Ok(issued),
-            UpdateOutcome::NotFound => Err(IssueError::Disabled),
+        let issued_token = self.new_token(app_id, Some(account_id), scopes);
+        match self.store.add_token(events, &issued_token.token).await? {
+            UpdateOutcome::Updated => Ok(issued_token),
+            UpdateOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
         }
     }
 
@@ -102,16 +102,16 @@ impl TokenIssuer<'_> {
         app_id: i64,
         scopes: Scopes,
     ) -> Result<IssuedToken, IssueError> {
-        let issued = self.new_token(app_id, None, scopes);
-        match self.store.add_app_token(&issued.stored).await? {
-            UpdateOutcome::Updated => Ok(issued),
-            UpdateOutcome::NotFound => Err(IssueError::Disabled),
+        let issued_token = self.new_token(app_id, None, scopes);
+        match self.store.add_app_token(&issued_token.token).await? {
+            UpdateOutcome::Updated => Ok(issued_token),
+            UpdateOutcome::NotFound => Err(IssueError::AppOrAccountDisabled),
         }
     }
 
     /// Issues a token to a first-party app, creating the app if missing. Nobody knows the app's
     /// secret, so it cannot be used to get other tokens.
-    pub async fn issue_first_party(
+    pub async fn issue_first_party_token(
         &self,
         events: &Events,
         app: FirstPartyApp<'_>,
@@ -139,9 +139,9 @@ impl TokenIssuer<'_> {
         let app_id =
             find_or_create_first_party_app(self.store, self.now, FirstPartyApp::Matrix).await?;
         let Account { id, credential_version, .. } = authenticated.account;
-        let IssuedToken { secret, stored } = self.new_token(app_id, Some(id), scopes);
-        let stored = NewToken { device: Some(device), ..stored };
-        match self.store.add_token_for_password(events, &stored, credential_version).await? {
+        let IssuedToken { secret, token } = self.new_token(app_id, Some(id), scopes);
+        let token = NewToken { device: Some(device), ..token };
+        match self.store.add_token_for_password(events, &token, credential_version).await? {
             SignInOutcome::SignedIn => Ok(secret),
             SignInOutcome::PasswordChanged => Err(IssueError::PasswordChanged),
         }
@@ -150,7 +150,7 @@ impl TokenIssuer<'_> {
     /// Redeems a code for a token with the app, account and scopes of its grant.
     ///
     /// # Errors
-    /// If the code was redeemed in the meantime ([`RedeemError::AlreadyRedeemed`]), if it is not
+    /// If another request has redeemed the code ([`RedeemError::AlreadyRedeemed`]), if it is not
     /// redeemable ([`RedeemError::NotRedeemable`]), or if the store fails.
     pub async fn redeem_code(
         &self,
@@ -158,24 +158,26 @@ impl TokenIssuer<'_> {
         code: LookupKey,
         grant: Grant,
     ) -> Result<IssuedToken, RedeemError> {
-        let issued = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
-        let expires_at = issued.stored.expires_at;
-        self.store.redeem_code(events, code, issued.stored.secret, self.now, expires_at).await?;
-        Ok(issued)
+        let issued_token = self.new_token(grant.app_id, Some(grant.account_id), grant.scopes);
+        let expires_at = issued_token.token.expires_at;
+        self.store
+            .redeem_code(events, code, issued_token.token.secret, self.now, expires_at)
+            .await?;
+        Ok(issued_token)
     }
 
     fn new_token(&self, app_id: i64, account_id: Option<i64>, scopes: Scopes) -> IssuedToken {
         let secret = random::secret(self.now);
-        let stored = NewToken {
-            secret: secret.hashed(),
+        let token = NewToken {
+            secret: secret.hashed_secret(),
             app_id,
             account_id,
             scopes,
             created_at: self.now,
-            expires_at: self.lifetime.map(|lifetime| expiry(self.now, lifetime)),
+            expires_at: self.lifetime.map(|lifetime| expiry_after(self.now, lifetime)),
             device: None,
         };
-        IssuedToken { secret, stored }
+        IssuedToken { secret, token }
     }
 }
 
@@ -189,7 +191,7 @@ pub async fn find_or_create_first_party_app(
     app: FirstPartyApp<'_>,
 ) -> Result<i64, IssueError> {
     let (origin, client_id, title) = app.details();
-    for new_id in random::ids(now) {
+    for new_id in random::id_candidates(now) {
         if let Some(stored_app) = store.app_by_client_id(&client_id).await? {
             let App { id, details, .. } = &stored_app.app;
             return match stored_app.disabled_at {
@@ -205,10 +207,10 @@ pub async fn find_or_create_first_party_app(
         };
         let properties = ClientProperties::new(origin);
         let app = App { id: new_id, client_id: client_id.clone(), details, properties };
-        let stored = StoredApp::new(app, random::secret(now).hashed(), now);
+        let stored_app = StoredApp::new(app, random::secret(now).hashed_secret(), now);
         // The loop reads the app again: another request may have created it, or the id may be
         // taken.
-        store.add_first_party_app(&stored).await?;
+        store.add_first_party_app(&stored_app).await?;
     }
     Err(StoreError::NoFreeId.into())
 }

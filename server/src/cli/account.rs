@@ -16,10 +16,10 @@ use belfry_store::{
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
-pub(super) use self::find::{find, find_ids};
-use self::password::{new_password, print_password};
+pub(super) use self::find::{find_account, find_account_ids};
+use self::password::{print_password, read_or_generate_password};
 use super::output::{format_count, one_of};
-use super::{CliError, DatabaseUse, events};
+use super::{CliError, DatabaseUse, command_events};
 use crate::config::{ApplicationService, Config};
 
 #[derive(Subcommand)]
@@ -40,11 +40,11 @@ pub(super) enum Command {
         role: Role,
     },
     /// Disable an account: reject its sign-ins and tokens
-    Disable(Selector),
+    Disable(AccountArgument),
     /// Enable a disabled account
-    Enable(Selector),
+    Enable(AccountArgument),
     /// Delete an account with its sessions, tokens and push rules; its name stays reserved
-    Delete(Selector),
+    Delete(AccountArgument),
     /// Change a password and revoke sessions and tokens; a generated password is printed once
     Password {
         /// Account: its name, id, e-mail address or user id
@@ -60,7 +60,7 @@ pub(super) enum Command {
 }
 
 #[derive(Args)]
-pub(super) struct Selector {
+pub(super) struct AccountArgument {
     /// Account: its name, id, e-mail address or user id
     #[arg(value_name = "ACCOUNT")]
     account: String,
@@ -76,7 +76,7 @@ impl Command {
     }
 
     /// Rejects adding the account of an application service, because `belfry serve` creates it.
-    pub(super) fn check(&self, config: &Config) -> Result<(), CliError> {
+    pub(super) fn reject_service_account(&self, config: &Config) -> Result<(), CliError> {
         let Self::Add(add::Add { name, .. }) = self else { return Ok(()) };
         for source in &config.application_services {
             let ApplicationService { id, sender, .. } = source.read()?;
@@ -102,37 +102,38 @@ impl Command {
             Self::List(list) => list.run(store).await,
             Self::Show(show) => show.run(store, config, now).await,
             Self::Role { account, role } => {
-                let account = find(store, config, &account).await?;
+                let account = find_account(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));
                 let event = AuditEntry::from_command(now, AuditKind::RoleChange);
                 let events = AuditEntry { detail, ..event }.into();
                 check_update(store.set_account_role(&events, account.id, role).await?, &account)?;
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }
-            Self::Disable(Selector { account }) => {
-                let account = find(store, config, &account).await?;
+            Self::Disable(AccountArgument { account }) => {
+                let account = find_account(store, config, &account).await?;
                 disable_or_enable(store, &account, now, AuditKind::AccountDisable).await
             }
-            Self::Enable(Selector { account }) => {
-                let account = find(store, config, &account).await?;
+            Self::Enable(AccountArgument { account }) => {
+                let account = find_account(store, config, &account).await?;
                 disable_or_enable(store, &account, now, AuditKind::AccountEnable).await
             }
-            Self::Delete(Selector { account }) => {
-                let account = find(store, config, &account).await?;
-                delete(store, &account, now).await
+            Self::Delete(AccountArgument { account }) => {
+                let account = find_account(store, config, &account).await?;
+                delete_account(store, &account, now).await
             }
             Self::Password { account, keep_tokens, password_stdin } => {
-                let account = find(store, config, &account).await?;
-                let (hash, generated) = new_password(password_stdin, account.identifiers()).await?;
-                let (access, ended) = if keep_tokens {
+                let account = find_account(store, config, &account).await?;
+                let (hash, generated_password) =
+                    read_or_generate_password(password_stdin, account.identifiers()).await?;
+                let (access, effect) = if keep_tokens {
                     (ExistingAccess::Keep, "its sessions ended")
                 } else {
                     (ExistingAccess::RevokeAt(now), "its sessions and tokens ended")
                 };
-                let events = events(now, AuditKind::PasswordChange);
+                let events = command_events(now, AuditKind::PasswordChange);
                 store.set_password(&events, account.id, &hash, access).await?;
-                writeln!(stdout(), "password of {} changed, {ended}", account.name)?;
-                print_password(generated)
+                writeln!(stdout(), "password of {} changed, {effect}", account.name)?;
+                print_password(generated_password)
             }
         }
     }
@@ -147,28 +148,28 @@ async fn disable_or_enable(
 ) -> Result<(), CliError> {
     let disabled_at = (kind == AuditKind::AccountDisable).then_some(now);
     let outcome =
-        store.set_account_disabled_at(&events(now, kind), account.id, disabled_at).await?;
+        store.set_account_disabled_at(&command_events(now, kind), account.id, disabled_at).await?;
     check_update(outcome, account)?;
     let state = if disabled_at.is_some() { "disabled" } else { "enabled" };
     Ok(writeln!(stdout(), "account {} {state}", account.name)?)
 }
 
-async fn delete(store: &Store, account: &Account, now: Timestamp) -> Result<(), CliError> {
-    let events = events(now, AuditKind::AccountDelete);
-    let deleted = match store.delete_account(&events, account.id, now).await? {
+async fn delete_account(store: &Store, account: &Account, now: Timestamp) -> Result<(), CliError> {
+    let events = command_events(now, AuditKind::AccountDelete);
+    let deleted_rows = match store.delete_account(&events, account.id, now).await? {
         AccountDeletionOutcome::Deleted(rows) => rows,
         AccountDeletionOutcome::NotFound => return Err(deleted_error(account)),
         AccountDeletionOutcome::LastAdmin => return Err(last_admin_error(account)),
     };
-    let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted;
-    let rows = [
+    let DeletedRows { sessions, codes, tokens, rulesets, requests } = deleted_rows;
+    let counts = [
         format_count(sessions, "sessions"),
         format_count(tokens, "tokens"),
         format_count(codes, "codes"),
         format_count(rulesets, "rulesets"),
         format_count(requests, "authorization requests"),
     ];
-    Ok(writeln!(stdout(), "account {} deleted: {}", account.name, rows.join(", "))?)
+    Ok(writeln!(stdout(), "account {} deleted: {}", account.name, counts.join(", "))?)
 }
 
 /// Returns an error if an account was not changed.

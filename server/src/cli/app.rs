@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::output::{format_count, json_line, print};
-use super::{CliError, DatabaseUse, events};
+use super::{CliError, DatabaseUse, command_events};
 use crate::config::Config;
 use crate::escape::escape;
 
@@ -32,11 +32,11 @@ pub(super) enum Command {
     /// Replace an app's client secret; the new one is printed once
     Secret(secret::Secret),
     /// Disable an app: reject its requests, codes and tokens
-    Disable(Selector),
+    Disable(AppArgument),
     /// Enable a disabled app
-    Enable(Selector),
+    Enable(AppArgument),
     /// Delete an app with its codes and tokens
-    Delete(Selector),
+    Delete(AppArgument),
 }
 
 #[derive(Args)]
@@ -59,7 +59,7 @@ pub(super) struct Add {
 }
 
 #[derive(Args)]
-pub(super) struct Selector {
+pub(super) struct AppArgument {
     /// Id, client id or name of the app
     id: String,
 }
@@ -88,16 +88,16 @@ impl Command {
             }
             Self::Enable(app) => disable_or_enable(store, &app.id, now, AuditKind::AppEnable).await,
             Self::Delete(app) => {
-                let app = find(store, &app.id).await?.app;
-                let events = events(now, AuditKind::AppDelete);
-                let deleted = store.delete_app(&events, app.id).await?.unwrap_or_default();
+                let app = find_app(store, &app.id).await?.app;
+                let events = command_events(now, AuditKind::AppDelete);
+                let deleted_rows = store.delete_app(&events, app.id).await?.unwrap_or_default();
                 Ok(writeln!(
                     stdout(),
                     "app {} deleted: {}, {}, {}",
-                    title(&app),
-                    format_count(deleted.tokens, "tokens"),
-                    format_count(deleted.codes, "codes"),
-                    format_count(deleted.requests, "authorization requests"),
+                    format_title(&app),
+                    format_count(deleted_rows.tokens, "tokens"),
+                    format_count(deleted_rows.codes, "codes"),
+                    format_count(deleted_rows.requests, "authorization requests"),
                 )?)
             }
         }
@@ -119,27 +119,27 @@ impl Add {
             website: self.website,
             token_endpoint_auth_method: String::new(),
         };
-        let describe = |error: &AppRegistrationError| match error {
+        let describe_error = |error: &AppRegistrationError| match error {
             AppRegistrationError::RedirectUri(RedirectUriError::Scheme) => {
                 format!("{error} Allow its scheme in oauth.redirect_schemes.")
             }
             error => error.to_string(),
         };
         let details = registration.validate(schemes).map_err(|errors| {
-            let errors: Vec<String> = errors.0.iter().map(describe).collect();
+            let errors: Vec<String> = errors.0.iter().map(describe_error).collect();
             errors.join(", ")
         })?;
-        let events = events(now, AuditKind::AppAdd);
+        let events = command_events(now, AuditKind::AppAdd);
         let (app, secret) = store.create_app(&events, now, details, Origin::Operator).await?;
         let (client_id, secret) = (&app.client_id, secret.reveal());
-        let text = if self.json {
+        let output = if self.json {
             let id = app.id.to_string();
             json_line(&json!({ "id": id, "client_id": client_id, "client_secret": secret }))
         } else {
-            let title = title(&app);
+            let title = format_title(&app);
             format!("app {title} added\nclient_id: {client_id}\nclient_secret: {secret}\n")
         };
-        Ok(print(&text)?)
+        Ok(print(&output)?)
     }
 }
 
@@ -151,22 +151,22 @@ async fn disable_or_enable(
     kind: AuditKind,
 ) -> Result<(), CliError> {
     let disabled_at = (kind == AuditKind::AppDisable).then_some(now);
-    let app = find(store, id).await?.app;
-    store.set_app_disabled_at(&events(now, kind), app.id, disabled_at).await?;
+    let app = find_app(store, id).await?.app;
+    store.set_app_disabled_at(&command_events(now, kind), app.id, disabled_at).await?;
     let state = if disabled_at.is_some() { "disabled" } else { "enabled" };
-    Ok(writeln!(stdout(), "app {} {state}", title(&app))?)
+    Ok(writeln!(stdout(), "app {} {state}", format_title(&app))?)
 }
 
-/// Formats the id and the name of an app.
-fn title(app: &App) -> String {
+/// Formats an app's id and name.
+fn format_title(app: &App) -> String {
     format!("{} ({})", app.id, escape(&app.details.name))
 }
 
 /// The maximum number of ids in the error about a name that several apps have.
-const MAX_IDS: i64 = 10;
+const MAX_LISTED_IDS: i64 = 10;
 
 /// Finds an app by its id or client id.
-async fn find_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, CliError> {
+async fn find_app_by_id(store: &Store, selector: &str) -> Result<Option<StoredApp>, CliError> {
     if let Ok(number) = selector.parse()
         && let Some(app) = store.app(number).await?
     {
@@ -181,7 +181,7 @@ pub(super) async fn find_for_audit<'a>(
     store: &Store,
     selector: &'a str,
 ) -> Result<(Option<i64>, Option<&'a str>), CliError> {
-    if let Some(app) = find_by_id(store, selector).await? {
+    if let Some(app) = find_app_by_id(store, selector).await? {
         return Ok((Some(app.app.id), None));
     }
     let by_name = AuditFilter { app_name: Some(selector), ..AuditFilter::default() };
@@ -196,24 +196,24 @@ pub(super) async fn find_for_audit<'a>(
         return Ok((id, None));
     }
     let advice = "a deleted app is found by its name or id, not by its client id";
-    Err(format!("{}; {advice}", not_found(selector)).into())
+    Err(format!("{}; {advice}", not_found_error(selector)).into())
 }
 
-fn not_found(selector: &str) -> CliError {
+fn not_found_error(selector: &str) -> CliError {
     format!("there is no app {selector:?}; see belfry app list").into()
 }
 
 /// Finds an app by its id, its client id, or its name if that is unique.
-async fn find(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
-    if let Some(app) = find_by_id(store, selector).await? {
+async fn find_app(store: &Store, selector: &str) -> Result<StoredApp, CliError> {
+    if let Some(app) = find_app_by_id(store, selector).await? {
         return Ok(app);
     }
-    let mut apps = store.apps_named(selector, MAX_IDS).await?;
+    let mut apps = store.apps_named(selector, MAX_LISTED_IDS).await?;
     if apps.len() > 1 {
-        let ids: Vec<_> = apps.iter().map(|stored| stored.app.id.to_string()).collect();
+        let ids: Vec<_> = apps.iter().map(|stored_app| stored_app.app.id.to_string()).collect();
         let advice = "use one of these ids; belfry app show ID shows an app";
         let ids = ids.join(", ");
         return Err(format!("several apps are named {selector:?}: {ids}; {advice}").into());
     }
-    apps.pop().ok_or_else(|| not_found(selector))
+    apps.pop().ok_or_else(|| not_found_error(selector))
 }

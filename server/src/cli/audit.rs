@@ -65,16 +65,18 @@ impl Command {
         now: Timestamp,
     ) -> Result<(), CliError> {
         let accounts = match &self.account {
-            Some(text) => {
-                account::find_ids(store, config, text).await?.into_iter().map(Some).collect()
-            }
+            Some(argument) => account::find_account_ids(store, config, argument)
+                .await?
+                .into_iter()
+                .map(Some)
+                .collect(),
             None => vec![None],
         };
         let (app, app_name) = match &self.app {
-            Some(text) => app::find_for_audit(store, text).await?,
+            Some(argument) => app::find_for_audit(store, argument).await?,
             None => (None, None),
         };
-        let parse_flag = |flag: &str, text: Option<&str>| {
+        let parse_time_flag = |flag: &str, text: Option<&str>| {
             let time = text.map(|text| parse_time(text, now)).transpose();
             time.map_err(|error| format!("{flag}: {error}"))
         };
@@ -85,8 +87,8 @@ impl Command {
             kind: self.kind,
             outcome: self.outcome,
             origin: self.origin,
-            since: parse_flag("--since", self.since.as_deref())?,
-            before: parse_flag("--before", self.before.as_deref())?,
+            since: parse_time_flag("--since", self.since.as_deref())?,
+            before: parse_time_flag("--before", self.before.as_deref())?,
         };
         let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
         let mut events = Vec::new();
@@ -117,45 +119,46 @@ impl Command {
 /// The names of the accounts that events refer to.
 struct AccountNames {
     /// The names of deleted accounts, by id.
-    deleted: HashMap<i64, String>,
+    deleted_names: HashMap<i64, String>,
     /// The names that several of the accounts have or had.
-    ambiguous: HashSet<String>,
+    ambiguous_names: HashSet<String>,
 }
 
 impl AccountNames {
     /// Loads the names of deleted accounts, and finds the ambiguous names.
     async fn new(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
-        let is_deleted =
+        let has_deleted_account =
             |event: &&AuditEvent| event.account_id.is_some() && event.account.is_none();
-        let deleted = match events.iter().find(is_deleted) {
+        let deleted_accounts = match events.iter().find(has_deleted_account) {
             // The deleted accounts were deleted after this event, the first that names one of them.
-            Some(first) => store.deleted_accounts(first.at).await?,
+            Some(event) => store.deleted_accounts(event.at).await?,
             None => Vec::new(),
         };
-        let deleted = deleted.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
-        let names = Self { deleted, ambiguous: HashSet::new() };
-        let (mut ids, mut ambiguous) = (HashMap::new(), HashSet::new());
+        let deleted_names =
+            deleted_accounts.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
+        let names = Self { deleted_names, ambiguous_names: HashSet::new() };
+        let (mut ids, mut ambiguous_names) = (HashMap::new(), HashSet::new());
         for event in events {
             if let (Some(name), Some(id)) = (names.get(event), event.account_id)
                 && *ids.entry(name).or_insert(id) != id
             {
-                ambiguous.insert(name.to_owned());
+                ambiguous_names.insert(name.to_owned());
             }
         }
-        Ok(Self { ambiguous, ..names })
+        Ok(Self { ambiguous_names, ..names })
     }
 
     /// Returns the name that the account of an event has or had.
     fn get<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
-        let deleted = event.account_id.and_then(|id| self.deleted.get(&id));
-        event.account.as_ref().or(deleted).map(String::as_str)
+        let deleted_name = event.account_id.and_then(|id| self.deleted_names.get(&id));
+        event.account.as_ref().or(deleted_name).map(String::as_str)
     }
 
     /// Formats the account of an event, with its id if the name is ambiguous or unknown.
-    fn describe(&self, event: &AuditEvent) -> String {
+    fn format_account(&self, event: &AuditEvent) -> String {
         let Some(id) = event.account_id else { return "-".to_owned() };
         let Some(name) = self.get(event) else { return format!("#{id}") };
-        match (event.account.is_none(), self.ambiguous.contains(name)) {
+        match (event.account.is_none(), self.ambiguous_names.contains(name)) {
             (false, false) => name.to_owned(),
             (false, true) => format!("{name} (#{id})"),
             (true, false) => format!("{name} (deleted)"),
@@ -176,7 +179,7 @@ fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
         event.kind.clone(),
         event.outcome.clone(),
         event.count.to_string(),
-        names.describe(event),
+        names.format_account(event),
         app,
         event.origin.clone(),
         or_dash(event.address.as_ref()),

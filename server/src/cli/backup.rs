@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_store::{
-    Manifest, Options, Overwrite, Report, SchemaPolicy, Store, StoreError, TableSummary,
+    Manifest, Options, Overwrite, ProgressCallback, SchemaPolicy, Store, StoreError, TableSummary,
     create_backup,
 };
 use clap::Args;
@@ -30,8 +30,9 @@ impl Command {
         let overwrite = if self.force { Overwrite::Replace } else { Overwrite::Reject };
         let mut bar = ProgressBar::new();
         let is_terminal = bar.is_terminal;
-        let mut show = |progress| bar.show(progress);
-        let report: Option<Report<'_>> = if is_terminal { Some(&mut show) } else { None };
+        let mut show_progress = |progress| bar.show(progress);
+        let report: Option<ProgressCallback<'_>> =
+            if is_terminal { Some(&mut show_progress) } else { None };
         let (database, options) = (config.database(), &config.store);
         let result = create_backup(&database, options, &self.file, overwrite, now, report).await;
         drop(bar);
@@ -39,28 +40,28 @@ impl Command {
         let detail = Some(self.file.display().to_string());
         let events =
             AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
-        if let Err(error) = record(config, &events, now).await {
+        if let Err(error) = record_backup(config, &events, now).await {
             // The database may be a read-only standby, or its disk may be full.
             let problem = "the backup is not in the audit trail";
             print_message(format_args!("belfry: warning: {problem}: {error}"));
         }
-        let (file, content) = (self.file.display(), describe(&manifest));
+        let (file, content) = (self.file.display(), describe_backup(&manifest));
         Ok(writeln!(stdout(), "backup written to {file}: {content}")?)
     }
 }
 
 /// Records the backup in the audit trail.
-async fn record(config: &Config, events: &Events, now: Timestamp) -> Result<(), StoreError> {
+async fn record_backup(config: &Config, events: &Events, now: Timestamp) -> Result<(), StoreError> {
     let options = Options { schema: SchemaPolicy::Require, ..config.store };
     let store = Store::open(&config.database(), &options, now).await?;
     store.record_events(events).await
 }
 
 /// Summarises the contents of a backup in one line.
-pub(super) fn describe(manifest: &Manifest) -> String {
+pub(super) fn describe_backup(manifest: &Manifest) -> String {
     let describe_table = |table: &TableSummary| match &*table.name {
-        "deleted_owners" => format_count(table.rows, "recent deletions"),
-        name => format_count(table.rows, &name.replace('_', " ")),
+        "deleted_owners" => format_count(table.row_count, "recent deletions"),
+        name => format_count(table.row_count, &name.replace('_', " ")),
     };
     let tables: Vec<String> = manifest.tables.iter().map(describe_table).collect();
     format!("{} ({})", format_count(manifest.rows(), "rows"), tables.join(", "))

@@ -42,25 +42,25 @@ impl Command {
             Err(error) => report.fail("settings", error.to_string(), ""),
             Ok(config) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-                runtime.block_on(check(&config, &mut report));
+                runtime.block_on(run_checks(&config, &mut report));
             }
         }
         report.print(self.json)?;
-        match report.failures() {
+        match report.failure_count() {
             0 => Ok(()),
             failures => Err(format!("{} failed", format_count(failures, "checks")).into()),
         }
     }
 }
 
-async fn check(config: &Config, report: &mut Report) {
+async fn run_checks(config: &Config, report: &mut Report) {
     check_settings(config, report);
     files::check_modes(config, report);
     files::check_disk_space(config, report);
     engines::check(config, report).await;
     certificate::check(config, report);
-    let running = server::check(config, report).await;
-    base_url::check(config, running.as_ref(), report).await;
+    let running_server = server::check(config, report).await;
+    base_url::check(config, running_server.as_ref(), report).await;
 }
 
 /// Checks the files that the settings name, and reports warnings about the settings, which are

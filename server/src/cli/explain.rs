@@ -1,6 +1,6 @@
 //! `belfry explain`: evaluates an event for one account and prints the result of every rule.
 
-mod page;
+mod explanation_text;
 
 use std::fmt::Display;
 use std::fs::File;
@@ -20,9 +20,9 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use self::page::Page;
+use self::explanation_text::ExplanationText;
 use super::CliError;
-use super::account::find;
+use super::account::find_account;
 use crate::config::Config;
 use crate::escape::escape_json;
 
@@ -52,7 +52,7 @@ pub(super) struct Command {
 
 /// The maximum size of a file. Events and power levels are at most 64 KiB, so a much larger file is
 /// the wrong one.
-const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 impl Command {
     pub(super) async fn run(
@@ -61,29 +61,28 @@ impl Command {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let event = json::parse(&read(&self.event)?)
+        let event = json::parse(&read_file_or_stdin(&self.event)?)
             .map_err(|error| describe_error(&self.event, &error))?;
         check_type(&event).map_err(|error| describe_error(&self.event, &error))?;
         let event = Event::from_value(event)
             .ok_or_else(|| describe_error(&self.event, &"an event must be a JSON object"))?;
-        let mut facts = match &self.room {
-            Some(room) => {
-                ExplainRoom::read(&read(room)?).map_err(|error| describe_error(room, &error))?
-            }
+        let mut explain_room = match &self.room {
+            Some(room) => ExplainRoom::read(&read_file_or_stdin(room)?)
+                .map_err(|error| describe_error(room, &error))?,
             None => ExplainRoom::default(),
         };
-        facts.room.member_count = self.member_count.or(facts.room.member_count);
-        facts.display_name = self.display_name.or(facts.display_name);
-        let account = find(store, config, &self.account).await?;
+        explain_room.room.member_count = self.member_count.or(explain_room.room.member_count);
+        explain_room.display_name = self.display_name.or(explain_room.display_name);
+        let account = find_account(store, config, &self.account).await?;
         let rulesets = store.rulesets(account.id, now).await?;
         let member = Member {
-            display_name: facts.display_name.as_deref(),
+            display_name: explain_room.display_name.as_deref(),
             profile_tag: self.profile_tag.as_ref().map(ProfileTag::as_str),
         };
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         let rules = EffectiveRules::new(&user_id, rulesets.documents());
-        let explanation = rules.explain(&event, &facts.room, member);
+        let explanation = rules.explain(&event, &explain_room.room, member);
         let state = EnabledState::from_disabled_at(account.disabled_at);
         if self.json {
             let mut json = serde_json::to_value(&explanation)?;
@@ -94,7 +93,7 @@ impl Command {
             writeln!(stdout(), "{}", escape_json(&serde_json::to_string_pretty(&json)?))?;
         } else {
             // anstream removes the colours unless stdout is a terminal.
-            write!(anstream::stdout(), "{}", Page { explanation: &explanation, state })?;
+            write!(anstream::stdout(), "{}", ExplanationText { explanation: &explanation, state })?;
         }
         Ok(())
     }
@@ -114,31 +113,31 @@ fn check_type(event: &Value) -> Result<(), &'static str> {
 /// Describes an error in a file. Some errors are also used for requests, and call the file "the
 /// body".
 fn describe_error(file: &str, error: &dyn Display) -> String {
-    let (file, text) = (display_name(file), error.to_string());
-    match text.strip_prefix("the body ") {
-        Some(problem) => format!("{file} {problem}"),
-        None => format!("{file}: {text}"),
+    let (name, message) = (source_name(file), error.to_string());
+    match message.strip_prefix("the body ") {
+        Some(problem) => format!("{name} {problem}"),
+        None => format!("{name}: {message}"),
     }
 }
 
-fn display_name(file: &str) -> &str {
+fn source_name(file: &str) -> &str {
     if file == "-" { "standard input" } else { file }
 }
 
-fn read(file: &str) -> Result<Vec<u8>, CliError> {
-    let name = display_name(file);
+fn read_file_or_stdin(file: &str) -> Result<Vec<u8>, CliError> {
+    let name = source_name(file);
     let source: Box<dyn Read> = if file == "-" {
         Box::new(stdin())
     } else {
-        let failed =
+        let describe_open_error =
             |error| format!("cannot read {name}: {}", describe_file_error(Path::new(file), &error));
-        Box::new(File::open(file).map_err(failed)?)
+        Box::new(File::open(file).map_err(describe_open_error)?)
     };
     let mut bytes = Vec::new();
-    let result = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    let result = source.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     result.map_err(|error| format!("cannot read {name}: {error}"))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("{name} is larger than {MAX_BYTES} bytes").into());
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(format!("{name} is larger than {MAX_FILE_BYTES} bytes").into());
     }
     Ok(bytes)
 }

@@ -26,8 +26,8 @@ impl Command {
     /// verified, because it is for the server's public name.
     pub(super) fn run(&self, config: &Config) -> Result<(), CliError> {
         let url = config.local_url().ok_or("listen has no fixed port; use --url")?;
-        let response = fetch(&url, self.ready, CertificateCheck::None);
-        report(
+        let response = fetch_status(&url, self.ready, CertificateCheck::None);
+        print_response(
             response
                 .map_err(|error| format!("{error}; use --url if the server listens elsewhere"))?,
         )
@@ -35,18 +35,26 @@ impl Command {
 }
 
 /// Checks the server at this URL, whose path is ignored.
-pub(super) fn check(url: &Url, ready: bool, check: CertificateCheck) -> Result<(), CliError> {
-    report(fetch(url, ready, check)?)
+pub(super) fn check(
+    url: &Url,
+    ready: bool,
+    certificate_check: CertificateCheck,
+) -> Result<(), CliError> {
+    print_response(fetch_status(url, ready, certificate_check)?)
 }
 
-fn fetch(url: &Url, ready: bool, check: CertificateCheck) -> Result<(Url, Response), CliError> {
+fn fetch_status(
+    url: &Url,
+    ready: bool,
+    certificate_check: CertificateCheck,
+) -> Result<(Url, Response), CliError> {
     let url = url.join(if ready { READYZ } else { HEALTHZ })?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let response = runtime.block_on(get(&url, check, &[]));
+    let response = runtime.block_on(get(&url, certificate_check, &[]));
     response.map_err(|error| format!("{url}: {error}").into()).map(|response| (url, response))
 }
 
-fn report((url, response): (Url, Response)) -> Result<(), CliError> {
+fn print_response((url, response): (Url, Response)) -> Result<(), CliError> {
     let (status, body) = (response.status, response.body);
     if status.is_success() {
         Ok(writeln!(stdout(), "{url}: {status} {}", escape(&body))?)

@@ -67,64 +67,65 @@ pub(super) enum GetError {
     NotHttp(String),
     /// Another error, such as a timeout.
     #[error("{0}")]
-    Failed(String),
+    Other(String),
 }
 
 impl From<String> for GetError {
     fn from(reason: String) -> Self {
-        Self::Failed(reason)
+        Self::Other(reason)
     }
 }
 
 /// Sends a GET request with these headers, without following redirects.
 pub(super) async fn get(
     url: &Url,
-    check: CertificateCheck,
+    certificate_check: CertificateCheck,
     headers: &[(&str, &str)],
 ) -> Result<Response, GetError> {
-    let response = timeout(TIMEOUT, get_without_timeout(url, check, headers)).await;
+    let response = timeout(TIMEOUT, get_without_timeout(url, certificate_check, headers)).await;
     response.unwrap_or_else(|_| Err(format!("no response within {TIMEOUT:?}").into()))
 }
 
 async fn get_without_timeout(
     url: &Url,
-    check: CertificateCheck,
+    certificate_check: CertificateCheck,
     headers: &[(&str, &str)],
 ) -> Result<Response, GetError> {
     let (Some(host), Some(port), "http" | "https") =
         (url.host_str(), url.port_or_known_default(), url.scheme())
     else {
         let reason = "the URL must begin with http:// or https://, and have a host";
-        return Err(GetError::Failed(reason.to_owned()));
+        return Err(GetError::Other(reason.to_owned()));
     };
     let host = host.trim_matches(['[', ']']);
     let stream = TcpStream::connect((host, port)).await.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => GetError::Refused(format!("{host} port {port}")),
-        _ => GetError::Failed(causes(&error)),
+        _ => GetError::Other(format_error_chain(&error)),
     })?;
-    let local_address = stream.local_addr().map_err(|error| causes(&error))?;
+    let local_address = stream.local_addr().map_err(|error| format_error_chain(&error))?;
     if url.scheme() == "http" {
-        return exchange(url, headers, stream, local_address).await;
+        return get_over_stream(url, headers, stream, local_address).await;
     }
-    let name = ServerName::try_from(host.to_owned()).map_err(|error| causes(&error))?;
-    let connector = TlsConnector::from(Arc::new(client_config(check)?));
-    let stream = connector.connect(name, stream).await.map_err(|error| tls_error(&error))?;
-    exchange(url, headers, stream, local_address).await
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| format_error_chain(&error))?;
+    let connector = TlsConnector::from(Arc::new(client_config(certificate_check)?));
+    let stream =
+        connector.connect(name, stream).await.map_err(|error| classify_tls_error(&error))?;
+    get_over_stream(url, headers, stream, local_address).await
 }
 
 /// Classifies a TLS handshake error.
-fn tls_error(error: &io::Error) -> GetError {
-    if let Some(reason) = rejection::find(error) {
+fn classify_tls_error(error: &io::Error) -> GetError {
+    if let Some(reason) = rejection::find_certificate_error(error) {
         return GetError::Certificate(reason);
     }
-    match rejection::tls_error(error) {
+    match rejection::find_tls_error(error) {
         Some(rustls::Error::InvalidMessage(_)) => GetError::NotTls,
-        _ => GetError::Failed(causes(error)),
+        _ => GetError::Other(format_error_chain(error)),
     }
 }
 
 /// Sends the request on a new connection and reads the response.
-async fn exchange<S>(
+async fn get_over_stream<S>(
     url: &Url,
     headers: &[(&str, &str)],
     stream: S,
@@ -133,14 +134,15 @@ async fn exchange<S>(
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let failed = |error: hyper::Error| {
+    let classify_error = |error: hyper::Error| {
         let is_http = !error.is_parse() && !error.is_incomplete_message();
         if is_http || url.scheme() == "https" {
-            return GetError::Failed(causes(&error));
+            return GetError::Other(format_error_chain(&error));
         }
-        GetError::NotHttp(causes(&error))
+        GetError::NotHttp(format_error_chain(&error))
     };
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let (mut sender, connection) =
+        http1::handshake(TokioIo::new(stream)).await.map_err(classify_error)?;
     tokio::spawn(connection);
     let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(header::HOST, &url[Position::BeforeHost..Position::AfterPort])
@@ -148,8 +150,9 @@ where
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Empty::<Bytes>::new()).map_err(|error| causes(&error))?;
-    let response = sender.send_request(request).await.map_err(failed)?;
+    let request =
+        request.body(Empty::<Bytes>::new()).map_err(|error| format_error_chain(&error))?;
+    let response = sender.send_request(request).await.map_err(classify_error)?;
     let status = response.status();
     let location = response
         .headers()
@@ -158,15 +161,15 @@ where
     let bytes = Limited::new(response.into_body(), MAX_BODY_BYTES)
         .collect()
         .await
-        .map_err(|error| causes(&*error))?
+        .map_err(|error| format_error_chain(&*error))?
         .to_bytes();
     let body = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Response { status, body, location, local_address })
 }
 
-fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
+fn client_config(certificate_check: CertificateCheck) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder();
-    let with_verifier = match check {
+    let with_verifier = match certificate_check {
         CertificateCheck::Authorities => builder.with_root_certificates(system_authorities()?),
         CertificateCheck::None => {
             builder.dangerous().with_custom_certificate_verifier(AnyNameVerifier::new(None))
@@ -176,7 +179,7 @@ fn client_config(check: CertificateCheck) -> Result<ClientConfig, String> {
 }
 
 /// Returns the message of an error, followed by those of its causes.
-fn causes(error: &(dyn Error + 'static)) -> String {
+fn format_error_chain(error: &(dyn Error + 'static)) -> String {
     let mut messages: Vec<String> =
         successors(Some(error), |error| (*error).source()).map(ToString::to_string).collect();
     // Some errors repeat their cause.

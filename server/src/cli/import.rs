@@ -13,7 +13,7 @@ use belfry_store::{Store, StoreError};
 use clap::Args;
 
 use self::report::Report;
-use self::source::Source;
+use self::source::AccountSource;
 use super::output::format_count;
 use super::{CliError, DatabaseUse, with_store};
 use crate::config::Config;
@@ -27,25 +27,26 @@ pub(super) struct Command {
     dry_run: bool,
 }
 
-/// Number of accounts that are added in one transaction.
-const BATCH: usize = 500;
-/// Total size of the lines that are added in one transaction, to bound the memory for push rules.
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum number of accounts that are added in one transaction.
+const MAX_BATCH_ACCOUNTS: usize = 500;
+/// Maximum total size of the lines that are added in one transaction, to bound the memory for push
+/// rules.
+const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 impl Command {
     /// Validates the whole file, then adds its accounts unless this is a dry run.
     pub(super) fn run(self, config: &Config) -> Result<(), CliError> {
-        let mut source = Source::open(&self.file, config, SystemClock.now())?;
+        let mut source = AccountSource::open(&self.file, config, SystemClock.now())?;
         let count = source.validate()?;
         if self.dry_run {
-            let are = if count == 1 { "is" } else { "are" };
+            let verb = if count == 1 { "is" } else { "are" };
             let accounts = format_count(count, "accounts");
-            writeln!(stdout(), "{accounts} {are} valid; nothing was imported")?;
+            writeln!(stdout(), "{accounts} {verb} valid; nothing was imported")?;
             return Ok(());
         }
         let mut report = Report::new(count);
         with_store(config, DatabaseUse::Write, async |store, _| {
-            let result = import(store, &mut source, &mut report).await;
+            let result = import_accounts(store, &mut source, &mut report).await;
             result.map_err(|error| report.interruption_error(&*error))
         })?;
         report.finish()
@@ -53,29 +54,35 @@ impl Command {
 }
 
 /// Adds the accounts in a valid file.
-async fn import(store: &Store, source: &mut Source, report: &mut Report) -> Result<(), CliError> {
+async fn import_accounts(
+    store: &Store,
+    source: &mut AccountSource,
+    report: &mut Report,
+) -> Result<(), CliError> {
     let mut lines = source.lines()?;
-    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let (mut batch, mut batch_bytes) = (Vec::new(), 0);
     while let Some(account) = lines.next()? {
         // Invalid only if the file was changed since it was validated.
         let account = account?;
         // The accounts in a transaction share one audit event, which names the role.
         let has_same_role = |(_, first): &(u64, ImportedAccount)| first.role == account.role;
-        if batch.len() == BATCH || bytes >= BATCH_BYTES || !batch.first().is_none_or(has_same_role)
+        if batch.len() == MAX_BATCH_ACCOUNTS
+            || batch_bytes >= MAX_BATCH_BYTES
+            || !batch.first().is_none_or(has_same_role)
         {
-            add(store, std::mem::take(&mut batch), report).await?;
-            bytes = 0;
+            add_batch(store, std::mem::take(&mut batch), report).await?;
+            batch_bytes = 0;
         }
-        bytes += lines.line_bytes();
+        batch_bytes += lines.line_bytes();
         batch.push((lines.number(), account));
     }
-    add(store, batch, report).await?;
+    add_batch(store, batch, report).await?;
     Ok(())
 }
 
 /// Adds accounts with the same role, given with their line numbers, in one transaction. Each
 /// transaction has a new time, because the number of ids per millisecond is limited.
-async fn add(
+async fn add_batch(
     store: &Store,
     batch: Vec<(u64, ImportedAccount)>,
     report: &mut Report,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belfry_runtime::file_access::{check_creator, describe_data_error};
+use belfry_runtime::file_access::{check_owner_may_read, describe_data_error};
 use belfry_store::{Database, create_private_directory};
 
 use super::CliError;
@@ -15,17 +15,18 @@ use super::CliError;
 pub(super) fn check_owner(database: &Database) -> Result<(), CliError> {
     let Database::Sqlite(path) = database else { return Ok(()) };
     let Some(directory) = path.parent().filter(|_| !path.exists()) else { return Ok(()) };
-    let failed = |reason| format!("cannot create the database {}: {reason}", path.display());
-    Ok(check_creator(directory).map_err(failed)?)
+    let describe_error =
+        |reason| format!("cannot create the database {}: {reason}", path.display());
+    Ok(check_owner_may_read(directory).map_err(describe_error)?)
 }
 
 /// Creates the SQLite data directory if it is missing, and locks it: two servers on one file would
 /// not notice each other's writes immediately, and a restore replaces everything. Other commands do
 /// not need the lock. Returns `None` for PostgreSQL.
-pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
+pub(super) fn lock_data(database: &Database) -> Result<Option<File>, CliError> {
     let Database::Sqlite(path) = database else { return Ok(None) };
-    let lock = path.with_extension("lock");
-    let failed = |task: &str, target: &Path, error: io::Error| {
+    let lock_file = path.with_extension("lock");
+    let describe_error = |task: &str, target: &Path, error: io::Error| {
         let directory = path.parent().unwrap_or(path);
         let reason = describe_data_error(directory, target, &error);
         let (path, target) = (path.display(), target.display());
@@ -33,18 +34,23 @@ pub(super) fn lock(database: &Database) -> Result<Option<File>, CliError> {
     };
     if let Some(directory) = path.parent() {
         create_private_directory(directory)
-            .map_err(|error| failed("create the directory", directory, error))?;
+            .map_err(|error| describe_error("create the directory", directory, error))?;
     }
-    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(&lock);
-    let file = file.map_err(|error| failed("lock", &lock, error))?;
+    let file = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(&lock_file)
+        .map_err(|error| describe_error("lock", &lock_file, error))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Err(format!(
             "another belfry is serving this data: {} is locked; stop it, choose a different --data, \
              or use PostgreSQL for several nodes",
-            lock.display()
+            lock_file.display()
         )
         .into()),
-        Err(TryLockError::Error(error)) => Err(failed("lock", &lock, error).into()),
+        Err(TryLockError::Error(error)) => Err(describe_error("lock", &lock_file, error).into()),
     }
 }

@@ -10,11 +10,11 @@ use clap_mangen::roff::{Roff, bold, roman};
 use super::{CliError, parser};
 
 pub(super) fn run() -> Result<(), CliError> {
-    Ok(stdout().write_all(page(parser())?.as_bytes())?)
+    Ok(stdout().write_all(render_page(parser())?.as_bytes())?)
 }
 
-/// Returns the page in roff, the format of man.
-fn page(parser: Command) -> io::Result<String> {
+/// Renders the page in roff, the format of man.
+fn render_page(parser: Command) -> io::Result<String> {
     let mut belfry = parser.disable_help_subcommand(true);
     belfry.build();
     let man = Man::new(belfry.clone());
@@ -35,12 +35,12 @@ fn page(parser: Command) -> io::Result<String> {
     }
     let notes = belfry.get_after_help().map(ToString::to_string).unwrap_or_default();
     Roff::new().control("SH", ["NOTES"]).text([roman(notes)]).to_writer(&mut page)?;
-    Ok(tidy(&String::from_utf8_lossy(&page)))
+    Ok(remove_repetitions(&String::from_utf8_lossy(&page)))
 }
 
 /// Removes what clap_mangen repeats: the definitions before each section, empty lines and line
 /// breaks.
-fn tidy(page: &str) -> String {
+fn remove_repetitions(page: &str) -> String {
     let mut definitions = BTreeSet::new();
     let lines = page.lines().filter(|line| {
         let is_definition = line.starts_with(".ie ") || line.starts_with(".el ");
@@ -68,9 +68,10 @@ fn write_commands(belfry: &Command, command: &Command, page: &mut Vec<u8>) -> io
     // Options that `belfry` itself has are in the OPTIONS section.
     let is_common =
         |arg: &Arg| belfry.get_arguments().any(|common| common.get_id() == arg.get_id());
-    let own = command.clone().mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg });
-    let mut options = Vec::new();
-    Man::new(own).render_options_section(&mut options)?;
-    let options = String::from_utf8_lossy(&options).replace(".SH OPTIONS\n", "");
+    let without_common =
+        command.clone().mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg });
+    let mut rendered_options = Vec::new();
+    Man::new(without_common).render_options_section(&mut rendered_options)?;
+    let options = String::from_utf8_lossy(&rendered_options).replace(".SH OPTIONS\n", "");
     page.write_all(options.as_bytes())
 }

@@ -36,28 +36,28 @@ pub(super) struct ListOptions {
 }
 
 impl ListOptions {
-    /// Prints a list with these column headers, page by page. `read` returns up to the given number
-    /// of rows after a row; `columns` and `json` format a row.
+    /// Prints a list with these column headers, page by page. `read_page` returns up to the given
+    /// number of rows after a row; `to_columns` and `to_json` format a row.
     pub(super) async fn print<T>(
         &self,
         headers: &'static [&'static str],
-        mut read: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
-        columns: impl Fn(&T) -> Vec<String>,
-        json: impl Fn(&T) -> Value,
+        mut read_page: impl AsyncFnMut(Option<&T>, i64) -> Result<Vec<T>, StoreError>,
+        to_columns: impl Fn(&T) -> Vec<String>,
+        to_json: impl Fn(&T) -> Value,
     ) -> Result<(), CliError> {
         let mut table = Table::new(headers, self.json);
-        let mut remaining = self.limit.unwrap_or(i64::MAX);
-        let mut last = None;
-        while remaining > 0 {
-            let size = remaining.min(PAGE_SIZE);
-            let mut page = read(last.as_ref(), size).await?;
-            print(&table.format_page(&page, &columns, &json))?;
+        let mut remaining_rows = self.limit.unwrap_or(i64::MAX);
+        let mut last_row = None;
+        while remaining_rows > 0 {
+            let limit = remaining_rows.min(PAGE_SIZE);
+            let mut page = read_page(last_row.as_ref(), limit).await?;
+            print(&table.format_page(&page, &to_columns, &to_json))?;
             let count = i64::try_from(page.len())?;
-            if count < size {
+            if count < limit {
                 break;
             }
-            remaining -= count;
-            last = page.pop();
+            remaining_rows -= count;
+            last_row = page.pop();
         }
         Ok(())
     }
@@ -72,21 +72,21 @@ pub(super) fn print(text: &str) -> io::Result<()> {
 
 /// Prints a line on stderr, escaped because errors quote files and other systems. Unlike
 /// `eprintln!`, it does not panic if stderr is closed, as in `belfry config check 2>&1 | head -1`.
-pub(super) fn print_message(text: impl Display) {
-    let _closed = writeln!(stderr(), "{}", escape(&text.to_string()));
+pub(super) fn print_message(message: impl Display) {
+    let _closed = writeln!(stderr(), "{}", escape(&message.to_string()));
 }
 
 /// Prints a record: a line for each name and value.
 pub(super) fn print_record(rows: &[(&str, String)]) -> io::Result<()> {
-    let mut text = String::new();
+    let mut lines = String::new();
     for (name, value) in rows {
-        let _infallible = writeln!(text, "{name:<14} {}", escape(value));
+        let _infallible = writeln!(lines, "{name:<14} {}", escape(value));
     }
-    print(&text)
+    print(&lines)
 }
 
 /// Joins columns into a tab-separated line.
-fn text_line(columns: &[String]) -> String {
+fn tab_separated_line(columns: &[String]) -> String {
     let columns: Vec<_> = columns.iter().map(|column| escape(column)).collect();
     format!("{}\n", columns.join("\t"))
 }
@@ -98,11 +98,11 @@ pub(super) fn json_line(value: &Value) -> String {
 
 /// Returns a parser that accepts the names of these values.
 pub(super) fn one_of<T: Copy + Send + Sync + 'static>(
-    all: &'static [T],
+    values: &'static [T],
     name: fn(T) -> &'static str,
 ) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(all.iter().map(|value| name(*value)));
-    names.try_map(move |text| {
-        all.iter().copied().find(|value| name(*value) == text).ok_or("unknown value")
+    let names = PossibleValuesParser::new(values.iter().map(|value| name(*value)));
+    names.try_map(move |argument| {
+        values.iter().copied().find(|value| name(*value) == argument).ok_or("unknown value")
     })
 }

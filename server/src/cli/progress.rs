@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use belfry_store::Progress;
 
 /// Minimum time between two updates of the bar.
-const INTERVAL: Duration = Duration::from_millis(100);
+const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A line on stderr, shown only on a terminal and cleared when it is dropped.
 pub(super) struct ProgressBar {
@@ -21,17 +21,17 @@ impl ProgressBar {
     }
 
     pub(super) fn show(&mut self, progress: Progress) {
-        let is_due = self.last_shown.is_none_or(|time| time.elapsed() >= INTERVAL);
+        let is_due = self.last_shown.is_none_or(|time| time.elapsed() >= UPDATE_INTERVAL);
         if self.is_terminal && is_due {
             self.last_shown = Some(Instant::now());
-            print(&format!("\r{}\x1b[K", render(progress)));
+            print_to_terminal(&format!("\r{}\x1b[K", format_progress(progress)));
         }
     }
 
     /// Removes the bar until it is shown again, so that a message can be printed.
     pub(super) fn clear(&mut self) {
         if self.last_shown.take().is_some() {
-            print("\r\x1b[K");
+            print_to_terminal("\r\x1b[K");
         }
     }
 }
@@ -43,12 +43,12 @@ impl Drop for ProgressBar {
 }
 
 /// Prints to the terminal. Errors are ignored, because the command does not depend on it.
-fn print(text: &str) {
+fn print_to_terminal(text: &str) {
     let mut stderr = stderr();
     drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
 }
 
-fn render(Progress { step, rows, total }: Progress) -> String {
+fn format_progress(Progress { step, rows, total }: Progress) -> String {
     let percent = rows.saturating_mul(100).checked_div(total).unwrap_or(100).min(100);
     format!("{step:<9} {percent:>3} %  {rows} of {total} rows")
 }
@@ -67,7 +67,7 @@ mod tests {
             (0, 0, "100 %  0 of 0 rows"),
         ] {
             let progress = Progress { step: "restoring", rows, total };
-            assert_eq!(render(progress), format!("restoring {expected}"));
+            assert_eq!(format_progress(progress), format!("restoring {expected}"));
         }
     }
 }

@@ -9,8 +9,8 @@ use belfry_store::{Backup, RestoredTokens, restore_backup};
 use clap::Args;
 
 use super::CliError;
-use super::backup::describe;
-use super::lock::{check_owner, lock};
+use super::backup::describe_backup;
+use super::lock::{check_owner, lock_data};
 use super::output::print_message;
 use super::progress::ProgressBar;
 use crate::config::Config;
@@ -33,13 +33,13 @@ impl Command {
         // The backup is verified before anything is created.
         let unknown_names = backup.verify(&mut |progress| bar.show(progress))?;
         bar.clear();
-        for value in unknown_names {
+        for name in unknown_names {
             print_message(format_args!(
-                "belfry: warning: this version does not know {value}, which has no effect"
+                "belfry: warning: this version does not know {name}, which has no effect"
             ));
         }
 
-        let _lock = lock(&database)?;
+        let _lock = lock_data(&database)?;
         let (tokens, effect) = if self.revoke_tokens {
             (RestoredTokens::Revoke, ", all tokens revoked")
         } else {
@@ -62,9 +62,9 @@ impl Command {
         ))?;
         drop(bar);
         let mut out = stdout().lock();
-        let content = describe(backup.manifest());
+        let content = describe_backup(backup.manifest());
         writeln!(out, "backup of {created_at} restored to {database}: {content}")?;
-        let access = match tokens {
+        let message = match tokens {
             RestoredTokens::Revoke => {
                 "all tokens are revoked, all sessions and codes are deleted".to_owned()
             }
@@ -73,6 +73,6 @@ impl Command {
                  --revoke-tokens invalidates all of them"
             ),
         };
-        Ok(writeln!(out, "{access}")?)
+        Ok(writeln!(out, "{message}")?)
     }
 }

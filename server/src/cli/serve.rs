@@ -20,7 +20,7 @@ use self::open::open_store;
 use self::reload::reload_at_hangup;
 use self::stop::StopSignals;
 use super::CliError;
-use super::lock::lock;
+use super::lock::lock_data;
 use crate::app::AppState;
 use crate::auth::application_services::ApplicationServices;
 use crate::config::{Config, ListenAddress, Overrides};
@@ -49,7 +49,7 @@ pub(super) fn run(
     }
     // Locked before the database is opened and its schema upgraded, because a running server may
     // need the old schema. Held until the last task is dropped, which closes the database.
-    let _lock = lock(&config.database())?;
+    let _lock = lock_data(&config.database())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve_until_signal(config, overrides));
     runtime.shutdown_timeout(CLOSE_TIMEOUT);
@@ -61,7 +61,7 @@ pub(super) fn run(
 
 async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), CliError> {
     // Handled first, so that no signal during startup is lost.
-    let (signals, reload) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
+    let (signals, hangup) = (StopSignals::handle()?, signal(SignalKind::hangup())?);
     let database = config.database();
     // Files are checked before anything is opened.
     ApplicationServices::load(&config.application_services)?;
@@ -97,11 +97,11 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
                        allow the user that runs the server to write to it";
         tracing::info!(%file, %error, "{message}");
     }
-    let (overrides, reload) = (Arc::new(overrides), Arc::new(Mutex::new(reload)));
+    let (overrides, hangup) = (Arc::new(overrides), Arc::new(Mutex::new(hangup)));
     let reload_state = Arc::clone(&state);
     state.tasks.add(Task::spawn("reload", move || {
-        let (overrides, reload) = (Arc::clone(&overrides), Arc::clone(&reload));
-        reload_at_hangup(Arc::clone(&reload_state), overrides, warnings.clone(), reload)
+        let (overrides, hangup) = (Arc::clone(&overrides), Arc::clone(&hangup));
+        reload_at_hangup(Arc::clone(&reload_state), overrides, warnings.clone(), hangup)
     }));
     if let Some(tls) = tls.clone() {
         state.metrics.tls.get_or_init(|| tls.clone());
@@ -116,9 +116,9 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
         }));
     }
     let mut stdout = std::io::stdout();
-    let ready =
+    let print_result =
         writeln!(stdout, "belfry listening on {listening_url}").and_then(|()| stdout.flush());
-    if let Err(error) = ready {
+    if let Err(error) = print_result {
         tracing::warn!(%error, "the ready line cannot be printed");
     }
     let status = format!("listening on {listening_url}");
@@ -126,9 +126,9 @@ async fn serve_until_signal(config: Config, overrides: Overrides) -> Result<(), 
     let service = HttpService::new(Arc::clone(&state));
     if let Some(interval) = sd_notify::watchdog_enabled() {
         let service = service.clone();
-        let reset = move || service_manager::reset_watchdog(service.clone());
+        let reset_watchdog = move || service_manager::reset_watchdog(service.clone());
         // Reset twice as often as necessary.
-        state.tasks.add(Task::every("watchdog", interval / 2, reset));
+        state.tasks.add(Task::spawn_periodic("watchdog", interval / 2, reset_watchdog));
     }
 
     serve(listener, tls, service, signals.wait(&state)).await;
@@ -171,33 +171,35 @@ fn bind_advice(error: &io::Error, address: &ListenAddress, flag: &str) -> String
 
 /// Starts the tasks that delete expired data and store counters at intervals.
 fn start_periodic_tasks(state: &Arc<AppState>) {
-    every(state, "sweep", SWEEP_INTERVAL, |state| async move {
+    start_periodic_task(state, "sweep", SWEEP_INTERVAL, |state| async move {
         state.check_clock().await;
-        state.delete_excess().await;
+        state.delete_excess_rows().await;
         state.sweep().await;
     });
-    every(state, "sweep_limits", SWEEP_INTERVAL, |state| async move {
+    start_periodic_task(state, "sweep_limits", SWEEP_INTERVAL, |state| async move {
         // A blocking task, because there may be millions of keys.
         tokio::task::spawn_blocking(move || state.limits.engine.sweep(state.clock.now()))
             .await
             .expect("sweeping does not panic");
     });
-    every(state, "flush_audit", FLUSH_INTERVAL, |state| async move {
+    start_periodic_task(state, "flush_audit", FLUSH_INTERVAL, |state| async move {
         state.flush_audit().await;
         log_throttle::report_suppressed();
     });
-    every(state, "flush_uses", FLUSH_INTERVAL, |state| async move { state.flush_uses().await });
+    start_periodic_task(state, "flush_uses", FLUSH_INTERVAL, |state| async move {
+        state.flush_uses().await;
+    });
 }
 
 /// Starts a task that calls a function with the state at intervals.
-fn every<F: Future<Output = ()> + Send + 'static>(
+fn start_periodic_task<F: Future<Output = ()> + Send + 'static>(
     state: &Arc<AppState>,
     name: &'static str,
     interval: Duration,
-    run: impl Fn(Arc<AppState>) -> F + Send + Sync + 'static,
+    task: impl Fn(Arc<AppState>) -> F + Send + Sync + 'static,
 ) {
-    let owned = Arc::clone(state);
-    state.tasks.add(Task::every(name, interval, move || run(Arc::clone(&owned))));
+    let task_state = Arc::clone(state);
+    state.tasks.add(Task::spawn_periodic(name, interval, move || task(Arc::clone(&task_state))));
 }
 
 /// Serves the metrics. `listener` is `None` if the task was restarted after a failure, and must
@@ -227,8 +229,8 @@ mod tests {
             (io::ErrorKind::PermissionDenied, "ports below 1024 need a privilege"),
             (io::ErrorKind::AddrNotAvailable, "write 0.0.0.0:80 for all networks"),
         ] {
-            let text = bind_advice(&kind.into(), &address, "--listen");
-            assert!(text.contains(advice), "{text}");
+            let message = bind_advice(&kind.into(), &address, "--listen");
+            assert!(message.contains(advice), "{message}");
         }
     }
 }

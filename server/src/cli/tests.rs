@@ -66,8 +66,9 @@ fn shell_lines<'a>(
             "sh" | "bash" => commands.push(command),
             // Other lines are output.
             "console" => {
-                let prompt = ["$ ", "# "].iter().find_map(|prompt| command.strip_prefix(prompt));
-                commands.extend(prompt.map(str::to_owned));
+                let prompted_command =
+                    ["$ ", "# "].iter().find_map(|prompt| command.strip_prefix(prompt));
+                commands.extend(prompted_command.map(str::to_owned));
             }
             _ => {}
         }
@@ -77,7 +78,7 @@ fn shell_lines<'a>(
 
 /// Returns the arguments of each `belfry` command in a line.
 fn belfry_arguments(line: &str) -> Vec<Vec<String>> {
-    let substitutions = line.split("$(").skip(1).filter_map(|rest| rest.split(')').next());
+    let substitutions = line.split("$(").skip(1).filter_map(|text| text.split(')').next());
     let commands = [line].into_iter().chain(substitutions);
     commands
         .flat_map(|command| command.split(['|', '&', ';']))
@@ -150,17 +151,17 @@ fn complete_parser() -> Command {
 #[test]
 fn the_commands_in_the_documents_exist() {
     let parser = complete_parser();
-    let (mut checked, mut findings) = (0, Vec::new());
+    let (mut command_count, mut findings) = (0, Vec::new());
     for path in documents() {
         for arguments in belfry_commands(&fs::read_to_string(&path).unwrap()) {
-            checked += 1;
+            command_count += 1;
             if let Err(problem) = check_arguments(&parser, &arguments) {
                 findings.push(format!("{}: {problem}: {arguments:?}", path.display()));
             }
         }
     }
     assert_eq!(findings, [""; 0]);
-    assert!(checked > 50, "only {checked} commands found");
+    assert!(command_count > 50, "only {command_count} commands found");
 }
 
 #[test]
@@ -176,19 +177,19 @@ fn commands_are_found_in_code_blocks_and_code_spans() {
     assert_eq!(commands_in(substitution), ["token issue a"]);
     assert_eq!(commands_in("Run `sudo belfry\nhealth --ready`.\n\n`no`"), ["health --ready"]);
     assert_eq!(commands_in("| a | `docker exec belfry belfry man` |\n| `belfry` |"), ["man", ""]);
-    let others = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
+    let other_code = "`cargo test -p belfry --test it`, `systemctl restart belfry`, belfry prose\n\
                   ```toml\nbelfry serve\n```";
-    assert_eq!(commands_in(others), [""; 0]);
+    assert_eq!(commands_in(other_code), [""; 0]);
 }
 
 #[test]
 fn unknown_commands_and_flags_are_reported() {
     let parser = complete_parser();
-    let check = |line: &str| {
+    let check_line = |line: &str| {
         let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         check_arguments(&parser, &arguments)
     };
-    for valid in [
+    for line in [
         "",
         "--help",
         "COMMAND --json",
@@ -197,16 +198,16 @@ fn unknown_commands_and_flags_are_reported() {
         "account add alice --config=x --admin",
         "token revoke -",
     ] {
-        assert_eq!(check(valid), Ok(()), "{valid}");
+        assert_eq!(check_line(line), Ok(()), "{line}");
     }
-    let invalid = [
+    let invalid_lines = [
         ("account add alice --amdin", "belfry account add has no flag --amdin"),
         ("account --admin", "belfry account has no flag --admin"),
         ("accounts list", "belfry has no command accounts"),
         ("account lst --json", "belfry account has no command lst"),
         ("serve -x", "belfry serve has no flag -x"),
     ];
-    for (line, problem) in invalid {
-        assert_eq!(check(line), Err(problem.to_owned()), "{line}");
+    for (line, problem) in invalid_lines {
+        assert_eq!(check_line(line), Err(problem.to_owned()), "{line}");
     }
 }

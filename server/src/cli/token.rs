@@ -9,8 +9,8 @@ use belfry_core::secret::{Secret, SplitToken};
 use belfry_core::text::is_blank;
 use clap::Subcommand;
 
-use super::account::find;
-use super::{CliError, events, read_secret};
+use super::account::find_account;
+use super::{CliError, command_events, read_secret};
 use crate::auth::tokens::{FirstPartyApp, TokenIssuer};
 use crate::config::Config;
 use crate::paths::METADATA;
@@ -55,7 +55,7 @@ impl Command {
         match self {
             Self::Issue { account, scopes, app } => {
                 let scopes = parse_scopes(&scopes)?;
-                let account = find(issuer.store, config, &account).await?;
+                let account = find_account(issuer.store, config, &account).await?;
                 if !scopes.are_allowed_for(Some(account.role)) {
                     return Err(format!(
                         "scopes that begin with admin: are for admins, and {} is not one; \
@@ -76,21 +76,22 @@ impl Command {
                     .into());
                 }
                 let app = FirstPartyApp::CommandLine(title);
-                let events = events(issuer.now, AuditKind::TokenIssue);
-                let token = issuer.issue_first_party(&events, app, account.id, scopes).await?;
+                let events = command_events(issuer.now, AuditKind::TokenIssue);
+                let token =
+                    issuer.issue_first_party_token(&events, app, account.id, scopes).await?;
                 Ok(writeln!(stdout(), "{}", token.reveal())?)
             }
             Self::Revoke { token, stdin: _ } => {
-                let presented = match token.filter(|token| token != "-") {
+                let argument = match token.filter(|token| token != "-") {
                     Some(token) => Secret::new(token),
                     None => read_secret()?,
                 };
-                let token = SplitToken::parse(presented.reveal());
-                let secret = token.ok_or(UNKNOWN_TOKEN)?.hashed();
+                let token = SplitToken::parse(argument.reveal());
+                let secret = token.ok_or(UNKNOWN_TOKEN)?.hashed_secret();
                 if issuer.store.token(secret).await?.is_none() {
                     return Err(UNKNOWN_TOKEN.into());
                 }
-                let events = events(issuer.now, AuditKind::TokenRevoke);
+                let events = command_events(issuer.now, AuditKind::TokenRevoke);
                 issuer.store.revoke_token(&events, secret.lookup, issuer.now).await?;
                 Ok(writeln!(stdout(), "token revoked")?)
             }
@@ -103,10 +104,10 @@ fn parse_scopes(text: &str) -> Result<Scopes, String> {
     text.parse().map_err(|error: ScopeError| {
         let ScopeError::Unknown(name) = &error else { return error.to_string() };
         let distance = |scope: &&str| strsim::damerau_levenshtein(name, scope);
-        let closest = Scope::ALL.iter().map(|scope| scope.as_str()).min_by_key(distance);
-        match closest.filter(|closest| distance(closest) <= MAX_EDIT_DISTANCE) {
+        let closest_scope = Scope::ALL.iter().map(|scope| scope.as_str()).min_by_key(distance);
+        match closest_scope.filter(|scope| distance(scope) <= MAX_EDIT_DISTANCE) {
             _ if name.contains(',') => format!("{error}; separate scopes with spaces"),
-            Some(closest) => format!("{error}; did you mean {closest}?"),
+            Some(scope) => format!("{error}; did you mean {scope}?"),
             None => format!("{error}; the server lists all scopes at {METADATA}"),
         }
     })

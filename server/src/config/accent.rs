@@ -15,9 +15,9 @@ const LIGHT_GROUND: Color = Color([0xf5, 0xf4, 0xf0]);
 /// `static/belfry.css`.
 const DARK_PAPER: Color = Color([0x1c, 0x21, 0x25]);
 /// The text colour of buttons in the accent colour, on light pages.
-const ON_LIGHT_ACCENT: Color = WHITE;
+const TEXT_ON_LIGHT_ACCENT: Color = WHITE;
 /// The text colour of buttons in the accent colour, on dark pages.
-const ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
+const TEXT_ON_DARK_ACCENT: Color = Color([0x14, 0x17, 0x1a]);
 
 const WHITE: Color = Color([0xff; 3]);
 const BLACK: Color = Color([0; 3]);
@@ -26,7 +26,7 @@ const BLACK: Color = Color([0; 3]);
 const MIN_CONTRAST: f64 = 4.5;
 /// The minimum contrast of the accent colour derived for dark pages (WCAG 2.2, 1.4.6). The default
 /// accent colour has it too.
-const DARK_CONTRAST: f64 = 7.0;
+const MIN_DARK_CONTRAST: f64 = 7.0;
 
 impl Color {
     /// Parses six hexadecimal digits, as in `#0b6b65`.
@@ -41,9 +41,9 @@ impl Color {
     /// Mixes two colours: `parts` of 64 from the other colour, the rest from this one.
     fn mix(self, other: Self, parts: u8) -> Self {
         let mut mixed = self.0;
-        for (channel, other) in mixed.iter_mut().zip(other.0) {
-            let sum =
-                u16::from(*channel) * u16::from(64 - parts) + u16::from(other) * u16::from(parts);
+        for (channel, other_channel) in mixed.iter_mut().zip(other.0) {
+            let sum = u16::from(*channel) * u16::from(64 - parts)
+                + u16::from(other_channel) * u16::from(parts);
             *channel = u8::try_from(sum / 64).unwrap_or(u8::MAX);
         }
         Self(mixed)
@@ -58,17 +58,17 @@ impl Color {
 
     /// Returns the WCAG contrast ratio of two colours, from 1 to 21.
     fn contrast(self, other: Self) -> f64 {
-        let (one, other) = (self.luminance() + 0.05, other.luminance() + 0.05);
-        one.max(other) / one.min(other)
+        let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
+        a.max(b) / a.min(b)
     }
 
     /// Returns the WCAG relative luminance, from 0 to 1.
     fn luminance(self) -> f64 {
-        let linear = |channel: u8| {
+        let linearize = |channel: u8| {
             let value = f64::from(channel) / 255.0;
             if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
         };
-        let [red, green, blue] = self.0.map(linear);
+        let [red, green, blue] = self.0.map(linearize);
         0.2126 * red + 0.7152 * green + 0.0722 * blue
     }
 }
@@ -89,20 +89,20 @@ pub struct Accent(Color);
 impl Accent {
     /// Returns the colour for dark pages: the darkest tint with enough contrast there.
     pub fn dark(self) -> Color {
-        self.0.mix_until(WHITE, DARK_PAPER, DARK_CONTRAST)
+        self.0.mix_until(WHITE, DARK_PAPER, MIN_DARK_CONTRAST)
     }
 
     /// Returns CSS rules that set the custom properties of the style sheet, for light and dark
     /// pages.
     pub fn to_css(self) -> String {
-        let properties = |color: Color, toward: Color, text: Color| {
+        let properties = |color: Color, mixed_in: Color, text: Color| {
             format!(
                 "--accent: {color}; --accent-strong: {}; --on-accent: {text};",
-                color.mix(toward, 16)
+                color.mix(mixed_in, 16)
             )
         };
-        let light = properties(self.0, BLACK, ON_LIGHT_ACCENT);
-        let dark = properties(self.dark(), WHITE, ON_DARK_ACCENT);
+        let light = properties(self.0, BLACK, TEXT_ON_LIGHT_ACCENT);
+        let dark = properties(self.dark(), WHITE, TEXT_ON_DARK_ACCENT);
         format!(
             "\n:root {{ {light} }}\n\n@media (prefers-color-scheme: dark) {{\n  :root {{ {dark} }}\n}}\n"
         )
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn contrast_follows_the_wcag_definition() {
         // Examples from https://www.w3.org/TR/WCAG22/ and from common tools.
-        for (one, other, expected) in [
+        for (first, second, expected) in [
             ("#000000", "#ffffff", 21.0),
             ("#ffffff", "#ffffff", 1.0),
             ("#777777", "#ffffff", 4.48),
@@ -160,8 +160,8 @@ mod tests {
             ("#0000ff", "#ffffff", 8.59),
             ("#ff0000", "#ffffff", 4.0),
         ] {
-            let contrast = color(one).contrast(color(other));
-            assert!((contrast - expected).abs() < 0.005, "{one} {other}: {contrast}");
+            let contrast = color(first).contrast(color(second));
+            assert!((contrast - expected).abs() < 0.005, "{first} {second}: {contrast}");
         }
     }
 
@@ -209,11 +209,11 @@ mod tests {
             for (text, background) in [
                 (light, LIGHT_GROUND),
                 (light, WHITE),
-                (ON_LIGHT_ACCENT, light),
-                (ON_LIGHT_ACCENT, light.mix(BLACK, 16)),
+                (TEXT_ON_LIGHT_ACCENT, light),
+                (TEXT_ON_LIGHT_ACCENT, light.mix(BLACK, 16)),
                 (dark, DARK_PAPER),
-                (dark, ON_DARK_ACCENT),
-                (ON_DARK_ACCENT, dark.mix(WHITE, 16)),
+                (dark, TEXT_ON_DARK_ACCENT),
+                (TEXT_ON_DARK_ACCENT, dark.mix(WHITE, 16)),
             ] {
                 let contrast = text.contrast(background);
                 prop_assert!(contrast >= MIN_CONTRAST, "{text} on {background}: {contrast}");

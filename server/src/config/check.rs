@@ -6,7 +6,7 @@ use std::time::Duration;
 use belfry_store::{NO_SCHEME, SecretUrl};
 use redis::IntoConnectionInfo;
 
-use super::{Config, ConfigError, Security};
+use super::{Config, ConfigError, SecuritySettings};
 
 /// First segments of other routes, which `name_segments` cannot use. A test of the router checks
 /// that the list is complete; segments that begin with a dot are reserved as well.
@@ -30,7 +30,7 @@ impl Config {
     /// Rejects a configuration that cannot be served. The error lists the first problem that each
     /// check found.
     pub(super) fn check(&self) -> Result<(), ConfigError> {
-        let checks = [
+        let results = [
             self.check_name_segments(),
             self.check_database_url(),
             self.check_redis_url(),
@@ -41,7 +41,7 @@ impl Config {
             self.check_security(),
         ];
         let errors: Vec<String> =
-            checks.into_iter().filter_map(Result::err).map(|error| error.0).collect();
+            results.into_iter().filter_map(Result::err).map(|error| error.0).collect();
         if errors.is_empty() { Ok(()) } else { Err(ConfigError(errors.join("; "))) }
     }
 
@@ -87,7 +87,7 @@ impl Config {
     }
 
     fn check_security(&self) -> Result<(), ConfigError> {
-        let Security { contact, expires, policy, encryption } = &self.security;
+        let SecuritySettings { contact, expires, policy, encryption } = &self.security;
         if !contact.is_empty() && expires.is_none() {
             let problem = "security.expires is required with security.contact: add a time such as \
                            2027-11-01T00:00:00Z";
@@ -103,7 +103,7 @@ impl Config {
     }
 
     fn reject(&self, key: &str, problem: &str) -> Result<(), ConfigError> {
-        Err(ConfigError(format!("{problem}{}", self.place(key))))
+        Err(ConfigError(format!("{problem}{}", self.format_place(key))))
     }
 
     /// Rejects a `--data` flag that has no effect because the file names PostgreSQL: a flag
@@ -111,7 +111,7 @@ impl Config {
     pub(super) fn check_data_flag(&self) -> Result<(), ConfigError> {
         let key =
             ["database", "database_file"].into_iter().find(|key| self.lines.contains_key(*key));
-        let Some(key) = key.filter(|_| self.ignored_data_flag().is_some()) else { return Ok(()) };
+        let Some(key) = key.filter(|_| self.data_flag_warning().is_some()) else { return Ok(()) };
         let (data, file) = (self.data.display(), &self.origins[key]);
         Err(ConfigError(format!(
             "--data {data} has no effect, because {key} in {file} names PostgreSQL; omit --data, or \
@@ -178,20 +178,21 @@ impl Config {
 
     fn check_name_segments(&self) -> Result<(), ConfigError> {
         let reject = |problem: String| {
-            let place = self.place("name_segments");
+            let place = self.format_place("name_segments");
             Err(ConfigError(format!("name_segments{problem}{place}")))
         };
         if self.name_segments.is_empty() {
             return reject(" is empty: no push rules would be served".to_owned());
         }
-        for (number, segment) in self.name_segments.iter().enumerate() {
-            if self.name_segments[..number].contains(segment) {
+        for (index, segment) in self.name_segments.iter().enumerate() {
+            if self.name_segments[..index].contains(segment) {
                 return reject(format!(": {segment:?} is listed twice"));
             }
-            let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let is_segment_char =
+                |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
             if segment.is_empty()
                 || segment.starts_with('.')
-                || !segment.chars().all(is_allowed)
+                || !segment.chars().all(is_segment_char)
                 || RESERVED_SEGMENTS.contains(&segment.as_str())
             {
                 return reject(format!(
@@ -214,15 +215,15 @@ impl Config {
         match self.url_file(key) {
             Some(path) => {
                 let (key, path) = (format!("{key}_file"), path.display());
-                ConfigError(format!("{key}: {path}: {problem}{}", self.place(&key)))
+                ConfigError(format!("{key}: {path}: {problem}{}", self.format_place(&key)))
             }
-            None => ConfigError(format!("{key}: {problem}{}", self.place(key))),
+            None => ConfigError(format!("{key}: {problem}{}", self.format_place(key))),
         }
     }
 
-    /// Returns the place of a setting: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a
+    /// Formats the place of a setting: ` (belfry.toml, line 14)` or ` (--listen)`. Empty for a
     /// default.
-    pub(super) fn place(&self, key: &str) -> String {
+    pub(super) fn format_place(&self, key: &str) -> String {
         match (self.origins.get(key), self.lines.get(key)) {
             (Some(file), Some(line)) => format!(" ({file}, line {line})"),
             (Some(origin), None) => format!(" ({origin})"),
@@ -237,11 +238,11 @@ mod tests {
 
     #[test]
     fn name_segments_are_plain_unreserved_and_distinct() {
-        let check = |segments: &[&str]| {
+        let check_segments = |segments: &[&str]| {
             let name_segments = segments.iter().map(|&segment| segment.to_owned()).collect();
             Config { name_segments, ..Config::default() }.check().map_err(|error| error.0)
         };
-        assert_eq!(check(&["_matrix", "bells.v2"]), Ok(()));
+        assert_eq!(check_segments(&["_matrix", "bells.v2"]), Ok(()));
         for (segments, problem) in [
             (&[] as &[_], "is empty"),
             (&["a", "b", "a"], "\"a\" is listed twice"),
@@ -250,7 +251,7 @@ mod tests {
             (&["oauth"], "cannot be used"),
             (&[""], "cannot be used"),
         ] {
-            let error = check(segments).unwrap_err();
+            let error = check_segments(segments).unwrap_err();
             assert!(error.contains(problem), "{segments:?}: {error}");
         }
     }
@@ -260,7 +261,7 @@ mod tests {
     fn an_error_names_the_file_and_the_line_or_the_flag() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("b.toml");
-        let check = |text: &str| {
+        let check_file = |text: &str| {
             std::fs::write(&path, text).unwrap();
             let (config, _) = crate::config::file::read(&path).unwrap();
             config.check().unwrap_err().to_string()
@@ -283,7 +284,7 @@ mod tests {
             ("[tls]\ncertificate = 'a.pem'", "tls.key is missing", 1),
             ("[tls]\nkey = 'a.pem'", "tls.certificate is missing", 1),
         ] {
-            let error = check(text);
+            let error = check_file(text);
             let has_place = error.ends_with(&format!(" ({name}, line {line})"));
             assert!(error.starts_with(problem) && has_place, "{text}: {error}");
         }
@@ -299,18 +300,18 @@ mod tests {
             assert!(error.starts_with("redis_file: ") && error.contains(problem), "{error}");
             assert!(!error.contains("cache"), "{error}");
         }
-        let error = check("server_name = ''\nname_segments = []\nredis = 'http://cache'");
+        let error = check_file("server_name = ''\nname_segments = []\nredis = 'http://cache'");
         let places = [2, 3, 1].map(|line| format!(" ({name}, line {line})"));
-        let mut rest = &*error;
+        let mut remaining = &*error;
         for (problem, place) in
             ["name_segments is empty", "; redis: unsupported", "; server_name: "].iter().zip(places)
         {
-            let parts = rest.strip_prefix(problem).and_then(|rest| rest.split_once(&place));
-            rest = parts.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
+            let parts = remaining.strip_prefix(problem).and_then(|text| text.split_once(&place));
+            remaining = parts.unwrap_or_else(|| panic!("{problem}{place}: {error}")).1;
         }
-        assert_eq!(rest, "", "{error}");
+        assert_eq!(remaining, "", "{error}");
         let data = format!("data = {path:?}");
-        let error = check(&data);
+        let error = check_file(&data);
         assert!(error.contains("is a file: name a directory ("), "{error}");
         let mut config: Config = toml::from_str("redis = 'http://cache'").unwrap();
         config.origins.insert("redis".to_owned(), "--redis".to_owned());
@@ -320,13 +321,13 @@ mod tests {
 
     #[test]
     fn the_sign_up_link_must_be_a_web_or_mailto_url() {
-        let parse = |url: &str| {
+        let parse_settings = |url: &str| {
             let settings = format!("instance.sign_up_url = '{url}'");
             toml::from_str::<Config>(&settings).map_err(|error| error.message().to_owned())
         };
         for url in ["https://ring.example/join", "http://ring.example", "mailto:help@ring.example"]
         {
-            assert!(parse(url).is_ok(), "{url}");
+            assert!(parse_settings(url).is_ok(), "{url}");
         }
         for (url, error) in [
             (
@@ -339,7 +340,7 @@ mod tests {
                  \"mailto:…\"",
             ),
         ] {
-            assert_eq!(parse(url).unwrap_err(), error);
+            assert_eq!(parse_settings(url).unwrap_err(), error);
         }
     }
 
@@ -353,21 +354,21 @@ mod tests {
 
     #[test]
     fn a_security_contact_needs_an_expiry_and_secure_links() {
-        let check = |settings: &str| {
+        let check_security = |settings: &str| {
             let config: Config = toml::from_str(&format!("[security]\n{settings}")).unwrap();
             config.check().map_err(|error| error.0)
         };
         let expires = "expires = '2027-01-01T00:00:00Z'";
         for contact in ["mailto:security@ring.example", "https://ring.example/report"] {
-            assert_eq!(check(&format!("contact = ['{contact}']\n{expires}")), Ok(()));
+            assert_eq!(check_security(&format!("contact = ['{contact}']\n{expires}")), Ok(()));
         }
-        assert_eq!(check(expires), Ok(()));
+        assert_eq!(check_security(expires), Ok(()));
         for (settings, problem) in [
             ("contact = ['mailto:a@b.example']".to_owned(), "security.expires is required"),
             (format!("contact = ['http://a.example']\n{expires}"), "must be https"),
             ("policy = 'http://a.example'".to_owned(), "must be https"),
         ] {
-            let error = check(&settings).unwrap_err();
+            let error = check_security(&settings).unwrap_err();
             assert!(error.contains(problem), "{settings}: {error}");
         }
     }

@@ -32,7 +32,7 @@ pub(super) struct KnownSetting {
 impl KnownSetting {
     /// Returns the dotted key.
     pub(super) fn path(&self) -> String {
-        join(self.section, self.key)
+        join_key(self.section, self.key)
     }
 
     /// Returns the part of the dotted key after `section`, which is empty for the top level; `None`
@@ -47,18 +47,18 @@ impl KnownSetting {
 }
 
 /// Returns all settings, in the order of [`EXAMPLE`].
-pub(super) fn settings() -> Vec<KnownSetting> {
+pub(super) fn known_settings() -> Vec<KnownSetting> {
     let mut section = "";
     let mut settings = Vec::new();
     for line in EXAMPLE.lines() {
         let uncommented = line.strip_prefix('#').unwrap_or(line);
         let text = uncommented.strip_prefix(' ').unwrap_or(uncommented);
-        if let Some((name, _)) = text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        if let Some((name, _)) = text.strip_prefix('[').and_then(|text| text.split_once(']')) {
             section = name;
             if let Some((section, key)) = name.rsplit_once('.') {
                 settings.push(KnownSetting { section, key, example: "" });
             }
-        } else if let Some(key) = key_of(text).filter(|_| !OPEN_SECTIONS.contains(&section)) {
+        } else if let Some(key) = parse_key(text).filter(|_| !OPEN_SECTIONS.contains(&section)) {
             settings.push(KnownSetting { section, key, example: text });
         }
     }
@@ -66,15 +66,15 @@ pub(super) fn settings() -> Vec<KnownSetting> {
 }
 
 /// Returns the key in a line of [`EXAMPLE`], given without its `#`; `None` for prose.
-fn key_of(line: &str) -> Option<&str> {
+fn parse_key(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(" = ")?;
     let is_key = |byte: u8| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte);
     key.bytes().all(is_key).then_some(key)
 }
 
 /// Returns the line of a setting in [`EXAMPLE`], with its comment.
-pub(super) fn example_of(path: &str) -> Option<String> {
-    let setting = settings().into_iter().find(|setting| setting.path() == path)?;
+pub(super) fn example_line(path: &str) -> Option<String> {
+    let setting = known_settings().into_iter().find(|setting| setting.path() == path)?;
     Some(setting.example.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
@@ -88,40 +88,44 @@ impl Config {
         let to_error =
             |error: toml::ser::Error| ConfigError(format!("cannot show a setting: {error}"));
         let values = Table::try_from(self.with_derived_values()).map_err(to_error)?;
-        let mut text = String::new();
+        let mut output = String::new();
         let mut section = String::new();
-        for setting in settings() {
-            let is_open = setting.example.is_empty();
-            let current = if is_open { setting.path() } else { setting.section.to_owned() };
-            let table = if current.is_empty() {
+        for setting in known_settings() {
+            let is_open_section = setting.example.is_empty();
+            let setting_section =
+                if is_open_section { setting.path() } else { setting.section.to_owned() };
+            let table = if setting_section.is_empty() {
                 Some(&values)
             } else {
-                find(&values, &current).and_then(Value::as_table)
+                find_value(&values, &setting_section).and_then(Value::as_table)
             };
-            if current != section {
+            if setting_section != section {
                 let _infallible = match table {
-                    Some(_) => writeln!(text, "\n[{current}]"),
-                    None => writeln!(text, "\n# [{current}] is not set"),
+                    Some(_) => writeln!(output, "\n[{setting_section}]"),
+                    None => writeln!(output, "\n# [{setting_section}] is not set"),
                 };
-                section = current;
+                section = setting_section;
             }
             match table {
-                Some(table) if is_open => {
-                    let lines =
-                        table.iter().map(|(key, value)| self.line(&section, key, Some(value)));
-                    text.extend(lines);
+                Some(table) if is_open_section => {
+                    let lines = table
+                        .iter()
+                        .map(|(key, value)| self.format_line(&section, key, Some(value)));
+                    output.extend(lines);
                 }
-                Some(table) => text += &self.line(&section, setting.key, table.get(setting.key)),
+                Some(table) => {
+                    output += &self.format_line(&section, setting.key, table.get(setting.key));
+                }
                 None => {}
             }
         }
-        Ok(text)
+        Ok(output)
     }
 
     /// Formats a setting as a line with its origin.
-    fn line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
+    fn format_line(&self, section: &str, key: &str, value: Option<&Value>) -> String {
         let Some(value) = value else { return format!("# {key} is not set\n") };
-        let path = join(section, key);
+        let path = join_key(section, key);
         let line = format!("{key} = {value}");
         format!("{line:<width$} # {}\n", self.origin(&path), width = COMMENT_COLUMN)
     }
@@ -129,54 +133,54 @@ impl Config {
     /// Returns the origin of a setting's value.
     fn origin(&self, path: &str) -> String {
         let Some(origin) = self.origins.get(path) else {
-            let default = match path {
+            let description = match path {
                 "base_url" => "default, from listen",
                 "server_name" => "default, from base_url",
                 "passwords.parallel" => "default, the number of cores",
                 _ => "default",
             };
-            return default.to_owned();
+            return description.to_owned();
         };
-        let with_url = |url: &SecretUrl| format!("{origin}, contains {}", url.redacted());
-        let with_detail = match path {
-            "database_file" => self.database.as_ref().map(with_url),
-            "redis_file" => self.redis.as_ref().map(with_url),
+        let describe_url = |url: &SecretUrl| format!("{origin}, contains {}", url.redacted());
+        let detailed_origin = match path {
+            "database_file" => self.database.as_ref().map(describe_url),
+            "redis_file" => self.redis.as_ref().map(describe_url),
             "instance.accent" => {
                 let accent = self.instance.accent;
                 accent.map(|accent| format!("{origin}; on dark pages {}", accent.dark()))
             }
             _ => None,
         };
-        with_detail.unwrap_or_else(|| origin.clone())
+        detailed_origin.unwrap_or_else(|| origin.clone())
     }
 
     /// Returns a copy in which unset settings have their derived values. URLs that were read from
     /// files are removed, so that the settings are those that the operator wrote: the paths.
     pub(super) fn with_derived_values(&self) -> Self {
-        let mut derived = self.clone();
+        let mut config = self.clone();
         let base_url = self.base_url();
-        derived.server_name = Some(self.server_name_for(&base_url).to_owned());
+        config.server_name = Some(self.server_name_for(&base_url).to_owned());
         // The port is not known before it is bound.
-        derived.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
-        derived.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
+        config.base_url = (self.base_url.is_some() || self.listen.port != 0).then_some(base_url);
+        config.passwords.parallel = self.passwords.parallel.or(available_parallelism().ok());
         if self.database_file.is_some() {
-            derived.database = None;
+            config.database = None;
         }
         if self.redis_file.is_some() {
-            derived.redis = None;
+            config.redis = None;
         }
-        derived
+        config
     }
 }
 
-fn join(section: &str, key: &str) -> String {
+fn join_key(section: &str, key: &str) -> String {
     if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") }
 }
 
 /// Returns the value at a dotted key.
-pub(super) fn find<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
+pub(super) fn find_value<'a>(table: &'a Table, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
-        Some((section, rest)) => find(table.get(section)?.as_table()?, rest),
+        Some((section, key)) => find_value(table.get(section)?.as_table()?, key),
         None => table.get(path),
     }
 }

@@ -12,12 +12,12 @@ use rustix::process::geteuid;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table};
 
-use super::effective::{KnownSetting, OPEN_SECTIONS, example_of, settings};
+use super::effective::{KnownSetting, OPEN_SECTIONS, example_line, known_settings};
 use super::{Config, ConfigError, RegistrationSource};
 
 /// Reads the named file. Returns its settings, and the same settings as a TOML table.
 pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
-    read_open(path, File::open(path))
+    read_settings(path, File::open(path))
 }
 
 /// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, and other users
@@ -37,7 +37,7 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     } else if metadata.is_some_and(|file| file.mode() & 0o002 != 0) {
         "can be written by every user"
     } else {
-        return read_open(path, open_result);
+        return read_settings(path, open_result);
     };
     Err(ConfigError(format!(
         "./belfry.toml {problem} and is not read; check it and use --config belfry.toml, or run \
@@ -46,7 +46,10 @@ pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
 }
 
 /// Reads and parses a file. Rejects a URL that is given both directly and by a file.
-fn read_open(path: &Path, open_result: io::Result<File>) -> Result<(Config, Table), ConfigError> {
+fn read_settings(
+    path: &Path,
+    open_result: io::Result<File>,
+) -> Result<(Config, Table), ConfigError> {
     let name = path.display().to_string();
     let text = open_result.and_then(io::read_to_string).map_err(|error| {
         let advice = match error.kind() {
@@ -71,31 +74,32 @@ fn read_open(path: &Path, open_result: io::Result<File>) -> Result<(Config, Tabl
 }
 
 fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
-    let reject = |(message, position): (String, usize)| {
+    let error_at = |(message, position): (String, usize)| {
         ConfigError(format!("{message} ({file}, line {})", line_at(text, position)))
     };
-    let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
-    let parsed = DeTable::parse(text).map_err(|error| {
-        let line = text.lines().nth(line_at(text, start(&error)) - 1).unwrap_or_default();
+    let error_start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+    let document = DeTable::parse(text).map_err(|error| {
+        let line = text.lines().nth(line_at(text, error_start(&error)) - 1).unwrap_or_default();
         let is_valid = line.parse::<Table>().is_ok();
         let advice = if is_valid { "" } else { "; write key = \"value\", with quotes around text" };
-        reject((format!("{}{advice}", error.message().trim_end()), start(&error)))
+        error_at((format!("{}{advice}", error.message().trim_end()), error_start(&error)))
     })?;
-    let table = parsed.get_ref();
-    check_keys(table, "").map_err(reject)?;
+    let table = document.get_ref();
+    check_keys(table, "").map_err(error_at)?;
     let mut config: Config = toml::from_str(text).map_err(|error| {
-        let (start, message) = (start(&error), error.message().trim_end());
+        let (start, message) = (error_start(&error), error.message().trim_end());
         if let Some((key, position)) = find_limit(table, message) {
             let section = key.rsplit_once('.').map_or("", |(section, _)| section);
-            return reject((format!("{section}.{message}"), position));
+            return error_at((format!("{section}.{message}"), position));
         }
         let Some((key, value)) = value_at(table, start) else {
-            return reject((message.to_owned(), start));
+            return error_at((message.to_owned(), start));
         };
-        let example = example_of(&key).unwrap_or_default();
-        let expected = DeTable::parse(&example).ok();
-        let expected = expected.as_ref().and_then(|example| example.get_ref().values().next());
-        let message = match expected.map(Spanned::get_ref) {
+        let example = example_line(&key).unwrap_or_default();
+        let example_table = DeTable::parse(&example).ok();
+        let example_value =
+            example_table.as_ref().and_then(|table| table.get_ref().values().next());
+        let message = match example_value.map(Spanned::get_ref) {
             Some(expected) if !value.same_type(expected) => {
                 let (expected, actual) = (expected.type_str(), value.type_str());
                 format!("{key}: expected {expected}, found {actual}; example: {example}")
@@ -106,7 +110,7 @@ fn parse(text: &str, file: &str) -> Result<Config, ConfigError> {
                 None => format!("{key}: {message}"),
             },
         };
-        reject((message, start))
+        error_at((message, start))
     })?;
     for (key, position) in dotted_keys(table) {
         config.origins.insert(key.clone(), file.to_owned());
@@ -153,7 +157,7 @@ fn known_keys(section: &str) -> Option<Vec<&'static str>> {
     if OPEN_SECTIONS.contains(&parent) {
         return Some(vec!["per", "match", "requests", "window"]);
     }
-    let settings = settings();
+    let settings = known_settings();
     let mut keys: Vec<_> = settings.iter().filter_map(|setting| setting.key_in(section)).collect();
     keys.dedup();
     Some(keys)
@@ -164,14 +168,14 @@ fn describe_unknown_key(key: &str, known: &[&str]) -> String {
         return place;
     }
     // The name of a flag, or a section and its key in one word: log_level for level in [log].
-    let joined = key.replace('-', "_");
-    let is_joined = |setting: &&KnownSetting| setting.path().replace('.', "_") == joined;
+    let snake_case_key = key.replace('-', "_");
+    let is_same_name = |setting: &&KnownSetting| setting.path().replace('.', "_") == snake_case_key;
     if let Some(KnownSetting { section, key: setting_key, .. }) =
-        settings().iter().find(is_joined).filter(|setting| !setting.section.is_empty())
+        known_settings().iter().find(is_same_name).filter(|setting| !setting.section.is_empty())
     {
         return format!("unknown key `{key}`; write `{setting_key}` below [{section}]");
     }
-    match nearest(key, known) {
+    match most_similar(key, known) {
         Some(similar) => format!("unknown key `{key}`; did you mean `{similar}`?"),
         None => format!("unknown key `{key}`; known keys: {}", known.join(", ")),
     }
@@ -185,7 +189,7 @@ fn missing_field(message: &str) -> Option<&str> {
 /// Describes where a setting belongs that was written in a different section; `None` if no setting
 /// has this key.
 fn describe_place(key: &str) -> Option<String> {
-    let settings = settings();
+    let settings = known_settings();
     let candidates = settings.iter().filter(|setting| setting.key == key);
     let section = candidates.min_by_key(|setting| !setting.section.is_empty())?.section;
     Some(match section {
@@ -205,8 +209,10 @@ fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
     for (key, value) in table {
         keys.push((key.get_ref().to_string(), key.span().start));
         if let DeValue::Table(inner) = value.get_ref() {
-            let inner = dotted_keys(inner).into_iter();
-            keys.extend(inner.map(|(rest, start)| (format!("{}.{rest}", key.get_ref()), start)));
+            let inner_keys = dotted_keys(inner).into_iter();
+            keys.extend(
+                inner_keys.map(|(path, start)| (format!("{}.{path}", key.get_ref()), start)),
+            );
         }
     }
     keys
@@ -215,10 +221,12 @@ fn dotted_keys(table: &DeTable<'_>) -> Vec<(String, usize)> {
 /// Returns the value at this position, with its dotted key.
 fn value_at<'a>(table: &'a DeTable<'_>, position: usize) -> Option<(String, &'a DeValue<'a>)> {
     table.iter().find_map(|(key, value)| {
-        let inner = value.get_ref().as_table().and_then(|inner| value_at(inner, position));
-        let inner = inner.map(|(rest, value)| (format!("{}.{rest}", key.get_ref()), value));
+        let inner_table = value.get_ref().as_table();
+        let inner_value = inner_table
+            .and_then(|table| value_at(table, position))
+            .map(|(path, value)| (format!("{}.{path}", key.get_ref()), value));
         let is_here = value.span().contains(&position);
-        inner.or_else(|| is_here.then(|| (key.get_ref().to_string(), value.get_ref())))
+        inner_value.or_else(|| is_here.then(|| (key.get_ref().to_string(), value.get_ref())))
     })
 }
 
@@ -230,12 +238,12 @@ fn find_limit(table: &DeTable<'_>, message: &str) -> Option<(String, usize)> {
 }
 
 /// Returns the known name that is most similar to an unknown one, if any is similar at all.
-fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+fn most_similar<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|name| (strsim::jaro_winkler(unknown, name), *name))
         .filter(|(similarity, _)| *similarity > 0.85)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, name)| name)
 }
 

@@ -40,9 +40,9 @@ impl Config {
     /// reported by `setting_warnings` instead.
     pub fn unsafe_files(&self) -> Vec<UnsafeFile> {
         let mut problems = Vec::new();
-        let data = with_metadata(self.data_files());
-        let secrets = with_metadata(self.secret_files());
-        for (path, file) in secrets.iter().chain(&data) {
+        let data_files = existing_with_metadata(self.data_files());
+        let secret_files = existing_with_metadata(self.secret_files());
+        for (path, file) in secret_files.iter().chain(&data_files) {
             let (name, fix) = (path.display(), format!("chmod o-rwx {}", path.display()));
             if file.mode() & 0o002 != 0 {
                 let problem = format!("every user can change {name}");
@@ -51,14 +51,15 @@ impl Config {
                 && file.is_file()
                 // This file contains only an index of the WAL.
                 && path.extension() != Some(OsStr::new("db-shm"))
-                && data.iter().any(|(data, _)| data == path)
+                && data_files.iter().any(|(data_file, _)| data_file == path)
             {
                 let problem = format!("every user can read {name}, which contains password hashes");
                 problems.push(UnsafeFile { problem, fix, exposure: Exposure::Readable });
             }
         }
-        if let [(directory, first), rest @ ..] = &*data
-            && let Some((path, _)) = rest.iter().find(|(_, file)| file.uid() != first.uid())
+        if let [(directory, directory_metadata), database_files @ ..] = &*data_files
+            && let Some((path, _)) =
+                database_files.iter().find(|(_, file)| file.uid() != directory_metadata.uid())
         {
             let (path, directory) = (path.display(), directory.display());
             let problem = format!("{path} belongs to a different user than {directory}");
@@ -71,20 +72,23 @@ impl Config {
     /// Describes the files with secrets, and the first data file, that this process may not read,
     /// with advice.
     pub fn unreadable_files(&self) -> Vec<String> {
-        let denial = |path: &Path| {
+        let read_denial = |path: &Path| {
             let error = check_readable(path).err()?;
             (error.kind() == io::ErrorKind::PermissionDenied).then_some(error)
         };
-        let describe = |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
-        let secrets = self
-            .secret_files()
-            .into_iter()
-            .filter_map(|path| Some(describe(&path, describe_file_error(&path, &denial(&path)?))));
-        // One is enough, because the others are in the same directory.
-        let data = self.data_files().into_iter().find_map(|path| {
-            Some(describe(&path, describe_data_error(&self.data, &path, &denial(&path)?)))
+        let describe_denial =
+            |path: &Path, reason| format!("cannot read {}: {reason}", path.display());
+        let unreadable_secrets = self.secret_files().into_iter().filter_map(|path| {
+            Some(describe_denial(&path, describe_file_error(&path, &read_denial(&path)?)))
         });
-        secrets.chain(data).collect()
+        // One is enough, because the others are in the same directory.
+        let unreadable_data = self.data_files().into_iter().find_map(|path| {
+            Some(describe_denial(
+                &path,
+                describe_data_error(&self.data, &path, &read_denial(&path)?),
+            ))
+        });
+        unreadable_secrets.chain(unreadable_data).collect()
     }
 
     /// Describes why this process cannot create the SQLite database, with advice; `None` if it can,
@@ -100,12 +104,13 @@ impl Config {
     /// Returns the data directory and the database files; none with PostgreSQL.
     fn data_files(&self) -> Vec<PathBuf> {
         let Database::Sqlite(path) = self.database() else { return Vec::new() };
-        let extensions = ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));
-        [self.data.clone()].into_iter().chain(extensions).collect()
+        let database_files =
+            ["db", "db-wal", "db-shm"].map(|extension| path.with_extension(extension));
+        [self.data.clone()].into_iter().chain(database_files).collect()
     }
 }
 
 /// Returns the paths that exist, with their metadata.
-fn with_metadata(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
+fn existing_with_metadata(paths: Vec<PathBuf>) -> Vec<(PathBuf, Metadata)> {
     paths.into_iter().filter_map(|path| Some((path.clone(), fs::metadata(path).ok()?))).collect()
 }

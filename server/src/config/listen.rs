@@ -19,13 +19,13 @@ pub struct ListenAddress {
 
 impl ListenAddress {
     /// Returns `HOST:PORT` for a URL, with this port.
-    pub(super) fn authority(&self, port: u16) -> String {
+    pub(super) fn authority_with_port(&self, port: u16) -> String {
         Self { host: self.host.clone(), port }.to_string()
     }
 
     /// Returns the address at which this machine reaches the listener: a loopback address if it
     /// listens on all networks.
-    pub(super) fn reachable(&self) -> Self {
+    pub(super) fn reachable_address(&self) -> Self {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(address)) if address.is_unspecified() => "127.0.0.1".to_owned(),
             Ok(IpAddr::V6(address)) if address.is_unspecified() => "::1".to_owned(),
@@ -79,13 +79,13 @@ impl FromStr for ListenAddress {
             && Url::parse(&format!("http://{host}")).is_ok_and(|url| url.domain() == Some(host.as_str()));
         match port.parse() {
             Ok(port) if is_name => Ok(Self { host: host.clone(), port }),
-            _ => Err(describe_invalid(text)),
+            _ => Err(describe_invalid_address(text)),
         }
     }
 }
 
 /// Describes why a listen address is invalid, and suggests a valid one.
-fn describe_invalid(text: &str) -> String {
+fn describe_invalid_address(text: &str) -> String {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     if is_number && port.parse::<u16>().is_err() {
@@ -104,8 +104,8 @@ fn describe_invalid(text: &str) -> String {
     }
     let suggestion = match text.trim_matches(['[', ']']).parse::<IpAddr>() {
         Ok(address) => SocketAddr::new(address, 8080).to_string(),
-        Err(_) => match text.split_once("://").map(|(_, rest)| rest.trim_end_matches('/')) {
-            Some(rest) if rest.parse::<ListenAddress>().is_ok() => rest.to_owned(),
+        Err(_) => match text.split_once("://").map(|(_, address)| address.trim_end_matches('/')) {
+            Some(address) if address.parse::<ListenAddress>().is_ok() => address.to_owned(),
             _ => SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)).to_string(),
         },
     };
@@ -168,13 +168,16 @@ mod tests {
 
     #[test]
     fn an_address_for_all_networks_is_reachable_at_a_loopback_address() {
-        for (text, reachable) in [
+        for (text, reachable_address) in [
             ("0.0.0.0:80", "127.0.0.1:80"),
             ("[::]:80", "[::1]:80"),
             ("192.0.2.1:80", "192.0.2.1:80"),
             ("localhost:80", "localhost:80"),
         ] {
-            assert_eq!(text.parse::<ListenAddress>().unwrap().reachable().to_string(), reachable);
+            assert_eq!(
+                text.parse::<ListenAddress>().unwrap().reachable_address().to_string(),
+                reachable_address
+            );
         }
     }
 

@@ -20,7 +20,7 @@ struct Setting {
 
 /// Settings that every command accepts, before or after its name. `--config` is not a setting: it
 /// names the configuration file.
-static GLOBAL: [Setting; 4] = [
+static GLOBAL_SETTINGS: [Setting; 4] = [
     setting("config", "FILE", "Configuration file [default: ./belfry.toml]"),
     setting("data", "DIR", "Data directory [default: ./data]"),
     setting("database", "URL", "PostgreSQL URL [default: SQLite in DIR]"),
@@ -28,7 +28,7 @@ static GLOBAL: [Setting; 4] = [
 ];
 
 /// Settings that `belfry serve`, `health`, `doctor` and `config check` accept.
-static SERVE: [Setting; 11] = [
+static SERVE_SETTINGS: [Setting; 11] = [
     setting("listen", "ADDR", "Address to listen on [default: 127.0.0.1:8080]"),
     setting(
         "redis",
@@ -93,16 +93,16 @@ impl Setting {
 
 /// Returns the flags that every command accepts.
 pub fn global_flags() -> impl Iterator<Item = Arg> {
-    GLOBAL.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
+    GLOBAL_SETTINGS.iter().map(|setting| setting.arg().global(true).help_heading("Global options"))
 }
 
 /// Returns the flags that `belfry serve`, `health`, `doctor` and `config check` accept.
 pub fn serve_flags() -> impl Iterator<Item = Arg> {
-    SERVE.iter().map(Setting::arg)
+    SERVE_SETTINGS.iter().map(Setting::arg)
 }
 
 fn settings() -> impl Iterator<Item = &'static Setting> {
-    GLOBAL.iter().chain(&SERVE)
+    GLOBAL_SETTINGS.iter().chain(&SERVE_SETTINGS)
 }
 
 /// The values given by flags and environment variables.
@@ -122,9 +122,11 @@ impl Overrides {
     /// Reads the flags and variables that clap found. A flag takes precedence over a variable, and
     /// a flag after the command's name over one before it. An empty variable counts as unset.
     pub fn from_matches(matches: &ArgMatches) -> Self {
-        let levels = || successors(Some(matches), |level| level.subcommand().map(|(_, sub)| sub));
+        let command_levels = || {
+            successors(Some(matches), |level| level.subcommand().map(|(_, subcommand)| subcommand))
+        };
         let overrides = settings().filter_map(|setting| {
-            let candidates = levels().filter_map(|level| {
+            let candidates = command_levels().filter_map(|level| {
                 let value = level.try_get_one::<String>(setting.flag).ok()??;
                 let source = level.value_source(setting.flag)?;
                 (source == ValueSource::CommandLine || !value.is_empty()).then_some((source, value))
@@ -138,7 +140,7 @@ impl Overrides {
         });
         let mut overrides: Vec<Override> = overrides.collect();
         // Flags come last, because `apply` lets later values override earlier ones.
-        overrides.sort_by_key(|entry| entry.source);
+        overrides.sort_by_key(|value| value.source);
         Self(overrides)
     }
 
@@ -149,8 +151,8 @@ impl Overrides {
 
     /// Returns the value given by a flag or its variable, optionally only if it has this source.
     fn find(&self, flag: &str, source: Option<ValueSource>) -> Option<&Override> {
-        let has_source = |entry: &Override| source.is_none_or(|source| entry.source == source);
-        self.0.iter().find(|entry| entry.setting.flag == flag && has_source(entry))
+        let has_source = |value: &Override| source.is_none_or(|source| value.source == source);
+        self.0.iter().find(|value| value.setting.flag == flag && has_source(value))
     }
 
     /// Overrides the settings of a file. `table` contains the same settings as TOML.
@@ -169,11 +171,11 @@ impl Overrides {
             let alternative =
                 key.strip_suffix("_file").map_or(format!("{key}_file"), str::to_owned);
             table.remove(&alternative);
-            for replaced in [&key, &alternative] {
-                config.origins.remove(replaced);
-                config.lines.remove(replaced);
+            for replaced_key in [&key, &alternative] {
+                config.origins.remove(replaced_key);
+                config.lines.remove(replaced_key);
             }
-            insert(&mut table, &key, value);
+            insert_value(&mut table, &key, value);
             config.origins.insert(key, origin.clone());
             // The settings before this one are valid, so an error is about this one.
             let new_config = Config::deserialize(table.clone()).map_err(|error| {
@@ -191,7 +193,7 @@ impl Overrides {
 }
 
 /// Sets the value of a key, which may be in a section.
-fn insert(table: &mut Table, key: &str, value: &str) {
+fn insert_value(table: &mut Table, key: &str, value: &str) {
     let Some((section, key)) = key.split_once('.') else {
         table.insert(key.to_owned(), Value::from(value));
         return;
@@ -203,12 +205,12 @@ fn insert(table: &mut Table, key: &str, value: &str) {
 }
 
 /// Returns the names of all variables.
-pub(super) fn variables() -> Vec<String> {
+pub(super) fn variable_names() -> Vec<String> {
     settings().map(Setting::variable).collect()
 }
 
 /// Returns the variable of the setting with this dotted key, if it has one.
-pub(super) fn variable_of_key(key: &str) -> Option<String> {
+pub(super) fn variable_for_key(key: &str) -> Option<String> {
     settings().find(|setting| setting.key() == key).map(Setting::variable)
 }
 
@@ -219,7 +221,7 @@ mod tests {
     use super::*;
     use crate::config::{LimitMode, effective};
 
-    fn overrides(arguments: &[&str]) -> Overrides {
+    fn parse_overrides(arguments: &[&str]) -> Overrides {
         let serve = Command::new("serve").args(serve_flags());
         let command = Command::new("belfry").args(global_flags()).args(serve_flags());
         let arguments = ["belfry"].iter().chain(arguments);
@@ -234,7 +236,7 @@ mod tests {
             .unwrap();
         let flags = ["--config", file.to_str().unwrap(), "--limits", "shadow"];
 
-        let config = Config::load(&overrides(&flags)).unwrap();
+        let config = Config::load(&parse_overrides(&flags)).unwrap();
 
         assert_eq!(config.listen.to_string(), "1.1.1.1:1");
         assert_eq!(config.limits.mode, LimitMode::Shadow);
@@ -246,9 +248,9 @@ mod tests {
 
     #[test]
     fn a_flag_after_the_command_takes_precedence_over_one_before_it() {
-        let flags = ["--listen", "1.1.1.1:1", "--redis", "redis://a", "serve"];
-        let flags = [&flags[..], &["--listen", "2.2.2.2:2", "--data", "b"]].concat();
-        let config = Config::load(&overrides(&flags)).unwrap();
+        let flags_before = ["--listen", "1.1.1.1:1", "--redis", "redis://a", "serve"];
+        let flags = [&flags_before[..], &["--listen", "2.2.2.2:2", "--data", "b"]].concat();
+        let config = Config::load(&parse_overrides(&flags)).unwrap();
         assert_eq!(config.listen.to_string(), "2.2.2.2:2");
         assert_eq!(config.redis.unwrap().reveal(), "redis://a");
         assert_eq!(config.data.to_str(), Some("b"));
@@ -271,11 +273,12 @@ mod tests {
             (vec!["--config", &toml_file], "file"),
             (vec!["--config", &toml_file, "--database", "postgres://flag/belfry"], "flag"),
         ] {
-            let config = Config::load(&overrides(&flags)).unwrap();
+            let config = Config::load(&parse_overrides(&flags)).unwrap();
             let database = config.database.unwrap().without_password();
             assert!(database.ends_with(&format!("{host}/belfry")), "{flags:?}: {database}");
         }
-        let both = write_file("c.toml", &format!("redis = 'redis://a'\nredis_file = {url:?}"));
+        let both_given =
+            write_file("c.toml", &format!("redis = 'redis://a'\nredis_file = {url:?}"));
         for (flags, problem) in [
             (
                 vec!["--database", "postgres://a/b", "serve", "--database-file", &url],
@@ -285,10 +288,10 @@ mod tests {
                 vec!["--redis", "redis://a", "--redis-file", &url],
                 "--redis and --redis-file are both given; remove one",
             ),
-            (vec!["--config", &both], "redis and redis_file are both given; remove one ("),
+            (vec!["--config", &both_given], "redis and redis_file are both given; remove one ("),
             (vec!["--redis-file", &url], "redis_file: "),
         ] {
-            let error = Config::load(&overrides(&flags)).unwrap_err().to_string();
+            let error = Config::load(&parse_overrides(&flags)).unwrap_err().to_string();
             assert!(error.starts_with(problem) && !error.contains("hunter2"), "{error}");
         }
     }
@@ -300,23 +303,24 @@ mod tests {
         let file = path.to_str().unwrap();
         for settings in ["database = 'postgres://a/b'", "database_file = 'missing'"] {
             std::fs::write(file, settings).unwrap();
-            let error = Config::load(&overrides(&["--config", file, "--data", "new"]))
+            let error = Config::load(&parse_overrides(&["--config", file, "--data", "new"]))
                 .unwrap_err()
                 .to_string();
             assert!(error.starts_with("--data new has no effect, because "), "{error}");
             assert!(error.contains(file) && error.contains("--config /dev/null"), "{error}");
         }
         std::fs::write(file, "database = 'postgres://a/b'\ndata = 'x'").unwrap();
-        let load = |flags: &[&str]| Config::load(&overrides(flags)).unwrap();
-        assert_eq!(load(&["--config", file]).ignored_data_flag(), None);
+        let load_config = |flags: &[&str]| Config::load(&parse_overrides(flags)).unwrap();
+        assert_eq!(load_config(&["--config", file]).data_flag_warning(), None);
         // A flag also names the database, so the file does not matter.
-        let both = load(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
+        let config =
+            load_config(&["--config", file, "--data", "new", "--database", "postgres://c/d"]);
         assert_eq!(
-            both.ignored_data_flag().unwrap(),
+            config.data_flag_warning().unwrap(),
             "--data is used only for the key of belfry doctor, because --database names \
              PostgreSQL, which stores all data"
         );
-        assert_eq!(load(&["--data", "new"]).ignored_data_flag(), None);
+        assert_eq!(load_config(&["--data", "new"]).data_flag_warning(), None);
     }
 
     #[test]
@@ -339,7 +343,7 @@ mod tests {
                 "--base-url: \"x\" is not a URL with http:// or https://: write \"https://x\"",
             ),
         ] {
-            let error = Config::load(&overrides(&[flag, value])).unwrap_err();
+            let error = Config::load(&parse_overrides(&[flag, value])).unwrap_err();
             assert_eq!(error.to_string(), problem);
         }
     }
@@ -347,7 +351,7 @@ mod tests {
     #[test]
     fn every_flag_has_a_key_in_the_configuration_file() {
         let known_keys: Vec<_> =
-            effective::settings().iter().map(effective::KnownSetting::path).collect();
+            effective::known_settings().iter().map(effective::KnownSetting::path).collect();
         for setting in settings().filter(|setting| setting.flag != "config") {
             assert!(known_keys.contains(&setting.key()), "{}", setting.key());
         }

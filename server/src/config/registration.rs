@@ -34,7 +34,7 @@ pub struct ApplicationService {
     /// The `id` of the registration.
     pub id: String,
     /// The digest of its access token.
-    #[serde(rename = "as_token", deserialize_with = "digest")]
+    #[serde(rename = "as_token", deserialize_with = "deserialize_token_digest")]
     pub token: Sha256Digest,
     /// The name of the service's own account, for which it acts if a request names no user.
     #[serde(rename = "sender_localpart")]
@@ -53,7 +53,7 @@ struct Namespaces {
 #[derive(Debug, Clone, Deserialize)]
 struct UserNamespace {
     /// Matches a whole user id; `None` if it matches all users, so that matching can be skipped.
-    #[serde(deserialize_with = "whole_regex")]
+    #[serde(deserialize_with = "deserialize_whole_regex")]
     regex: Option<Regex>,
     /// True if matching accounts are reserved for the application service.
     #[serde(default)]
@@ -64,16 +64,18 @@ impl ApplicationService {
     /// Returns whether the application service may act for the account with this name and user id:
     /// its own, or one in its namespaces.
     pub fn may_act_for(&self, name: &str, user_id: &str) -> bool {
-        name == self.sender || self.users().any(|users| users.contains(user_id))
+        name == self.sender || self.user_namespaces().any(|namespace| namespace.contains(user_id))
     }
 
     /// Returns whether an account cannot be registered, because it belongs to the application
     /// service or is in one of its exclusive namespaces.
     pub fn reserves(&self, name: &str, user_id: &str) -> bool {
-        name == self.sender || self.users().any(|users| users.exclusive && users.contains(user_id))
+        let is_reserved =
+            |namespace: &UserNamespace| namespace.exclusive && namespace.contains(user_id);
+        name == self.sender || self.user_namespaces().any(is_reserved)
     }
 
-    fn users(&self) -> impl Iterator<Item = &UserNamespace> {
+    fn user_namespaces(&self) -> impl Iterator<Item = &UserNamespace> {
         self.namespaces.users.iter().flatten()
     }
 }
@@ -86,7 +88,7 @@ impl UserNamespace {
 
 /// The keys of a registration. Unknown keys are ignored in a file, because Matrix extensions add
 /// some, and rejected in `belfry.toml`.
-const KEYS: [&str; 8] = [
+const REGISTRATION_KEYS: [&str; 8] = [
     "id",
     "as_token",
     "sender_localpart",
@@ -97,7 +99,9 @@ const KEYS: [&str; 8] = [
     "protocols",
 ];
 
-fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D::Error> {
+fn deserialize_token_digest<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Sha256Digest, D::Error> {
     // The parser error would quote a token that is a number.
     let token = Secret::deserialize(deserializer)
         .map_err(|_| Error::custom("as_token must be a string"))?;
@@ -107,13 +111,15 @@ fn digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sha256Digest, D:
     Ok(Sha256Digest::compute(token.reveal()))
 }
 
-fn whole_regex<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
+fn deserialize_whole_regex<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Regex>, D::Error> {
     let pattern = String::deserialize(deserializer)?;
     if matches!(pattern.as_str(), ".*" | "@.*" | "@.*:.*") {
         return Ok(None);
     }
-    let whole = Regex::new(&format!(r"\A(?:{pattern})\z"));
-    whole.map(Some).map_err(|error| Error::custom(format!("users.regex: {error}")))
+    let whole_regex = Regex::new(&format!(r"\A(?:{pattern})\z"));
+    whole_regex.map(Some).map_err(|error| Error::custom(format!("users.regex: {error}")))
 }
 
 impl RegistrationSource {
@@ -123,13 +129,14 @@ impl RegistrationSource {
             Self::Inline { registration, .. } => return Ok(registration.clone()),
             Self::File(path) => path,
         };
-        let failed = |reason: String| {
+        let read_error = |reason: String| {
             ConfigError(format!("application_services: {}: {reason}", path.display()))
         };
-        let text =
-            fs::read_to_string(path).map_err(|error| failed(describe_file_error(path, &error)))?;
+        let yaml = fs::read_to_string(path)
+            .map_err(|error| read_error(describe_file_error(path, &error)))?;
         // The parser would quote the lines around an error, which may contain the token.
-        serde_saphyr::from_str(&text).map_err(|error| failed(error.without_snippet().to_string()))
+        serde_saphyr::from_str(&yaml)
+            .map_err(|error| read_error(error.without_snippet().to_string()))
     }
 
     /// Returns the file that contains the token, unless it is `belfry.toml` itself.
@@ -150,12 +157,14 @@ impl TryFrom<Value> for RegistrationSource {
             Value::Table(table) => table,
             _ => return Err(Error::custom("expected the path of a registration file, or a table")),
         };
-        if let Some(unknown) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(Error::unknown_field(unknown, &KEYS));
+        if let Some(unknown_key) =
+            table.keys().find(|key| !REGISTRATION_KEYS.contains(&key.as_str()))
+        {
+            return Err(Error::unknown_field(unknown_key, &REGISTRATION_KEYS));
         }
         let registration = ApplicationService::deserialize(table.clone())?;
-        for secret in ["as_token", "hs_token"] {
-            if let Some(value) = table.get_mut(secret) {
+        for key in ["as_token", "hs_token"] {
+            if let Some(value) = table.get_mut(key) {
                 *value = Value::from("***");
             }
         }
@@ -177,7 +186,7 @@ impl Serialize for RegistrationSource {
 mod tests {
     use super::*;
 
-    const FILE: &str = "\
+    const REGISTRATION_FILE: &str = "\
 # As written by a bridge.
 id: \"IRC Bridge\"
 url: null
@@ -196,7 +205,7 @@ namespaces:
 de.sorunome.msc2409.push_ephemeral: true
 ";
 
-    fn read(yaml: &str) -> Result<ApplicationService, ConfigError> {
+    fn read_registration(yaml: &str) -> Result<ApplicationService, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("irc.yaml");
         fs::write(&path, yaml).unwrap();
@@ -205,7 +214,7 @@ de.sorunome.msc2409.push_ephemeral: true
 
     #[test]
     fn a_matrix_registration_file_is_accepted() {
-        let registration = read(FILE).unwrap();
+        let registration = read_registration(REGISTRATION_FILE).unwrap();
         assert_eq!(registration.id, "IRC Bridge");
         assert_eq!(registration.sender, "_irc_bot");
         let token = "30c05ae90a248a4188e620216fa72e349803310ec83e2a77b34fe90be6081f46";
@@ -222,7 +231,11 @@ de.sorunome.msc2409.push_ephemeral: true
     fn a_token_that_looks_like_a_number_is_read_as_text() {
         for token in ["12345678901234567890", "1e5", "0x10", "no"] {
             let yaml = format!("id: a\nas_token: {token}\nsender_localpart: b\n");
-            assert_eq!(read(&yaml).unwrap().token, Sha256Digest::compute(token), "{token}");
+            assert_eq!(
+                read_registration(&yaml).unwrap().token,
+                Sha256Digest::compute(token),
+                "{token}"
+            );
         }
     }
 
@@ -230,15 +243,12 @@ de.sorunome.msc2409.push_ephemeral: true
     fn an_error_names_the_file_and_never_shows_the_token() {
         for yaml in ["as_token: hunter2\n", "id: [\nas_token: hunter2", "as_token: hunter2\n  x: y"]
         {
-            let problem = read(yaml).unwrap_err().to_string();
+            let problem = read_registration(yaml).unwrap_err().to_string();
             assert!(problem.contains("irc.yaml: "), "{problem}");
             assert!(!problem.contains("hunter2"), "{problem}");
         }
-        let missing = RegistrationSource::File("nowhere/x.yaml".into()).read().unwrap_err();
-        assert!(
-            missing.to_string().starts_with("application_services: nowhere/x.yaml: "),
-            "{missing}"
-        );
+        let error = RegistrationSource::File("nowhere/x.yaml".into()).read().unwrap_err();
+        assert!(error.to_string().starts_with("application_services: nowhere/x.yaml: "), "{error}");
     }
 
     #[test]
@@ -247,17 +257,17 @@ de.sorunome.msc2409.push_ephemeral: true
         struct Sources {
             sources: Vec<RegistrationSource>,
         }
-        let parse = |text: &str| toml::from_str::<Sources>(text);
-        let text = "sources = ['irc.yaml', { id = 'a', as_token = 't', sender_localpart = 'b', \
+        let parse_sources = |text: &str| toml::from_str::<Sources>(text);
+        let settings = "sources = ['irc.yaml', { id = 'a', as_token = 't', sender_localpart = 'b', \
                     namespaces = { users = [{ regex = '@b_.*' }] } }]";
-        let sources = parse(text).unwrap().sources;
+        let sources = parse_sources(settings).unwrap().sources;
         let [RegistrationSource::File(path), RegistrationSource::Inline { registration, .. }] =
             &*sources
         else {
             panic!("{sources:?}");
         };
         assert_eq!((path.to_str(), registration.id.as_str()), (Some("irc.yaml"), "a"));
-        for (wrong, problem) in [
+        for (invalid_settings, problem) in [
             ("sources = [{ id = 'a', token = 't' }]", "unknown field `token`"),
             ("sources = [{ id = 'a', as_token = 't' }]", "missing field `sender_localpart`"),
             (
@@ -275,7 +285,7 @@ de.sorunome.msc2409.push_ephemeral: true
             ),
             ("sources = [3]", "the path of a registration file, or a table"),
         ] {
-            let error = parse(wrong).unwrap_err().message().to_owned();
+            let error = parse_sources(invalid_settings).unwrap_err().message().to_owned();
             assert!(error.contains(problem) && !error.contains("4711"), "{error}");
         }
     }

@@ -8,11 +8,11 @@ use belfry_store::SecretUrl;
 use serde::{Deserialize, Serialize};
 use toml::Table;
 
-use super::effective::{find, settings};
+use super::effective::{find_value, known_settings};
 use super::{Config, RegistrationSource};
 
 /// The settings that a server applies at SIGHUP. All others need a restart.
-const RELOADED: [&str; 6] = [
+const RELOADED_SETTINGS: [&str; 6] = [
     "limits.abuse",
     "limits.ipv6_48_multiple",
     "limits.mode",
@@ -23,7 +23,7 @@ const RELOADED: [&str; 6] = [
 
 /// Returns whether a server applies a change to this setting at SIGHUP.
 pub fn is_reloaded(key: &str) -> bool {
-    RELOADED.contains(&key)
+    RELOADED_SETTINGS.contains(&key)
 }
 
 /// Digests of all settings that have a value, by dotted key.
@@ -43,22 +43,22 @@ struct SettingDigest {
 impl SettingDigests {
     /// Returns the digests of the effective values of a configuration.
     pub fn new(config: &Config) -> Self {
-        let mut derived = config.with_derived_values();
+        let mut effective_config = config.with_derived_values();
         // Not derived from the number of cores, which a service manager may limit for the server.
-        derived.passwords.parallel = config.passwords.parallel;
+        effective_config.passwords.parallel = config.passwords.parallel;
         // A path that is not UTF-8 cannot be written as TOML. Then nothing is compared.
-        let table = Table::try_from(&derived).unwrap_or_default();
-        let secret_url =
+        let table = Table::try_from(&effective_config).unwrap_or_default();
+        let digest_url =
             |url: &Option<SecretUrl>| url.as_ref().map(|url| Sha256Digest::compute(url.reveal()));
-        let digests = settings().into_iter().filter_map(|setting| {
+        let digests = known_settings().into_iter().filter_map(|setting| {
             let path = setting.path();
-            let value = Sha256Digest::compute(&find(&table, &path)?.to_string()).to_text();
+            let value = Sha256Digest::compute(&find_value(&table, &path)?.to_string()).to_text();
             let secret = match &*path {
-                "database" | "database_file" => secret_url(&config.database),
-                "redis" | "redis_file" => secret_url(&config.redis),
-                "application_services" => {
-                    Some(Sha256Digest::compute(&describe(&config.application_services)))
-                }
+                "database" | "database_file" => digest_url(&config.database),
+                "redis" | "redis_file" => digest_url(&config.redis),
+                "application_services" => Some(Sha256Digest::compute(&describe_registrations(
+                    &config.application_services,
+                ))),
                 _ => None,
             };
             Some((path, SettingDigest { value: value.chars().take(16).collect(), secret }))
@@ -81,15 +81,20 @@ impl SettingDigests {
 
     /// Returns a copy in which the settings that SIGHUP applies have the digests of `loaded`.
     pub fn with_reloaded(&self, loaded: &Self) -> Self {
-        let unchanged = self.0.iter().filter(|(key, _)| !is_reloaded(key));
-        let reloaded = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
-        Self(unchanged.chain(reloaded).map(|(key, digest)| (key.clone(), digest.clone())).collect())
+        let kept_digests = self.0.iter().filter(|(key, _)| !is_reloaded(key));
+        let reloaded_digests = loaded.0.iter().filter(|(key, _)| is_reloaded(key));
+        Self(
+            kept_digests
+                .chain(reloaded_digests)
+                .map(|(key, digest)| (key.clone(), digest.clone()))
+                .collect(),
+        )
     }
 }
 
 /// Describes registrations for a digest: their fields and token digests, or the error if a file
 /// cannot be read.
-fn describe(sources: &[RegistrationSource]) -> String {
+fn describe_registrations(sources: &[RegistrationSource]) -> String {
     let services = sources.iter().map(|source| match source.read() {
         Ok(service) => format!("{service:?}{}", service.token.to_text()),
         Err(error) => error.to_string(),
@@ -101,7 +106,7 @@ fn describe(sources: &[RegistrationSource]) -> String {
 mod tests {
     use super::*;
 
-    fn digests(text: &str) -> SettingDigests {
+    fn parse_digests(text: &str) -> SettingDigests {
         let mut config: Config = toml::from_str(text).unwrap();
         config.read_secret_files(None).unwrap();
         SettingDigests::new(&config)
@@ -109,40 +114,40 @@ mod tests {
 
     #[test]
     fn changed_settings_are_found_by_key() {
-        let before = digests("");
-        assert_eq!(digests("").changes_since(&before), [""; 0]);
-        let after = digests(
+        let old_digests = parse_digests("");
+        assert_eq!(parse_digests("").changes_since(&old_digests), [""; 0]);
+        let new_digests = parse_digests(
             "base_url = 'https://ring.example'\ntrusted_proxies = ['10.0.0.1']\n\
              http.max_connections = 7\nlimits.rows.media = false",
         );
-        let keys = after.changes_since(&before);
+        let keys = new_digests.changes_since(&old_digests);
         let expected =
             ["base_url", "http.max_connections", "limits.rows", "server_name", "trusted_proxies"];
         assert_eq!(keys, expected);
-        let reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
-        assert_eq!(reloaded, [false, false, true, false, true]);
+        let are_reloaded: Vec<bool> = keys.iter().map(|key| is_reloaded(key)).collect();
+        assert_eq!(are_reloaded, [false, false, true, false, true]);
 
-        let running = before.with_reloaded(&after);
-        let rest = after.changes_since(&running);
-        assert_eq!(rest, ["base_url", "http.max_connections", "server_name"]);
+        let running = old_digests.with_reloaded(&new_digests);
+        let restart_keys = new_digests.changes_since(&running);
+        assert_eq!(restart_keys, ["base_url", "http.max_connections", "server_name"]);
     }
 
     #[test]
     fn a_changed_secret_is_found_only_with_the_digests_of_secrets() {
-        let service = |token: &str, sender: &str| {
+        let settings_with = |token: &str, sender: &str| {
             format!(
                 "redis = 'redis://:{token}@cache'\napplication_services = [{{ id = 'a', as_token \
                  = '{token}', sender_localpart = '{sender}' }}]"
             )
         };
-        let before = digests(&service("hunter2", "bot"));
-        let after = digests(&service("hunter3", "bot"));
-        assert_eq!(after.changes_since(&before), ["application_services", "redis"]);
+        let old_digests = parse_digests(&settings_with("hunter2", "bot"));
+        let new_digests = parse_digests(&settings_with("hunter3", "bot"));
+        assert_eq!(new_digests.changes_since(&old_digests), ["application_services", "redis"]);
 
-        let public = before.without_secrets();
-        assert_eq!(after.without_secrets().changes_since(&public), [""; 0]);
-        let other = digests(&service("hunter2", "other")).without_secrets();
-        assert_eq!(other.changes_since(&public), ["application_services"]);
+        let public_digests = old_digests.without_secrets();
+        assert_eq!(new_digests.without_secrets().changes_since(&public_digests), [""; 0]);
+        let other_digests = parse_digests(&settings_with("hunter2", "other")).without_secrets();
+        assert_eq!(other_digests.changes_since(&public_digests), ["application_services"]);
     }
 
     #[test]
@@ -152,10 +157,10 @@ mod tests {
         let digests_with_token = |token: &str| {
             let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
             std::fs::write(&path, text).unwrap();
-            digests(&format!("application_services = [{path:?}]"))
+            parse_digests(&format!("application_services = [{path:?}]"))
         };
-        let before = digests_with_token("one");
-        assert_eq!(digests_with_token("one").changes_since(&before), [""; 0]);
-        assert_eq!(digests_with_token("two").changes_since(&before), ["application_services"]);
+        let old_digests = digests_with_token("one");
+        assert_eq!(digests_with_token("one").changes_since(&old_digests), [""; 0]);
+        assert_eq!(digests_with_token("two").changes_since(&old_digests), ["application_services"]);
     }
 }

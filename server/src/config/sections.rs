@@ -1,4 +1,4 @@
-//! The sections of `belfry.toml`.
+//! Settings in sections of `belfry.toml`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::values::{self, AccessLog, LogFormat, LogLevel};
 /// `[rules]`
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Rules {
+pub struct RuleSettings {
     /// Maximum number of user-defined rules per account, in all scopes together.
     #[default(1000)]
     pub max_rules: usize,
@@ -28,11 +28,11 @@ pub struct Rules {
     /// Maximum size of a request body, in bytes; twice that for explain requests. Requests with
     /// many rules may add twice `max_bytes`.
     #[default(64 * 1024)]
-    #[serde(deserialize_with = "values::positive")]
+    #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_body_bytes: usize,
 }
 
-impl Rules {
+impl RuleSettings {
     /// Returns the limits on an account's stored rules.
     pub fn limits(&self) -> RuleLimits {
         RuleLimits { rules: self.max_rules, bytes: self.max_bytes }
@@ -53,7 +53,7 @@ impl Rules {
 /// `[log]`
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Log {
+pub struct LogSettings {
     /// The minimum level of log messages.
     pub level: LogLevel,
     /// The format of log lines.
@@ -65,20 +65,20 @@ pub struct Log {
 /// `[http]`
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Http {
+pub struct HttpSettings {
     /// Maximum number of open connections. Beyond it only health requests are answered.
     #[default(10_000)]
-    #[serde(deserialize_with = "values::positive")]
+    #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_connections: usize,
     /// Maximum number of open connections per IPv4 address or IPv6 /64, and per IPv6 /48 this
     /// number times `limits.ipv6_48_multiple`; further ones are closed immediately. Trusted proxies
     /// are exempt.
     #[default(256)]
-    #[serde(deserialize_with = "values::positive")]
+    #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_connections_per_address: usize,
     /// Maximum size of a request body, in bytes; page forms are limited to 64 KiB.
     #[default(64 * 1024)]
-    #[serde(deserialize_with = "values::positive")]
+    #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_body_bytes: usize,
     /// Maximum time to receive a whole request body.
     #[default(Duration::from_secs(20))]
@@ -109,7 +109,7 @@ pub struct PasswordSettings {
 /// `[instance]`
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Instance {
+pub struct InstanceSettings {
     /// The name of the service.
     #[default("Belfry".to_owned())]
     pub title: String,
@@ -121,32 +121,32 @@ pub struct Instance {
     /// The colour of links and buttons on the pages.
     pub accent: Option<Accent>,
     /// Page where users who forgot their password get a new one; a link on the sign-in page.
-    #[serde(deserialize_with = "values::link")]
+    #[serde(deserialize_with = "values::deserialize_link")]
     pub password_reset_url: Option<Url>,
     /// Page where people get an account; a link on the sign-in page.
-    #[serde(deserialize_with = "values::link")]
+    #[serde(deserialize_with = "values::deserialize_link")]
     pub sign_up_url: Option<Url>,
     /// The rules of the service, which people accept on the sign-up page.
-    #[serde(deserialize_with = "values::link")]
+    #[serde(deserialize_with = "values::deserialize_link")]
     pub rules_url: Option<Url>,
 }
 
 /// `[oauth]`
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OAuth {
+pub struct OAuthSettings {
     /// Lifetime of access tokens; unlimited when unset.
     #[serde(with = "belfry_runtime::duration::some")]
     pub token_lifetime: Option<Duration>,
     /// The documentation for app developers, on the front page and in the OAuth metadata; the
     /// OpenAPI document when unset.
-    #[serde(deserialize_with = "values::link")]
+    #[serde(deserialize_with = "values::deserialize_link")]
     pub documentation_url: Option<Url>,
     /// Client ids that may introspect every token, not only their own.
     pub resource_servers: Vec<String>,
     /// Maximum number of app tokens per app; beyond that the least recently used are deleted.
     #[default(100)]
-    #[serde(deserialize_with = "values::positive")]
+    #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_app_tokens: usize,
     /// True if the push rules API accepts an access token in the query, where proxy logs show it.
     #[default = true]
@@ -160,7 +160,7 @@ pub struct OAuth {
 /// `[sessions]`
 #[derive(Debug, Clone, Copy, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Sessions {
+pub struct SessionSettings {
     /// Maximum time without a request in a session.
     #[default(Duration::from_hours(14 * 24))]
     #[serde(with = "belfry_runtime::duration")]
@@ -174,10 +174,10 @@ pub struct Sessions {
 /// `[security]`: the content of `/.well-known/security.txt` (RFC 9116).
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Security {
+pub struct SecuritySettings {
     /// `mailto:` or `https:` URLs to report vulnerabilities to, the preferred one first. Without
     /// one there is no `security.txt`.
-    #[serde(deserialize_with = "values::contacts")]
+    #[serde(deserialize_with = "values::deserialize_contacts")]
     pub contact: Vec<Url>,
     /// The time by which the other settings must be reviewed.
     #[serde(with = "values::text")]

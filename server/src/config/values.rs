@@ -95,8 +95,8 @@ impl BaseUrl {
     /// name other than `localhost`. Browsers ignore the header for IP addresses (RFC 6797, section
     /// 8.1.1). For `localhost` it would apply to all programs on the machine.
     pub fn allows_hsts(&self) -> bool {
-        let is_name = |name: &str| name != "localhost" && !name.ends_with(".localhost");
-        self.is_secure() && self.0.domain().is_some_and(is_name)
+        let is_public_name = |name: &str| name != "localhost" && !name.ends_with(".localhost");
+        self.is_secure() && self.0.domain().is_some_and(is_public_name)
     }
 }
 
@@ -110,26 +110,25 @@ impl FromStr for BaseUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let origin = |url: &Url| {
+        let web_origin = |url: &Url| {
             let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
             is_web.then(|| url.origin().ascii_serialization())
         };
         let url = Url::parse(text).ok();
-        if let Some(url) = url
-            .as_ref()
-            .filter(|url| origin(url).is_some_and(|origin| url.as_str() == format!("{origin}/")))
-        {
+        if let Some(url) = url.as_ref().filter(|url| {
+            web_origin(url).is_some_and(|origin| url.as_str() == format!("{origin}/"))
+        }) {
             return Ok(Self(url.clone()));
         }
         let with_scheme = || Url::parse(&format!("https://{text}")).ok();
         let suggestion = if text.contains("://") {
-            url.as_ref().and_then(origin)
+            url.as_ref().and_then(web_origin)
         } else {
-            with_scheme().as_ref().and_then(origin)
+            with_scheme().as_ref().and_then(web_origin)
         }
         .unwrap_or_else(|| "https://ring.example".to_owned());
         let problem = match &url {
-            Some(url) if origin(url).is_some() => "is more than a scheme and a host",
+            Some(url) if web_origin(url).is_some() => "is more than a scheme and a host",
             _ => "is not a URL with http:// or https://",
         };
         Err(format!("{text:?} {problem}: write \"{suggestion}\""))
@@ -151,26 +150,30 @@ impl TryFrom<String> for BaseUrl {
 }
 
 /// Deserialises the target of a link on a page.
-pub(super) fn link<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Url>, D::Error> {
+pub(super) fn deserialize_link<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Url>, D::Error> {
     let text = String::deserialize(deserializer)?;
     match Url::parse(&text) {
         Ok(url) if ["https", "http", "mailto"].contains(&url.scheme()) => Ok(Some(url)),
         _ => {
-            let rest = if text.contains(':') { "…" } else { &text };
+            let target = if text.contains(':') { "…" } else { &text };
             Err(de::Error::custom(format!(
-                "{text:?} cannot be a link: write \"https://{rest}\" or \"mailto:…\""
+                "{text:?} cannot be a link: write \"https://{target}\" or \"mailto:…\""
             )))
         }
     }
 }
 
 /// Deserialises the URLs for reporting vulnerabilities.
-pub(super) fn contacts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Url>, D::Error> {
-    let parse = |text: String| {
-        let invalid = |_| format!("{text:?} is not a URL: begin it with mailto: or https:");
-        Url::parse(&text).map_err(invalid).map_err(de::Error::custom)
+pub(super) fn deserialize_contacts<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<Url>, D::Error> {
+    let parse_contact = |text: String| {
+        let describe_error = |_| format!("{text:?} is not a URL: begin it with mailto: or https:");
+        Url::parse(&text).map_err(describe_error).map_err(de::Error::custom)
     };
-    Vec::deserialize(deserializer)?.into_iter().map(parse).collect()
+    Vec::deserialize(deserializer)?.into_iter().map(parse_contact).collect()
 }
 
 /// Serialises a value as a string, and also accepts a TOML date-time for a time.
@@ -188,7 +191,7 @@ pub(super) mod text {
     {
         let text = match Value::deserialize(deserializer)? {
             Value::String(text) => text,
-            other => other.to_string(),
+            value => value.to_string(),
         };
         text.parse().map(Some).map_err(|error| de::Error::custom(format!("{text:?}: {error}")))
     }
@@ -203,7 +206,9 @@ pub(super) mod text {
 }
 
 /// Deserialises a number above zero.
-pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
+pub(super) fn deserialize_positive<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<usize, D::Error> {
     match usize::deserialize(deserializer)? {
         0 => Err(de::Error::custom("must be at least 1")),
         number => Ok(number),

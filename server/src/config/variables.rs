@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use strsim::damerau_levenshtein;
 
-use super::effective::settings;
-use super::overrides::{variable_of_key, variables};
+use super::effective::known_settings;
+use super::overrides::{variable_for_key, variable_names};
 
 /// Variables that Belfry's tests and the examples for apps use.
-const OTHER_USES: [&str; 6] = [
+const OTHER_VARIABLES: [&str; 6] = [
     "BELFRY_RECORD",
     "BELFRY_SCREENSHOTS",
     "BELFRY_TOKEN",
@@ -26,36 +26,40 @@ pub fn ineffective_variables(
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
         .filter(|(name, _)| name.starts_with("BELFRY_"))
-        .filter_map(|(name, value)| warning(&name, &value.to_string_lossy()))
+        .filter_map(|(name, value)| warning_about(&name, &value.to_string_lossy()))
         .collect();
     warnings.sort();
     warnings
 }
 
 /// Returns the warning about a variable; `None` if it has an effect or a different use.
-fn warning(name: &str, value: &str) -> Option<String> {
-    let known = variables();
-    if known.iter().any(|known| known == name) || has_other_use(name, value) {
+fn warning_about(name: &str, value: &str) -> Option<String> {
+    let known_names = variable_names();
+    if known_names.iter().any(|known_name| known_name == name) || has_other_use(name, value) {
         return None;
     }
     if name == "BELFRY_PORT" {
         return Some(format!("{name} has no effect: the port is part of BELFRY_LISTEN"));
     }
-    let by_key = settings().into_iter().map(|setting| setting.path()).map(|key| {
-        let advice = match variable_of_key(&key) {
+    let by_key = known_settings().into_iter().map(|setting| setting.path()).map(|key| {
+        let advice = match variable_for_key(&key) {
             Some(variable) => format!("did you mean {variable}?"),
             None => file_advice(&key),
         };
         (expected_variable(&key), advice)
     });
-    let by_name = known.iter().map(|known| (known.clone(), format!("did you mean {known}?")));
+    let by_name = known_names
+        .iter()
+        .map(|known_name| (known_name.clone(), format!("did you mean {known_name}?")));
     let stem = name.strip_suffix("_URL").unwrap_or(name);
-    let distances = |known: &str| [name, stem].map(|name| damerau_levenshtein(name, known));
+    let distances = |candidate: &str| [name, stem].map(|name| damerau_levenshtein(name, candidate));
     let max_distance = (name.len().saturating_sub("BELFRY_".len()) / 4).clamp(1, 3);
     let nearest = by_name
         .chain(by_key)
-        .min_by_key(|(known, _)| distances(known).into_iter().min())
-        .filter(|(known, _)| distances(known).iter().any(|distance| *distance <= max_distance));
+        .min_by_key(|(candidate, _)| distances(candidate).into_iter().min())
+        .filter(|(candidate, _)| {
+            distances(candidate).iter().any(|distance| *distance <= max_distance)
+        });
     let advice = nearest.map_or_else(
         || "`belfry config example` lists all settings".to_owned(),
         |(_, advice)| advice,
@@ -82,11 +86,11 @@ fn file_advice(key: &str) -> String {
 fn has_other_use(name: &str, value: &str) -> bool {
     let is_link = || ["tcp://", "udp://", "sctp://"].iter().any(|scheme| value.starts_with(scheme));
     let has_port_number = |name: &str| {
-        name.split("_PORT_").skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        name.split("_PORT_").skip(1).any(|suffix| suffix.starts_with(|c: char| c.is_ascii_digit()))
     };
-    OTHER_USES.contains(&name)
+    OTHER_VARIABLES.contains(&name)
         || name.starts_with("BELFRY_TEST_")
-        || ["_SERVICE_HOST", "_SERVICE_PORT"].iter().any(|part| name.contains(part))
+        || ["_SERVICE_HOST", "_SERVICE_PORT"].iter().any(|infix| name.contains(infix))
         || has_port_number(name)
         || (name.ends_with("_PORT") && is_link())
 }
@@ -165,10 +169,14 @@ mod tests {
 
     #[test]
     fn a_variable_for_each_setting_has_an_effect_or_causes_a_warning() {
-        for key in settings().iter().map(KnownSetting::path) {
+        for key in known_settings().iter().map(KnownSetting::path) {
             let variable = expected_variable(&key);
             let warnings = ineffective_variables([(variable.clone().into(), "".into())]);
-            assert_eq!(warnings.is_empty(), variables().contains(&variable), "{key}: {warnings:?}");
+            assert_eq!(
+                warnings.is_empty(),
+                variable_names().contains(&variable),
+                "{key}: {warnings:?}"
+            );
         }
     }
 }

@@ -34,7 +34,7 @@ impl Config {
                            [security] and set a later time";
             warnings.push(problem.to_owned());
         }
-        warnings.extend(self.ignored_data_flag());
+        warnings.extend(self.data_flag_warning());
         let rows = ("rows", BTreeMap::from(self.limits.rows.clone()));
         for (section, limits) in [rows, ("abuse", BTreeMap::from(self.limits.abuse.clone()))] {
             for (name, setting) in limits {
@@ -143,7 +143,7 @@ impl Config {
 
     /// Returns a warning about a `--data` flag alongside a PostgreSQL URL: the directory is then
     /// used only for the key of `belfry doctor`.
-    pub fn ignored_data_flag(&self) -> Option<String> {
+    pub fn data_flag_warning(&self) -> Option<String> {
         self.origins.get("data").filter(|origin| *origin == "--data")?;
         let origin = self.origins.get("database").or(self.origins.get("database_file"))?;
         Some(format!(
@@ -154,17 +154,19 @@ impl Config {
 
     /// Returns the files that contain passwords, tokens or private keys.
     pub fn secret_files(&self) -> Vec<PathBuf> {
-        let tokens = self.application_services.iter().filter_map(RegistrationSource::secret_file);
-        let key = self.tls.as_ref().map(|tls| tls.key.as_path());
-        let urls = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)]
+        let registration_files =
+            self.application_services.iter().filter_map(RegistrationSource::secret_file);
+        let tls_key = self.tls.as_ref().map(|tls| tls.key.as_path());
+        let url_files = [(&self.database, &self.database_file), (&self.redis, &self.redis_file)]
             .into_iter()
             .filter_map(|(url, file)| {
                 let has_password = url.as_ref().is_some_and(SecretUrl::has_password);
                 file.as_deref().filter(|_| has_password)
             });
         let client_key = self.database.as_ref().and_then(SecretUrl::client_key);
-        let files = self.file_with_secrets.as_deref().into_iter().chain(key).chain(tokens);
-        files.chain(urls).chain(client_key.as_deref()).map(Path::to_owned).collect()
+        let files =
+            self.file_with_secrets.as_deref().into_iter().chain(tls_key).chain(registration_files);
+        files.chain(url_files).chain(client_key.as_deref()).map(Path::to_owned).collect()
     }
 }
 
@@ -175,9 +177,9 @@ fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
             "{key} contains {range}, which is larger than any private network, so {effect}"
         ));
     }
-    let (normalised, address) = (range.normalize()?, range.address());
+    let (network, address) = (range.normalize()?, range.address());
     Some(format!(
-        "{key}: {range} is the whole range {normalised}; write {normalised}, or {address} for a \
+        "{key}: {range} is the whole range {network}; write {network}, or {address} for a \
          single address"
     ))
 }
@@ -192,9 +194,11 @@ fn is_local_host(host: &str) -> bool {
 
 /// Returns whether other users may read the file and enter all of its directories.
 fn is_readable_by_everyone(path: &Path) -> bool {
-    let allows = |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
+    let has_mode_bit =
+        |path: &Path, bit| fs::metadata(path).is_ok_and(|file| file.mode() & bit != 0);
     path.canonicalize().is_ok_and(|path| {
-        allows(&path, 0o004) && path.ancestors().skip(1).all(|directory| allows(directory, 0o001))
+        has_mode_bit(&path, 0o004)
+            && path.ancestors().skip(1).all(|directory| has_mode_bit(directory, 0o001))
     })
 }
 
@@ -202,7 +206,7 @@ fn is_readable_by_everyone(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn warnings(settings: &str) -> Vec<String> {
+    fn warnings_for(settings: &str) -> Vec<String> {
         // Not the developer's data directory, which may cause warnings.
         let data = PathBuf::from("/nonexistent");
         let config = Config { data, ..toml::from_str(settings).unwrap() };
@@ -243,7 +247,7 @@ mod tests {
             ),
             ("trusted_proxies = ['10.0.0.5/4']", "contains 10.0.0.5/4, which is"),
         ] {
-            let messages = warnings(settings);
+            let messages = warnings_for(settings);
             let [message] = &*messages else { panic!("{settings}: {messages:?}") };
             assert!(message.contains(warning), "{settings}: {message}");
         }
@@ -268,7 +272,7 @@ mod tests {
             "[security]\nexpires = '1970-01-01T00:00:02Z'",
             "limits.rows.media.requests = 1\nlimits.abuse.client_secret = false",
         ] {
-            assert_eq!(warnings(settings), [""; 0], "{settings}");
+            assert_eq!(warnings_for(settings), [""; 0], "{settings}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct EvaluationPool {
     threads: Arc<Semaphore>,
     /// The accounts that occupy a slot. They can take at most half of the slots, so that they
     /// cannot block application services.
-    accounts: AccountSlots,
+    account_slots: AccountSlots,
     /// The total number of slots.
     pub max_queue_length: usize,
     /// Requests that were not evaluated.
@@ -43,26 +43,26 @@ pub enum EvaluationError {
 
 /// A request's slot in the queue.
 #[derive(Clone)]
-pub struct EvaluationSlot(Arc<Slot>);
+pub struct EvaluationSlot(Arc<SlotState>);
 
-struct Slot {
+struct SlotState {
     failures: Arc<EvaluationFailures>,
     threads: Arc<Semaphore>,
     _permit: OwnedSemaphorePermit,
-    _account: Option<AccountSlot>,
+    _account_slot: Option<AccountSlot>,
 }
 
 impl Default for EvaluationPool {
     /// Creates a pool that leaves one core for other requests, if there are several.
     fn default() -> Self {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let threads = (cores - 1).max(1);
-        let slots = threads * SLOTS_PER_THREAD;
+        let core_count = thread::available_parallelism().map_or(1, usize::from);
+        let thread_count = (core_count - 1).max(1);
+        let slot_count = thread_count * SLOTS_PER_THREAD;
         Self {
-            slots: Arc::new(Semaphore::new(slots)),
-            threads: Arc::new(Semaphore::new(threads)),
-            accounts: AccountSlots::default(),
-            max_queue_length: slots,
+            slots: Arc::new(Semaphore::new(slot_count)),
+            threads: Arc::new(Semaphore::new(thread_count)),
+            account_slots: AccountSlots::default(),
+            max_queue_length: slot_count,
             failures: Arc::default(),
         }
     }
@@ -82,21 +82,24 @@ impl EvaluationPool {
     /// Takes a slot for an account, which can have only one, so that an account cannot fill the
     /// queue.
     pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
-        let Ok(account) = self.accounts.take(account) else {
+        let Ok(account_slot) = self.account_slots.acquire(account) else {
             return Err(count_failure(&self.failures, EvaluationError::AccountBusy));
         };
-        if self.accounts.count() > self.max_queue_length / 2 {
+        if self.account_slots.count() > self.max_queue_length / 2 {
             return Err(count_failure(&self.failures, EvaluationError::QueueFull));
         }
-        self.take_slot(Some(account))
+        self.take_slot(Some(account_slot))
     }
 
-    fn take_slot(&self, account: Option<AccountSlot>) -> Result<EvaluationSlot, EvaluationError> {
+    fn take_slot(
+        &self,
+        account_slot: Option<AccountSlot>,
+    ) -> Result<EvaluationSlot, EvaluationError> {
         let permit = Arc::clone(&self.slots)
             .try_acquire_owned()
             .map_err(|_| count_failure(&self.failures, EvaluationError::QueueFull))?;
         let (threads, failures) = (Arc::clone(&self.threads), Arc::clone(&self.failures));
-        let slot = Slot { failures, threads, _permit: permit, _account: account };
+        let slot = SlotState { failures, threads, _permit: permit, _account_slot: account_slot };
         Ok(EvaluationSlot(Arc::new(slot)))
     }
 }
@@ -109,11 +112,11 @@ impl EvaluationSlot {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, EvaluationError> {
         let slot = self.clone();
-        let thread = Arc::clone(&slot.0.threads).acquire_owned().await;
-        let work = RequestContext::carry(work);
+        let thread_permit = Arc::clone(&slot.0.threads).acquire_owned().await;
+        let work = RequestContext::attach_current(work);
         let task = tokio::task::spawn_blocking(move || {
             let result = work();
-            drop((thread, slot));
+            drop((thread_permit, slot));
             result
         });
         task.await.map_err(|_| count_failure(&self.0.failures, EvaluationError::Panicked))
@@ -140,13 +143,13 @@ mod tests {
     #[tokio::test]
     async fn slots_are_limited_and_released() {
         let pool = EvaluationPool::default();
-        let all: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
-        assert_eq!(all.len() % SLOTS_PER_THREAD, 0);
+        let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(slots.len() % SLOTS_PER_THREAD, 0);
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::QueueFull));
         // The last request of `from_fn` was rejected as well.
         assert_eq!(pool.failures.queue_full.get(), 2);
         assert_eq!(pool.queue_length(), pool.max_queue_length);
-        drop(all);
+        drop(slots);
         assert_eq!(pool.queue_length(), 0);
         assert!(pool.enter_for_account(1).is_ok());
     }
@@ -154,12 +157,12 @@ mod tests {
     #[tokio::test]
     async fn accounts_take_at_most_half_of_the_slots() {
         let pool = EvaluationPool::default();
-        let all = pool.slots.available_permits();
-        let accounts: Vec<_> = (0..).map_while(|id| pool.enter_for_account(id).ok()).collect();
-        assert_eq!(accounts.len(), all / 2);
-        let services: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
-        assert_eq!(services.len(), all - all / 2);
-        drop(accounts);
+        let slot_count = pool.slots.available_permits();
+        let account_slots: Vec<_> = (0..).map_while(|id| pool.enter_for_account(id).ok()).collect();
+        assert_eq!(account_slots.len(), slot_count / 2);
+        let service_slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
+        assert_eq!(service_slots.len(), slot_count - slot_count / 2);
+        drop(account_slots);
         assert!(pool.enter_for_account(0).is_ok());
     }
 
@@ -172,20 +175,20 @@ mod tests {
         assert!(pool.enter_for_account(2).is_ok());
 
         // The client disconnects while its request is evaluated.
-        let (finish, wait) = mpsc::channel::<()>();
-        let (started, running) = tokio::sync::oneshot::channel();
+        let (finish_sender, finish_receiver) = mpsc::channel::<()>();
+        let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
         let request = tokio::spawn(async move {
             let work = move || {
-                let _ = started.send(());
-                let _ = wait.recv();
+                let _ = started_sender.send(());
+                let _ = finish_receiver.recv();
             };
             slot.run(work).await
         });
-        running.await.unwrap();
+        started_receiver.await.unwrap();
         request.abort();
         assert!(request.await.unwrap_err().is_cancelled());
         assert_eq!(pool.enter_for_account(1).err(), Some(EvaluationError::AccountBusy));
-        drop(finish);
+        drop(finish_sender);
         while pool.enter_for_account(1).is_err() {
             tokio::task::yield_now().await;
         }

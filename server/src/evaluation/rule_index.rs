@@ -21,7 +21,7 @@ pub struct RuleIndexCache {
     lookups: CacheCounters,
 }
 
-/// The compiled rules of a user. Users without documents need no allocation.
+/// A user's compiled rules. Users without documents need no allocation.
 #[derive(Clone)]
 pub struct CachedRules {
     /// `None` for a user without documents.
@@ -52,33 +52,33 @@ const LARGE_ENTRY_BYTES: usize = 256 * 1024;
 impl RuleIndexCache {
     /// Creates an empty cache, limited to `max_bytes` of memory.
     pub fn new(max_bytes: usize) -> Self {
-        let large_entries = max_bytes / LARGE_ENTRY_BYTES;
-        let entries = Cache::with_weighter(large_entries, max_bytes as u64, ByteWeighter);
+        let expected_entries = max_bytes / LARGE_ENTRY_BYTES;
+        let entries = Cache::with_weighter(expected_entries, max_bytes as u64, ByteWeighter);
         Self { entries, lookups: CacheCounters::default() }
     }
 
-    /// Returns the rules of each account, if they are cached and current.
+    /// Returns each account's rules, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
         let lookup = |account: &i64| {
-            let current = self.entries.get(account).filter(|(epoch, rules)| {
-                store.is_current(*account, *epoch)
+            let current_entry = self.entries.get(account).filter(|(epoch, rules)| {
+                store.are_rulesets_current(*account, *epoch)
                     && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
             });
-            self.lookups.record(current.is_some());
-            current.map(|(_, rules)| rules)
+            self.lookups.record(current_entry.is_some());
+            current_entry.map(|(_, rules)| rules)
         };
         accounts.iter().map(lookup).collect()
     }
 
-    /// Compiles and caches the rules of an account.
+    /// Compiles and caches an account's rules.
     pub fn insert(&self, account: i64, snapshot: &RulesetsSnapshot) -> CachedRules {
         let RulesetsSnapshot { rulesets, epoch } = snapshot;
         let compile = || Arc::new(IndexedRules::new(rulesets.documents()));
         let rules = (!rulesets.is_empty()).then(compile);
         let bytes = ENTRY_BYTES + rules.as_ref().map_or(0, |rules| rules.bytes());
-        let rules = CachedRules { rules, bytes, next_expiry: rulesets.next_expiry() };
-        self.entries.insert(account, (*epoch, rules.clone()));
-        rules
+        let cached_rules = CachedRules { rules, bytes, next_expiry: rulesets.next_expiry() };
+        self.entries.insert(account, (*epoch, cached_rules.clone()));
+        cached_rules
     }
 
     /// Returns the state of the cache, for metrics.

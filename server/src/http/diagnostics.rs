@@ -21,7 +21,7 @@ use crate::http::extract::client::FORWARDING_HEADERS;
 use crate::log::request_context::RequestContext;
 
 /// The header of requests from `belfry doctor`.
-pub const DIAGNOSTICS: &str = "belfry-diagnostics";
+pub const DIAGNOSTICS_HEADER: &str = "belfry-diagnostics";
 
 /// The body of a response to a health request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Diagnostics {
 
 /// The process and its settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settings {
+pub struct ProcessSettings {
     /// The version of this process.
     pub version: String,
     /// The process's limit on open files; `None` for no limit.
@@ -66,14 +66,15 @@ pub struct Arrival {
 
 impl Diagnostics {
     /// Returns the details, if the request was signed with this process's key.
-    pub(super) fn respond(state: &AppState, parts: &Parts) -> Option<Self> {
+    pub(super) fn for_request(state: &AppState, parts: &Parts) -> Option<Self> {
         let key = &state.diagnostics_key;
-        let challenge = Challenge::parse(parts.headers.get(DIAGNOSTICS)?.to_str().ok()?, key)?;
+        let challenge =
+            Challenge::parse(parts.headers.get(DIAGNOSTICS_HEADER)?.to_str().ok()?, key)?;
         let details = match challenge.purpose {
-            Purpose::Settings => to_raw_value(&Settings {
+            Purpose::Settings => to_raw_value(&ProcessSettings {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 open_files: getrlimit(Resource::Nofile).current,
-                settings: SettingDigests::clone(&state.settings.load()),
+                settings: SettingDigests::clone(&state.setting_digests.load()),
             }),
             Purpose::Arrival => to_raw_value(&Arrival::new(state, parts)?),
         };
@@ -96,13 +97,13 @@ impl Diagnostics {
 
 impl Arrival {
     fn new(state: &AppState, parts: &Parts) -> Option<Self> {
-        let active = state.limits.active();
-        let peer = RequestContext::read(|request| request.peer)?;
-        let configured_header = active.proxy_header.as_ref().map(HeaderName::as_str);
+        let limits = state.limits.active();
+        let peer = RequestContext::with_current(|request| request.peer)?;
+        let configured_header = limits.proxy_header.as_ref().map(HeaderName::as_str);
         let headers = configured_header.into_iter().chain(FORWARDING_HEADERS);
         Some(Self {
             peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
-            is_trusted_proxy: active.proxies.contains(peer.ip()),
+            is_trusted_proxy: limits.proxies.contains(peer.ip()),
             headers: headers
                 .filter(|name| parts.headers.contains_key(*name))
                 .map(str::to_owned)

@@ -28,7 +28,7 @@ pub(crate) use self::page::{
     PageError, SubmitError, rejection_status, security_status, sign_in_status,
 };
 use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnread;
+use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::passwords::HashQueueFull;
 use crate::config::LimitMode;
 use crate::evaluation::pool::EvaluationError;
@@ -89,9 +89,9 @@ pub(crate) enum CommonError {
 impl CommonError {
     /// Returns the response in this format.
     pub(crate) fn to_response(&self, format: ErrorFormat) -> Response {
-        let (status, matrix, oauth) = match self {
+        let (status, matrix_code, oauth_code) = match self {
             Self::LimitExceeded(exceeded) => return exceeded.to_response(format),
-            Self::AccountBusy(text) => return account_busy_response(text, format),
+            Self::AccountBusy(message) => return account_busy_response(message, format),
             Self::NotFound | Self::FrontPage => {
                 (StatusCode::NOT_FOUND, "M_UNRECOGNIZED", "invalid_request")
             }
@@ -113,7 +113,8 @@ impl CommonError {
             }
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "M_UNKNOWN", "server_error"),
         };
-        let mut response = format.error(status, matrix, oauth, &self.to_string());
+        let mut response =
+            format.error_response(status, matrix_code, oauth_code, &self.to_string());
         if matches!(self, Self::Unavailable(_)) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
@@ -123,15 +124,15 @@ impl CommonError {
 
 /// Returns the response to an account that has to wait for its earlier requests, which usually take
 /// a fraction of a second.
-fn account_busy_response(text: &str, format: ErrorFormat) -> Response {
+fn account_busy_response(message: &str, format: ErrorFormat) -> Response {
     let status = StatusCode::TOO_MANY_REQUESTS;
     let mut response = match format {
         ErrorFormat::Matrix => {
             let errcode = "M_LIMIT_EXCEEDED";
-            let body = json!({ "errcode": errcode, "error": text, "retry_after_ms": 1000 });
+            let body = json!({ "errcode": errcode, "error": message, "retry_after_ms": 1000 });
             (status, Json(body)).into_response()
         }
-        _ => format.error(status, "M_LIMIT_EXCEEDED", "temporarily_unavailable", text),
+        _ => format.error_response(status, "M_LIMIT_EXCEEDED", "temporarily_unavailable", message),
     };
     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     response
@@ -197,8 +198,8 @@ impl From<AccountBusy> for CommonError {
     }
 }
 
-impl From<TooManyUnread> for CommonError {
-    fn from(_: TooManyUnread) -> Self {
+impl From<TooManyUnreadResponses> for CommonError {
+    fn from(_: TooManyUnreadResponses) -> Self {
         Self::AccountBusy("Read the responses to earlier requests first; then try again")
     }
 }
@@ -226,9 +227,9 @@ impl LimitExceeded {
         let body = match format {
             ErrorFormat::Matrix => {
                 let millis = self.retry_after.as_micros().div_ceil(1000).max(1);
-                let wait = u64::try_from(millis).unwrap_or(u64::MAX);
-                let start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many requests""#;
-                Bytes::from(format!("{start},\"retry_after_ms\":{wait}}}"))
+                let retry_after_ms = u64::try_from(millis).unwrap_or(u64::MAX);
+                let body_start = r#"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many requests""#;
+                Bytes::from(format!("{body_start},\"retry_after_ms\":{retry_after_ms}}}"))
             }
             ErrorFormat::OAuth | ErrorFormat::Page | ErrorFormat::Api => {
                 Bytes::from_static(br#"{"error":"Too many requests"}"#)

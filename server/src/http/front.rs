@@ -8,7 +8,7 @@ use axum::response::Response;
 use url::Url;
 
 use crate::app::AppState;
-use crate::http::account::sign_in::sign_up_link;
+use crate::http::account::sign_in::sign_up_url;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::accepts_html;
 use crate::http::extract::session::BrowserSession;
@@ -21,27 +21,28 @@ pub(super) async fn front_page(
     State(state): State<Arc<AppState>>,
     request: Request,
 ) -> Result<Response, CommonError> {
-    let (mut head, _) = request.into_parts();
-    if !accepts_html(&head.headers) {
+    let (mut parts, _) = request.into_parts();
+    if !accepts_html(&parts.headers) {
         return Err(CommonError::FrontPage);
     }
-    let session = BrowserSession::from_request_parts(&mut head, &state).await?;
+    let session = BrowserSession::from_request_parts(&mut parts, &state).await?;
     Ok(respond(&session, show_front_page(&session)))
 }
 
 fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
     let config = &session.state.config;
-    let [account, sign_in] = [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
-    let sign_up = sign_up_link(session, None);
+    let [account_path, sign_in_path] =
+        [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
+    let sign_up_url = sign_up_url(session, None);
     let page = FrontPage {
         layout: session.layout(session.lang),
         description: &config.instance.description,
         account: session.account().map(|account| account.name.as_str()),
-        account_path: &account,
-        sign_in: &sign_in,
-        sign_up: sign_up.as_deref(),
-        api: OPENAPI,
-        documentation: config.oauth.documentation_url.as_ref().map(Url::as_str),
+        account_path: &account_path,
+        sign_in_path: &sign_in_path,
+        sign_up_url: sign_up_url.as_deref(),
+        api_path: OPENAPI,
+        documentation_url: config.oauth.documentation_url.as_ref().map(Url::as_str),
     };
     show_page_without_cookie(StatusCode::OK, &page)
 }

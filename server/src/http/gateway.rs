@@ -12,7 +12,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use axum::response::{IntoResponse, Response};
 use belfry_core::limits::RateLimitDecision;
 use belfry_core::limits::check_options::{CheckOptions, CheckOptionsError};
-use belfry_core::limits::original_request::{OriginalRequest, OriginalRequestError, resolve};
+use belfry_core::limits::original_request::{
+    OriginalRequest, OriginalRequestError, resolve_original_request,
+};
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::oauth::token::Token;
 use belfry_runtime::log_throttled;
@@ -27,15 +29,15 @@ use crate::http::layer::rate_limit::{self, LimitedRequest};
 use crate::paths::GATEWAY_CHECK;
 
 /// Maximum length of a method or a path in the log, in bytes. Clients choose both.
-const MAX_LOGGED: usize = 500;
+const MAX_LOGGED_BYTES: usize = 500;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
-pub(crate) async fn check(
+pub(crate) async fn check_request(
     State(state): State<Arc<AppState>>,
     request: Request,
 ) -> (Extension<RateLimitDecision>, Result<Response, GatewayError>) {
     let (own_method, uri, headers) = (request.method().as_str(), request.uri(), request.headers());
-    let original = original_request(own_method, uri, headers);
+    let original = find_original_request(own_method, uri, headers);
     let (method, target, query) = match &original {
         Ok(original) => (&*original.method, &*original.target, original.query()),
         // A check without an original request is counted like any other request.
@@ -43,9 +45,9 @@ pub(crate) async fn check(
     };
     let peer = client::peer_address();
     let limited_request = LimitedRequest { method, target, query, headers, peer };
-    let (active, now) = (state.limits.active(), state.clock.now());
-    let (client, decision) = rate_limit::check(&state, &active, &limited_request, now).await;
-    let response = match (LimitExceeded::check(&decision, active.mode), &original) {
+    let (limits, now) = (state.limits.active(), state.clock.now());
+    let (client, decision) = rate_limit::check_limits(&state, &limits, &limited_request, now).await;
+    let response = match (LimitExceeded::check(&decision, limits.mode), &original) {
         (Err(exceeded), _) => Err(exceeded.into()),
         (Ok(()), Err(error)) => {
             if *error == OriginalRequestError::Conflicting {
@@ -57,37 +59,40 @@ pub(crate) async fn check(
             }
             Err((*error).into())
         }
-        (Ok(()), Ok(original)) => authorize(&state, client.credential, options(uri, original), now),
+        (Ok(()), Ok(original)) => {
+            authorize_token(&state, client.credential, parse_options(uri, original), now)
+        }
     };
     if let Err(error) = &response
         && error.is_misconfiguration()
     {
         // Without the query, which may contain a token.
         let path = target.split(['?', '#']).next().unwrap_or_default();
-        let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED));
+        let [method, path] = [method, path].map(|value| shorten(value, MAX_LOGGED_BYTES));
         log_throttled!(warn, "a gateway check is misconfigured", %error, method, path);
     }
     // The area's layer reports the decision in the headers.
     (Extension(decision), response)
 }
 
-fn original_request<'a>(
+/// Returns the original request, from the path or from the headers of the proxy.
+fn find_original_request<'a>(
     method: &'a str,
     uri: &'a Uri,
     headers: &'a HeaderMap,
 ) -> Result<OriginalRequest<'a>, OriginalRequestError> {
-    let from_path = original_target(uri)
+    let path_request = original_target(uri)
         .map(|target| OriginalRequest { method: method.into(), target: target.into() });
     let header = |name| single_header(headers, name);
     let original = (header("x-original-method")?, header("x-original-uri")?);
     let forwarded = (header("x-forwarded-method")?, header("x-forwarded-uri")?);
-    resolve(from_path, original, forwarded)
+    resolve_original_request(path_request, original, forwarded)
 }
 
 /// Returns the path and query after `/gateway/check`, if the path continues there.
 fn original_target(uri: &Uri) -> Option<&str> {
     let target = uri.path_and_query()?.as_str();
-    target.strip_prefix(GATEWAY_CHECK).filter(|rest| rest.starts_with('/'))
+    target.strip_prefix(GATEWAY_CHECK).filter(|target| target.starts_with('/'))
 }
 
 /// Returns the value of a header that must not be repeated.
@@ -105,7 +110,7 @@ fn single_header<'a>(
 
 /// Checks the token against the options, and records its use. The response headers contain the
 /// account, app and scopes.
-fn authorize(
+fn authorize_token(
     state: &AppState,
     credential: Credential,
     options: Result<CheckOptions, CheckOptionsError>,
@@ -121,7 +126,7 @@ fn authorize(
         Credential::MultipleTokens => return Err(GatewayError::MultipleTokens),
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
-    token.check(now)?;
+    token.check_validity(now)?;
     state.store.record_use(secret.lookup, &token, now);
     if token.account.is_none() && !options.allows_app_tokens {
         let app = token.app_id;
@@ -139,7 +144,10 @@ fn authorize(
 
 /// Returns the options of the check. If the original request is in the path, the query belongs to
 /// that request, and the check has no options.
-fn options(uri: &Uri, original: &OriginalRequest<'_>) -> Result<CheckOptions, CheckOptionsError> {
+fn parse_options(
+    uri: &Uri,
+    original: &OriginalRequest<'_>,
+) -> Result<CheckOptions, CheckOptionsError> {
     let check_query = uri.query().filter(|_| original_target(uri).is_none());
     CheckOptions::parse(check_query.unwrap_or_default(), original.query().unwrap_or_default())
 }

@@ -26,7 +26,7 @@ static NOT_READY_LINES: LogThrottle = LogThrottle::new("not ready");
 static READY_LINES: LogThrottle = LogThrottle::new("ready again");
 
 /// The status of a usable database.
-const READY: &str = "ok";
+const DATABASE_READY: &str = "ok";
 
 /// Maximum time for the database to respond to a readiness check.
 const PING_TIMEOUT: Duration = Duration::from_secs(2);
@@ -39,7 +39,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// contains diagnostics.
 pub(super) async fn healthz(State(state): State<Arc<AppState>>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let diagnostics = Diagnostics::respond(&state, &parts);
+    let diagnostics = Diagnostics::for_request(&state, &parts);
     Json(Health { status: "ok".to_owned(), diagnostics }).into_response()
 }
 
@@ -61,16 +61,16 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
             .into_response();
     }
-    let check = check_database(state);
-    let database = reuse_or_check(&state.database_status, Instant::now(), check).await;
+    let database_check = check_database(state);
+    let database = reuse_or_check(&state.database_status, Instant::now(), database_check).await;
     let mut failing_tasks = state.task_statuses();
     failing_tasks.retain(|task| task.keeps_failing());
-    let (status, text) = if database == READY && failing_tasks.is_empty() {
+    let (status, status_text) = if database == DATABASE_READY && failing_tasks.is_empty() {
         (StatusCode::OK, "ready")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
-    let mut body = json!({ "status": text });
+    let mut body = json!({ "status": status_text });
     if has_details {
         body["database"] = database.into();
         if !failing_tasks.is_empty() {
@@ -82,11 +82,11 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
             EngineStatus::Redis => body["redis"] = "ok".into(),
             EngineStatus::RedisDegraded { unavailable, servers } => {
                 let unreachable = unavailable.len();
-                let text = format!(
+                let redis_status = format!(
                     "{unreachable} of {servers} shards unreachable, counting locally for them: {}",
                     unavailable.join(", ")
                 );
-                body["redis"] = text.into();
+                body["redis"] = redis_status.into();
             }
             EngineStatus::RedisUnavailable => {
                 body["redis"] = "redis unreachable, counting locally".into();
@@ -96,10 +96,10 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
     (status, Json(body)).into_response()
 }
 
-/// Returns [`READY`], or the reason why the database cannot be used, which is also logged.
+/// Returns [`DATABASE_READY`], or the reason why the database cannot be used, which is also logged.
 async fn check_database(state: &AppState) -> String {
     let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
-        Ok(Ok(())) => return READY.to_owned(),
+        Ok(Ok(())) => return DATABASE_READY.to_owned(),
         Ok(Err(StoreError::Unavailable(reason))) => reason,
         Ok(Err(error)) => error.to_string(),
         Err(_) => {
@@ -124,18 +124,18 @@ async fn reuse_or_check(
     now: Instant,
     check: impl Future<Output = String>,
 ) -> String {
-    let mut last = last_result.lock().await;
-    match &*last {
+    let mut last_check = last_result.lock().await;
+    match &*last_check {
         Some((time, status)) if now.saturating_duration_since(*time) < CHECK_INTERVAL => {
             status.clone()
         }
         _ => {
             let status = check.await;
-            let was_ready = last.as_ref().is_none_or(|(_, status)| status == READY);
-            if status == READY && !was_ready && READY_LINES.admits() {
+            let was_ready = last_check.as_ref().is_none_or(|(_, status)| status == DATABASE_READY);
+            if status == DATABASE_READY && !was_ready && READY_LINES.admits() {
                 tracing::info!("ready again");
             }
-            last.insert((now, status)).1.clone()
+            last_check.insert((now, status)).1.clone()
         }
     }
 }
@@ -154,15 +154,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_readiness_check_is_reused_for_a_second() {
-        let (last, start) = (Mutex::new(None), Instant::now());
-        let check_after = async |millis, status: &str| {
+        let (last_result, start) = (Mutex::new(None), Instant::now());
+        let check_at = async |millis, status: &str| {
             let now = start + Duration::from_millis(millis);
-            reuse_or_check(&last, now, async { status.to_owned() }).await
+            reuse_or_check(&last_result, now, async { status.to_owned() }).await
         };
-        assert_eq!(check_after(0, "ok").await, "ok");
-        assert_eq!(check_after(999, "failed").await, "ok");
-        assert_eq!(check_after(1000, "failed").await, "failed");
-        assert_eq!(check_after(1999, "ok").await, "failed");
-        assert_eq!(check_after(2000, "ok").await, "ok");
+        assert_eq!(check_at(0, "ok").await, "ok");
+        assert_eq!(check_at(999, "failed").await, "ok");
+        assert_eq!(check_at(1000, "failed").await, "failed");
+        assert_eq!(check_at(1999, "ok").await, "failed");
+        assert_eq!(check_at(2000, "ok").await, "ok");
     }
 }

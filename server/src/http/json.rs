@@ -39,7 +39,7 @@ impl IntoResponse for JsonBytes {
 }
 
 /// Returns a route that always returns this document, serialised once.
-pub(crate) fn constant(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn constant_route(document: &impl Serialize) -> MethodRouter<Arc<AppState>> {
     let body = Bytes::from(to_bytes(document));
     // Clients must revalidate, so that changed settings are visible right after a restart.
     let cache_control = [(header::CACHE_CONTROL, HeaderValue::from_static("max-age=0"))];

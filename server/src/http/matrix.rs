@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::http::error::MatrixError;
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::raw_path::RawPath;
 use crate::http::extract::requester::Requester;
 use crate::http::json::{Json, JsonBytes};
@@ -32,7 +32,7 @@ pub(super) async fn whoami(
 ) -> Result<Json<Value>, MatrixError> {
     let mut response = json!({ "user_id": requester.user_id(&state), "is_guest": false });
     if let Some(token) = requester.token
-        && let Some(device_id) = state.store.device_id_of(token).await?
+        && let Some(device_id) = state.store.token_device_id(token).await?
     {
         response["device_id"] = device_id.into();
     }
@@ -42,12 +42,12 @@ pub(super) async fn whoami(
 /// `POST logout`: revokes the token.
 pub(super) async fn logout(
     State(state): State<Arc<AppState>>,
-    audit: Audit,
+    audit: RequestAudit,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
-    let token = requester.token.ok_or(MatrixError::LogoutOfService)?;
-    let events =
-        Events::from(audit.success(AuditKind::SignOut)).and(audit.success(AuditKind::TokenRevoke));
+    let token = requester.token.ok_or(MatrixError::ServiceLogout)?;
+    let events = Events::from(audit.success_event(AuditKind::SignOut))
+        .with_entry(audit.success_event(AuditKind::TokenRevoke));
     state.store.revoke_token(&events, token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
@@ -58,7 +58,7 @@ pub(super) async fn account_data(
     requester: Requester,
     path: RawPath,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Read)?;
+    requester.require_access(RuleAccess::Read)?;
     let path_user = percent::decode_segment(path.parameter("{user}").unwrap_or_default())?;
     let user_id = requester.user_id(&state);
     if path_user != user_id {

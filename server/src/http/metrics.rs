@@ -18,21 +18,21 @@ use crate::http::health::is_operator;
 use crate::metrics::families;
 
 /// `GET /metrics` on the main address; not found for clients other than operators.
-pub(super) async fn metrics_for_operators(
+pub(super) async fn serve_metrics_to_operators(
     State(state): State<Arc<AppState>>,
     parts: Parts,
 ) -> Result<Response, CommonError> {
     let is_operator = is_operator(&state, &parts);
-    if is_operator { Ok(metrics(State(state)).await) } else { Err(CommonError::NotFound) }
+    if is_operator { Ok(serve_metrics(State(state)).await) } else { Err(CommonError::NotFound) }
 }
 
 /// `GET /metrics` on the metrics address.
-pub(super) async fn metrics(State(state): State<Arc<AppState>>) -> Response {
-    ([(header::CONTENT_TYPE, CONTENT_TYPE)], collect(&state)).into_response()
+pub(super) async fn serve_metrics(State(state): State<Arc<AppState>>) -> Response {
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], render_metrics(&state)).into_response()
 }
 
 /// Returns all metrics in the text format of Prometheus.
-fn collect(state: &AppState) -> String {
+fn render_metrics(state: &AppState) -> String {
     let mut out = Exposition::default();
     state.metrics.write(&mut out);
     out.value(&families::HTTP_MAX_CONNECTIONS, state.config.http.max_connections);
@@ -48,7 +48,7 @@ fn collect(state: &AppState) -> String {
     out.value(&families::EVALUATION_MAX_QUEUE, state.evaluation_pool.max_queue_length);
     state.store.write_metrics(&mut out);
     let [tokens, rules, apps, apps_by_id, accounts] = state.store.cache_status();
-    let rule_index = state.rule_index.status();
+    let rule_index = state.rule_index_cache.status();
     write_caches(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
     out.finish()
 }

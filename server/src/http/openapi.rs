@@ -29,7 +29,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::AppState;
 use crate::http::json::JsonBytes;
-use crate::paths::CLIENT_APIS;
+use crate::paths::CLIENT_API_VERSIONS;
 
 type Object = Map<String, Value>;
 
@@ -50,7 +50,7 @@ const AREAS: [&str; 9] = [
 /// The methods that `any` stands for. `HEAD` is implied by `GET`.
 const ANY_METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
 
-const FORM_MEDIA: [&str; 3] =
+const FORM_MEDIA_TYPES: [&str; 3] =
     ["application/x-www-form-urlencoded", "multipart/form-data", "application/json"];
 
 /// The headers of every response. Rate-limit headers are absent if no limit counts the request.
@@ -65,7 +65,7 @@ const COMMON_HEADERS: [&str; 6] = [
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Base {
+struct BaseSpec {
     info: Object,
     security_schemes: Object,
     headers: Object,
@@ -73,7 +73,7 @@ struct Base {
 }
 
 #[derive(Deserialize)]
-struct Area {
+struct AreaSpec {
     name: String,
     description: String,
     errors: Object,
@@ -83,13 +83,13 @@ struct Area {
     paths: BTreeMap<String, Object>,
 }
 
-/// Returns the route of the document. The document is rendered at the first request, because most
+/// Returns the document's route. The document is rendered at the first request, because most
 /// servers never receive one.
-pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
+pub(super) fn openapi_route() -> MethodRouter<Arc<AppState>> {
     let document_bytes = Arc::new(OnceLock::new());
     get(move |State(state): State<Arc<AppState>>| {
         let render = || {
-            Bytes::from(to_bytes(&document(
+            Bytes::from(to_bytes(&openapi_document(
                 &state.base_url.to_string(),
                 &state.config.name_segments,
             )))
@@ -101,14 +101,15 @@ pub(super) fn openapi() -> MethodRouter<Arc<AppState>> {
 }
 
 /// Returns the document for a server with this base URL and these name segments.
-pub(super) fn document(base_url: &str, segments: &[String]) -> Value {
-    let mut base: Base = parse(&BASE.replace("{base_url}", base_url));
+pub(super) fn openapi_document(base_url: &str, segments: &[String]) -> Value {
+    let mut base: BaseSpec = parse_yaml(&BASE.replace("{base_url}", base_url));
     base.info.insert("version".to_owned(), env!("CARGO_PKG_VERSION").into());
-    let (mut tags, mut paths, mut shared) = (Vec::new(), Object::new(), Shared::default());
-    for area in AREAS.map(parse::<Area>) {
+    let (mut tags, mut paths, mut shared) =
+        (Vec::new(), Object::new(), SharedComponents::default());
+    for area in AREAS.map(parse_yaml::<AreaSpec>) {
         for (path, item) in &area.paths {
-            for (path, suffix) in expand(path, segments) {
-                paths.insert(path, area.path_item(item, &suffix, &mut shared));
+            for (path, suffix) in expand_path(path, segments) {
+                paths.insert(path, area.expand_path_item(item, &suffix, &mut shared));
             }
         }
         base.schemas.extend(area.schemas);
@@ -130,14 +131,14 @@ pub(super) fn document(base_url: &str, segments: &[String]) -> Value {
     })
 }
 
-fn parse<T: DeserializeOwned>(yaml: &str) -> T {
+fn parse_yaml<T: DeserializeOwned>(yaml: &str) -> T {
     serde_saphyr::from_str(yaml).expect("a test parses the files of the OpenAPI document")
 }
 
 /// Returns the paths that a path stands for, each with a suffix that makes its operation ids
 /// unique. The first of several paths has no suffix.
-fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
-    let apis = if path.contains("{api}") { &CLIENT_APIS[..] } else { &[""] };
+fn expand_path(path: &str, segments: &[String]) -> Vec<(String, String)> {
+    let apis = if path.contains("{api}") { &CLIENT_API_VERSIONS[..] } else { &[""] };
     let variants = segments.iter().flat_map(|segment| apis.iter().map(move |api| (segment, api)));
     let mut paths: Vec<(String, String)> = variants
         .map(|(segment, api)| {
@@ -156,25 +157,30 @@ fn expand(path: &str, segments: &[String]) -> Vec<(String, String)> {
     paths
 }
 
-impl Area {
-    fn path_item(&self, item: &Object, suffix: &str, shared: &mut Shared) -> Value {
+impl AreaSpec {
+    fn expand_path_item(
+        &self,
+        item: &Object,
+        suffix: &str,
+        shared: &mut SharedComponents,
+    ) -> Value {
         let mut expanded = Object::new();
         for (key, value) in item {
             match (key.as_str(), value) {
                 ("parameters", Value::Array(parameters)) => {
                     let parameters =
-                        parameters.iter().map(|value| shared.parameter(value)).collect();
+                        parameters.iter().map(|value| shared.add_parameter(value)).collect();
                     expanded.insert("parameters".to_owned(), parameters);
                 }
                 ("any", Value::Object(operation)) => {
                     for method in ANY_METHODS {
                         let suffix = if method == "get" { "" } else { &format!("_{method}") };
-                        let operation = self.operation(operation, suffix, shared);
+                        let operation = self.expand_operation(operation, suffix, shared);
                         expanded.insert(method.to_owned(), operation);
                     }
                 }
                 (method, Value::Object(operation)) => {
-                    let operation = self.operation(operation, suffix, shared);
+                    let operation = self.expand_operation(operation, suffix, shared);
                     expanded.insert(method.to_owned(), operation);
                 }
                 (key, value) => drop(expanded.insert(key.to_owned(), value.clone())),
@@ -183,7 +189,12 @@ impl Area {
         expanded.into()
     }
 
-    fn operation(&self, operation: &Object, suffix: &str, shared: &mut Shared) -> Value {
+    fn expand_operation(
+        &self,
+        operation: &Object,
+        suffix: &str,
+        shared: &mut SharedComponents,
+    ) -> Value {
         let mut expanded = json!({ "tags": [self.name], "security": [] });
         let mut responses = self.responses.clone();
         let mut parameters = Vec::new();
@@ -193,26 +204,30 @@ impl Area {
                     expanded["operationId"] = format!("{id}{suffix}").into();
                 }
                 ("body", Value::Object(body)) => {
-                    expanded["requestBody"] = json!({ "required": true, "content": content(body) });
+                    expanded["requestBody"] =
+                        json!({ "required": true, "content": expand_content(body) });
                 }
-                ("responses", Value::Object(own)) => responses.extend(own.clone()),
-                ("parameters" | "shared_parameters", Value::Array(own)) => {
-                    parameters.extend(own.iter().map(|value| shared.parameter(value)));
+                ("responses", Value::Object(own_responses)) => {
+                    responses.extend(own_responses.clone());
+                }
+                ("parameters" | "shared_parameters", Value::Array(own_parameters)) => {
+                    parameters
+                        .extend(own_parameters.iter().map(|value| shared.add_parameter(value)));
                 }
                 (key, value) => expanded[key] = value.clone(),
             }
         }
         let responses = responses.iter().map(|(status, response)| {
-            let response = self.response(status, response);
+            let response = self.expand_response(status, response);
             let name = format!("{}_{status}", self.name);
-            (status.clone(), share(&mut shared.responses, "responses", &name, response))
+            (status.clone(), add_component(&mut shared.responses, "responses", &name, response))
         });
         expanded["responses"] = responses.collect::<Object>().into();
         expanded["parameters"] = parameters.into();
         expanded
     }
 
-    fn response(&self, status: &str, response: &Value) -> Value {
+    fn expand_response(&self, status: &str, response: &Value) -> Value {
         let (description, body) = match response {
             Value::Object(response) => (response["description"].clone(), response),
             text => (text.clone(), &self.errors),
@@ -232,7 +247,7 @@ impl Area {
             headers.insert((*name).to_owned(), reference);
         }
         let mut expanded = json!({ "description": description, "headers": headers });
-        let content = content(body);
+        let content = expand_content(body);
         if !content.is_empty() {
             expanded["content"] = content.into();
         }
@@ -243,24 +258,25 @@ impl Area {
 /// Components that operations refer to. They make the document smaller, because most of them occur
 /// in many operations.
 #[derive(Default)]
-struct Shared {
+struct SharedComponents {
     parameters: Object,
     responses: Object,
 }
 
-impl Shared {
-    fn parameter(&mut self, parameter: &Value) -> Value {
+impl SharedComponents {
+    fn add_parameter(&mut self, parameter: &Value) -> Value {
         let name = parameter["name"].as_str().unwrap_or_default();
-        share(&mut self.parameters, "parameters", name, parameter.clone())
+        add_component(&mut self.parameters, "parameters", name, parameter.clone())
     }
 }
 
 /// Adds a component and returns a reference to it. If a different component has this name, a number
 /// is appended to the name.
-fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> Value {
+fn add_component(components: &mut Object, kind: &str, name: &str, component: Value) -> Value {
     let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-', "_");
     let numbered_names = (2..).map(|number| format!("{name}_{number}"));
-    let is_free = |name: &String| components.get(name).is_none_or(|other| *other == component);
+    let is_free =
+        |name: &String| components.get(name).is_none_or(|existing| *existing == component);
     let mut names = [name.clone()].into_iter().chain(numbered_names);
     let unique_name = names.find(is_free).unwrap_or(name.clone());
     let reference = json!({ "$ref": format!("#/components/{kind}/{unique_name}") });
@@ -269,18 +285,18 @@ fn share(components: &mut Object, kind: &str, name: &str, component: Value) -> V
 }
 
 /// Returns the `content` of a body or a response, by media type.
-fn content(body: &Object) -> Object {
+fn expand_content(body: &Object) -> Object {
     let mut content = Object::new();
-    let mut insert = |media: &str, schema: Value| {
-        content.insert(media.to_owned(), json!({ "schema": schema }));
+    let mut insert = |media_type: &str, schema: Value| {
+        content.insert(media_type.to_owned(), json!({ "schema": schema }));
     };
     for (key, value) in body {
         match (key.as_str(), value) {
             ("json", schema) => insert("application/json", schema_or_reference(schema)),
             ("html", _) => insert("text/html", json!({ "type": "string" })),
             ("form", schema) => {
-                for media in FORM_MEDIA {
-                    insert(media, schema_or_reference(schema));
+                for media_type in FORM_MEDIA_TYPES {
+                    insert(media_type, schema_or_reference(schema));
                 }
             }
             _ => {}

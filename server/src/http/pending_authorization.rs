@@ -15,7 +15,7 @@ use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameter::Parameter;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::response::Delivery;
-use belfry_core::oauth::token::expiry;
+use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{Secret, SplitToken};
 use belfry_runtime::random;
 use belfry_store::{Account, CodeOutcome, Consent, StoredRequest, UpdateOutcome};
@@ -30,7 +30,7 @@ use crate::log::request_context::RequestContext;
 use crate::pages::{FormPostPage, RejectedPage};
 use crate::paths::{AUTHORIZE_RESUME, OUT_OF_BAND_CODE, with_language};
 
-/// The time that a user has to sign in and decide.
+/// Time for the user to sign in and decide.
 const LIFETIME: Duration = Duration::from_hours(1);
 
 /// An authorization request and its progress.
@@ -56,9 +56,9 @@ impl PendingAuthorization {
             Ok(client_id) => session.state.store.app_by_client_id(client_id).await?,
             Err(_) => None,
         };
-        let app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
-        let app_id = app.as_ref().map(|app| app.id);
-        let pending = client_id.and_then(|_| Self::from_pairs(session, pairs, app));
+        let enabled_app = app.filter(|app| app.disabled_at.is_none()).map(|app| app.app.clone());
+        let app_id = enabled_app.as_ref().map(|app| app.id);
+        let pending = client_id.and_then(|_| Self::from_pairs(session, pairs, enabled_app));
         Ok(pending.inspect_err(|error| {
             let is_unregistered = *error == OAuthError::InvalidRedirectUri;
             let redirect_uri = is_unregistered.then(|| last_value(pairs, "redirect_uri"));
@@ -71,7 +71,7 @@ impl PendingAuthorization {
         pairs: &Pairs,
         app: Option<App>,
     ) -> Result<Self, OAuthError> {
-        let request = parse(session, Parameters::new(pairs), app.as_ref())?;
+        let request = parse_request(session, Parameters::new(pairs), app.as_ref())?;
         let app = app.ok_or(OAuthError::UnknownClient)?;
         let account = session.account().map(|account| account.id);
         // `force_login` requires a new sign-in, even with a session.
@@ -84,12 +84,13 @@ impl PendingAuthorization {
     pub(crate) async fn load(session: &BrowserSession, handle: &str) -> Result<Self, PageError> {
         let handle = SplitToken::parse(handle).ok_or(PageError::Expired)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let stored = store.request(handle.hashed(), session.hashed_cookie(), now).await?;
+        let stored_request =
+            store.request(handle.hashed_secret(), session.hashed_cookie(), now).await?;
         let StoredRequest { app_id, account_id, parameters, .. } =
-            stored.ok_or(PageError::Expired)?;
+            stored_request.ok_or(PageError::Expired)?;
         let app = store.app(app_id).await?.filter(|app| app.disabled_at.is_none());
         let app = app.ok_or(OAuthError::UnknownClient)?.app;
-        let request = parse(session, Parameters::new(&parameters), Some(&app))?;
+        let request = parse_request(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in_id = session.account().map(|account| account.id);
         let account = account_id.filter(|account| Some(*account) == signed_in_id);
         let chosen_lang = session.lang;
@@ -101,13 +102,14 @@ impl PendingAuthorization {
     async fn consume(
         &mut self,
         session: &BrowserSession,
-        denial: Option<&Events>,
+        denial_events: Option<&Events>,
     ) -> Result<i64, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
             let (store, now) = (&session.state.store, session.state.clock.now());
             let cookie = session.hashed_cookie();
-            let request = store.consume_request(denial, handle.hashed(), cookie, now).await?;
+            let request =
+                store.consume_request(denial_events, handle.hashed_secret(), cookie, now).await?;
             request.ok_or(PageError::Expired)?;
         }
         Ok(account)
@@ -136,14 +138,16 @@ impl PendingAuthorization {
         guard.count_authorization_request().await?;
         let (state, now) = (&session.state, session.state.clock.now());
         let handle = random::secret(now);
-        let stored = StoredRequest {
+        let stored_request = StoredRequest {
             app_id: self.app.id,
-            browser: session.hashed_cookie(),
+            browser_cookie: session.hashed_cookie(),
             account_id: self.account,
             parameters: self.parameters.clone(),
-            expires_at: expiry(now, LIFETIME),
+            expires_at: expiry_after(now, LIFETIME),
         };
-        if state.store.add_request(handle.hashed(), &stored).await? == UpdateOutcome::NotFound {
+        if state.store.add_request(handle.hashed_secret(), &stored_request).await?
+            == UpdateOutcome::NotFound
+        {
             return Err(PageError::Expired);
         }
         // Not at every request, because the store counts rows to find the oldest ones.
@@ -171,7 +175,7 @@ impl PendingAuthorization {
     }
 
     /// Returns the requested grant, if the user's role allows it.
-    pub(crate) fn requested(
+    pub(crate) fn requested_grant(
         &self,
         session: &BrowserSession,
     ) -> Result<&RequestedGrant, OAuthError> {
@@ -186,8 +190,8 @@ impl PendingAuthorization {
         is_implied: bool,
     ) -> Result<Response, PageError> {
         let account_id = self.consume(session, None).await?;
-        let requested = match self.requested(session) {
-            Ok(requested) => requested,
+        let requested_grant = match self.requested_grant(session) {
+            Ok(grant) => grant,
             Err(error) => return self.deliver(session, Err(&error)),
         };
         let now = session.state.clock.now();
@@ -196,15 +200,16 @@ impl PendingAuthorization {
         let grant = Grant {
             app_id: self.app.id,
             account_id,
-            scopes: requested.scopes.clone(),
-            binding: Binding { redirect_uri, challenge: requested.challenge },
-            expires_at: expiry(now, CODE_LIFETIME),
+            scopes: requested_grant.scopes.clone(),
+            binding: Binding { redirect_uri, challenge: requested_grant.challenge },
+            expires_at: expiry_after(now, CODE_LIFETIME),
         };
-        let lookup = session.hashed_cookie().lookup;
-        let consent = Consent { session: lookup, at: now, is_implied };
+        let session_lookup = session.hashed_cookie().lookup;
+        let consent = Consent { session: session_lookup, at: now, is_implied };
         let detail = is_implied.then(|| "granted before".to_owned());
-        let events = AuditEntry { detail, ..session.audit.success(AuditKind::Consent) }.into();
-        match session.state.store.add_code(&events, code.hashed(), &grant, consent).await? {
+        let events =
+            AuditEntry { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
+        match session.state.store.add_code(&events, code.hashed_secret(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
         }
@@ -212,9 +217,9 @@ impl PendingAuthorization {
 
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
-        let event = session.audit.success(AuditKind::Consent);
-        let denial = AuditEntry { outcome: AuditOutcome::Denied, ..event }.into();
-        self.consume(session, Some(&denial)).await?;
+        let event = session.audit.success_event(AuditKind::Consent);
+        let denial_events = AuditEntry { outcome: AuditOutcome::Denied, ..event }.into();
+        self.consume(session, Some(&denial_events)).await?;
         self.deliver(session, Err(&OAuthError::AccessDenied))
     }
 
@@ -261,7 +266,7 @@ impl PendingAuthorization {
                 let mut response =
                     redirect(session, &with_language(OUT_OF_BAND_CODE, self.lang()))?;
                 let (base_url, seconds) = (&session.state.base_url, CODE_LIFETIME.as_secs());
-                let cookie = Cookie::Code.set(base_url, code.reveal(), seconds);
+                let cookie = Cookie::Code.set_cookie_header(base_url, code.reveal(), seconds);
                 response.headers_mut().append(header::SET_COOKIE, cookie);
                 Ok(response)
             }
@@ -272,7 +277,7 @@ impl PendingAuthorization {
 
 /// Parses an authorization request according to the server's settings, and adds its app to the log
 /// lines of the HTTP request.
-fn parse(
+fn parse_request(
     session: &BrowserSession,
     parameters: Parameters<'_>,
     app: Option<&App>,

@@ -18,28 +18,28 @@ use crate::language::Language;
 use crate::pages::{AccountSection, ErrorPage, Layout, Notice};
 use crate::paths::{SIGN_IN, with_language, with_parameters};
 
-static PAGE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
+static TEMPLATE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
 
-/// Returns the sources of the directive `form-action`: this server, and the app if a form leads to
-/// it. Chrome applies the directive to every redirect after a form, including redirects by the
-/// app's server, which may lead to another origin. Whole schemes are therefore allowed.
-fn form_action(app: Option<&RedirectUri>) -> String {
-    let Some(uri) = app.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
+/// Returns the sources of the directive `form-action`: this server, and the app's redirect URI if
+/// there is one. Chrome applies the directive to every redirect after a form, including redirects
+/// by the app's server to other origins. Whole schemes are therefore allowed.
+fn form_action_sources(redirect_uri: Option<&RedirectUri>) -> String {
+    let Some(uri) = redirect_uri.filter(|uri| !uri.is_oob()) else { return "'self'".to_owned() };
     match uri.as_str().split(':').next().unwrap_or_default() {
         "https" => "'self' https:".to_owned(),
         scheme => format!("'self' https: {scheme}:"),
     }
 }
 
-/// Renders a page, and sets the session cookie if necessary. The page's forms lead to this server,
-/// and from there to the app's redirect URI, if there is one.
+/// Renders a page, and sets the session cookie if necessary. The page's forms are posted to this
+/// server, which may then redirect to the app's redirect URI, if there is one.
 pub(crate) fn show_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
-    app: Option<&RedirectUri>,
+    redirect_uri: Option<&RedirectUri>,
 ) -> Result<Response, PageError> {
-    Ok(session.with_cookie(render(status, page, app)?))
+    Ok(session.with_cookie(render_response(status, page, redirect_uri)?))
 }
 
 /// Renders a page that has no forms and therefore needs no session cookie.
@@ -47,11 +47,11 @@ pub(crate) fn show_page_without_cookie(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response, PageError> {
-    Ok(render(status, page, None)?)
+    Ok(render_response(status, page, None)?)
 }
 
-/// Renders a page like [`show_page`]. A large page counts as an unread response of the account until
-/// it is sent or the connection is closed.
+/// Renders a page like [`show_page`]. A large page counts as an unread response of the account
+/// until it is sent or the connection is closed.
 pub(crate) fn show_large_page(
     session: &BrowserSession,
     status: StatusCode,
@@ -62,31 +62,35 @@ pub(crate) fn show_large_page(
     Ok(session.with_cookie(html_response(status, html, None)))
 }
 
-fn render(
+fn render_response(
     status: StatusCode,
     page: &impl Template,
-    app: Option<&RedirectUri>,
+    redirect_uri: Option<&RedirectUri>,
 ) -> Result<Response, CommonError> {
-    Ok(html_response(status, render_html(page)?, app))
+    Ok(html_response(status, render_html(page)?, redirect_uri))
 }
 
 fn render_html(page: &impl Template) -> Result<String, CommonError> {
     page.render().map_err(|error| {
-        if PAGE_ERROR_LINES.admits() {
+        if TEMPLATE_ERROR_LINES.admits() {
             tracing::error!(%error, "template rendering failed");
         }
         CommonError::Internal
     })
 }
 
-fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&RedirectUri>) -> Response {
+fn html_response(
+    status: StatusCode,
+    html: impl Into<Body>,
+    redirect_uri: Option<&RedirectUri>,
+) -> Response {
     let body: Body = html.into();
     let content_type = [(header::CONTENT_TYPE, "text/html; charset=utf-8")];
     let mut response = with_security_headers((status, content_type, body).into_response());
     let policy = format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; \
          base-uri 'none'; frame-ancestors 'none'; form-action {}",
-        form_action(app)
+        form_action_sources(redirect_uri)
     );
     let policy = HeaderValue::from_str(&policy).expect("a scheme is plain ASCII");
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
@@ -94,9 +98,9 @@ fn html_response(status: StatusCode, html: impl Into<Body>, app: Option<&Redirec
 }
 
 /// Adds a `Retry-After` header, if the client has to wait.
-pub(crate) fn with_retry_after(mut response: Response, wait: Option<Duration>) -> Response {
-    if let Some(wait) = wait {
-        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(wait).into());
+pub(crate) fn with_retry_after(mut response: Response, retry_after: Option<Duration>) -> Response {
+    if let Some(retry_after) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, whole_seconds(retry_after).into());
     }
     response
 }
@@ -166,11 +170,11 @@ pub(crate) fn error_page(
     let json_response = error.to_response(ErrorFormat::Page);
     let layout = Layout { language_link, ..state.layout(language) };
     let page = ErrorPage { layout, cause: PageError::from(error).cause() };
-    let Ok(mut response) = render(json_response.status(), &page, None) else {
+    let Ok(mut response) = render_response(json_response.status(), &page, None) else {
         return json_response;
     };
-    if let Some(wait) = json_response.headers().get(header::RETRY_AFTER) {
-        response.headers_mut().insert(header::RETRY_AFTER, wait.clone());
+    if let Some(retry_after) = json_response.headers().get(header::RETRY_AFTER) {
+        response.headers_mut().insert(header::RETRY_AFTER, retry_after.clone());
     }
     response
 }
@@ -196,8 +200,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_may_lead_to_this_server_and_to_the_app() {
-        assert_eq!(form_action(None), "'self'");
+    fn form_action_allows_this_server_and_the_app() {
+        assert_eq!(form_action_sources(None), "'self'");
         for (uri, sources) in [
             ("https://app.example/cb", "'self' https:"),
             ("http://127.0.0.1:4000/cb", "'self' https: http:"),
@@ -207,7 +211,7 @@ mod tests {
             ("urn:ietf:wg:oauth:2.0:oob", "'self'"),
         ] {
             let uri = RedirectUri::new(uri).unwrap();
-            assert_eq!(form_action(Some(&uri)), sources, "{uri:?}");
+            assert_eq!(form_action_sources(Some(&uri)), sources, "{uri:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use self::area_router::{AreaRouter, Routes};
 use super::account::{
     notifications, page, rules, security, sign_in, sign_out, sign_up, try_message,
 };
-use super::api::admin::{self, actions, empty_list, empty_statistics};
+use super::api::admin::{self, actions, empty_list_route, empty_statistics_route};
 use super::api::{accounts, apps, instance};
 use super::error::format::ErrorFormat;
 use super::layer::area::{Area, LimitClass};
@@ -28,10 +28,10 @@ use crate::paths;
 
 /// The area of paths that belong to no other area: the API's error format, not stored by caches.
 pub(crate) const DEFAULT_AREA: Area = Area {
-    errors: ErrorFormat::Api,
+    error_format: ErrorFormat::Api,
     cors: Cors::SameOrigin,
-    cache: CachePolicy::NoStore,
-    limits: LimitClass::Counted,
+    cache_policy: CachePolicy::NoStore,
+    limit_class: LimitClass::Counted,
     has_pages_for_browsers: false,
     ignores_trailing_slash: false,
 };
@@ -40,14 +40,14 @@ pub(crate) const DEFAULT_AREA: Area = Area {
 const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 
 /// Health, metrics and static files.
-pub(crate) const EXEMPT: Area = Area { limits: LimitClass::Exempt, ..DEFAULT_AREA };
+pub(crate) const EXEMPT: Area = Area { limit_class: LimitClass::Exempt, ..DEFAULT_AREA };
 
 /// Gateway checks, which concern requests that another server will serve. Matrix's error format
 /// also has the field `error`, which clients of Mastodon's API read.
 const GATEWAY: Area = Area {
-    errors: ErrorFormat::Matrix,
-    cache: CachePolicy::PrivateNoStore,
-    limits: LimitClass::Gateway,
+    error_format: ErrorFormat::Matrix,
+    cache_policy: CachePolicy::PrivateNoStore,
+    limit_class: LimitClass::Gateway,
     ..DEFAULT_AREA
 };
 
@@ -56,126 +56,133 @@ const WELL_KNOWN: Area =
     Area { cors: Cors::AnyOrigin, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
 /// Mastodon's API.
-const API: Area = Area { cache: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
+const API: Area = Area { cache_policy: CachePolicy::PrivateNoStore, ..WELL_KNOWN };
 
 /// OAuth endpoints that only servers call.
 const OAUTH: Area =
-    Area { errors: ErrorFormat::OAuth, ignores_trailing_slash: true, ..DEFAULT_AREA };
+    Area { error_format: ErrorFormat::OAuth, ignores_trailing_slash: true, ..DEFAULT_AREA };
 
 /// OAuth endpoints that web apps call, from any origin.
 const OAUTH_CLIENT: Area = Area { cors: Cors::AnyOrigin, ..OAUTH };
 
 /// Pages. They are authenticated by a cookie, so they do not allow other origins.
-const PAGES: Area = Area { errors: ErrorFormat::Page, ..OAUTH };
+const PAGES: Area = Area { error_format: ErrorFormat::Page, ..OAUTH };
 
 /// The push rules and the other endpoints for Matrix clients.
 pub(crate) const MATRIX: Area = Area {
-    errors: ErrorFormat::Matrix,
+    error_format: ErrorFormat::Matrix,
     cors: Cors::AnyOrigin,
-    cache: CachePolicy::PrivateNoStore,
+    cache_policy: CachePolicy::PrivateNoStore,
     ..DEFAULT_AREA
 };
 
 /// Returns the routes of the public address.
 pub(crate) fn routes(state: &Arc<AppState>) -> Routes {
-    Routes::join(areas(state), DEFAULT_AREA, state)
+    Routes::join(area_routers(state), DEFAULT_AREA, state)
 }
 
 /// Returns the routes of the metrics address.
 pub(crate) fn metrics_routes(state: &Arc<AppState>) -> Routes {
     let area = AreaRouter::new(EXEMPT)
-        .route("/metrics", get(metrics::metrics))
+        .route("/metrics", get(metrics::serve_metrics))
         .route(paths::READYZ, get(health::readyz_with_details));
     Routes::join(vec![area], EXEMPT, state)
 }
 
-fn areas(state: &AppState) -> Vec<AreaRouter> {
+fn area_routers(state: &AppState) -> Vec<AreaRouter> {
     let mut exempt = AreaRouter::new(EXEMPT)
         .route(paths::HEALTHZ, get(health::healthz))
         .route(paths::READYZ, get(health::readyz))
-        .route(&format!("{}/{{file}}", paths::STATIC), get(assets::asset))
+        .route(&format!("{}/{{file}}", paths::STATIC), get(assets::serve_asset))
         .not_found_under(paths::STATIC);
     if state.config.metrics_listen.is_none() {
-        exempt = exempt.route("/metrics", get(metrics::metrics_for_operators));
+        exempt = exempt.route("/metrics", get(metrics::serve_metrics_to_operators));
     }
     let gateway = AreaRouter::new(GATEWAY)
-        .route(paths::GATEWAY_CHECK, any(gateway::check))
-        .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check))
-        .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check));
+        .route(paths::GATEWAY_CHECK, any(gateway::check_request))
+        .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check_request))
+        .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check_request));
     let front_page = AreaRouter::new(FRONT_PAGE).route(paths::FRONT, get(front::front_page));
     let plain = AreaRouter::new(DEFAULT_AREA)
-        .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::profile))
-        .route(paths::NODEINFO, instance::nodeinfo(state));
+        .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::redirect_profile))
+        .route(paths::NODEINFO, instance::nodeinfo_route(state));
     let well_known = AreaRouter::new(WELL_KNOWN)
-        .route(paths::OPENAPI, openapi::openapi())
-        .route(paths::METADATA, metadata::metadata(state))
-        .route("/.well-known/nodeinfo", instance::nodeinfo_links(state))
-        .route(paths::SECURITY_TXT, well_known::security_txt(state))
-        .route("/.well-known/change-password", get(well_known::change_password))
+        .route(paths::OPENAPI, openapi::openapi_route())
+        .route(paths::METADATA, metadata::metadata_route(state))
+        .route("/.well-known/nodeinfo", instance::nodeinfo_links_route(state))
+        .route(paths::SECURITY_TXT, well_known::security_txt_route(state))
+        .route("/.well-known/change-password", get(well_known::redirect_change_password))
         .not_found_under("/.well-known");
     let api = AreaRouter::new(API)
-        .route("/api/v1/instance", instance::v1(state))
-        .route("/api/v2/instance", instance::v2(state))
-        .route(paths::APPS, post(apps::register))
+        .route("/api/v1/instance", instance::v1_route(state))
+        .route("/api/v2/instance", instance::v2_route(state))
+        .route(paths::APPS, post(apps::register_app))
         .route("/api/v1/apps/verify_credentials", get(apps::verify_credentials))
         .route("/api/v1/accounts", post(accounts::sign_up))
         .route("/api/v1/accounts/verify_credentials", get(accounts::verify_credentials))
         .not_found_under("/api");
-    let api = admin_routes(api);
-    let mut areas = vec![exempt, gateway, front_page, plain, well_known, api];
-    areas.extend(oauth_areas());
-    areas.extend(state.config.name_segments.iter().map(|segment| matrix_area(segment)));
-    areas
+    let api = add_admin_routes(api);
+    let mut area_routers = vec![exempt, gateway, front_page, plain, well_known, api];
+    area_routers.extend(oauth_area_routers());
+    area_routers
+        .extend(state.config.name_segments.iter().map(|segment| matrix_area_router(segment)));
+    area_routers
 }
 
 /// Adds Mastodon's admin API.
-fn admin_routes(api: AreaRouter) -> AreaRouter {
-    api.route(paths::ADMIN_ACCOUNTS_V1, get(admin::accounts::list_v1))
-        .route(paths::ADMIN_ACCOUNTS_V2, get(admin::accounts::list_v2))
-        .route("/api/v1/admin/accounts/{id}", get(admin::accounts::show).delete(actions::delete))
-        .route("/api/v1/admin/accounts/{id}/action", post(actions::act))
-        .route("/api/v1/admin/accounts/{id}/enable", post(actions::enable))
+fn add_admin_routes(api: AreaRouter) -> AreaRouter {
+    api.route(paths::ADMIN_ACCOUNTS_V1, get(admin::accounts::list_accounts_v1))
+        .route(paths::ADMIN_ACCOUNTS_V2, get(admin::accounts::list_accounts_v2))
+        .route(
+            "/api/v1/admin/accounts/{id}",
+            get(admin::accounts::get_account).delete(actions::delete_account),
+        )
+        .route("/api/v1/admin/accounts/{id}/action", post(actions::perform_action))
+        .route("/api/v1/admin/accounts/{id}/enable", post(actions::enable_account))
         .route("/api/v1/admin/accounts/{id}/unsilence", post(actions::leave_unchanged))
         .route("/api/v1/admin/accounts/{id}/unsensitive", post(actions::leave_unchanged))
-        .route("/api/v1/admin/accounts/{id}/approve", post(actions::reject))
-        .route("/api/v1/admin/accounts/{id}/reject", post(actions::reject))
-        .route("/api/v1/admin/accounts/{id}/unsuspend", post(actions::reject))
-        .route("/api/v1/admin/reports", empty_list(Scope::AdminReadReports))
-        .route("/api/v1/admin/domain_allows", empty_list(Scope::AdminReadDomainAllows))
-        .route("/api/v1/admin/domain_blocks", empty_list(Scope::AdminReadDomainBlocks))
-        .route("/api/v1/admin/email_domain_blocks", empty_list(Scope::AdminReadEmailDomainBlocks))
-        .route("/api/v1/admin/ip_blocks", empty_list(Scope::AdminReadIpBlocks))
+        .route("/api/v1/admin/accounts/{id}/approve", post(actions::reject_unsupported))
+        .route("/api/v1/admin/accounts/{id}/reject", post(actions::reject_unsupported))
+        .route("/api/v1/admin/accounts/{id}/unsuspend", post(actions::reject_unsupported))
+        .route("/api/v1/admin/reports", empty_list_route(Scope::AdminReadReports))
+        .route("/api/v1/admin/domain_allows", empty_list_route(Scope::AdminReadDomainAllows))
+        .route("/api/v1/admin/domain_blocks", empty_list_route(Scope::AdminReadDomainBlocks))
+        .route(
+            "/api/v1/admin/email_domain_blocks",
+            empty_list_route(Scope::AdminReadEmailDomainBlocks),
+        )
+        .route("/api/v1/admin/ip_blocks", empty_list_route(Scope::AdminReadIpBlocks))
         .route(
             "/api/v1/admin/canonical_email_blocks",
-            empty_list(Scope::AdminReadCanonicalEmailBlocks),
+            empty_list_route(Scope::AdminReadCanonicalEmailBlocks),
         )
-        .route("/api/v1/admin/trends/tags", empty_list(Scope::AdminRead))
-        .route("/api/v1/admin/trends/statuses", empty_list(Scope::AdminRead))
-        .route("/api/v1/admin/trends/links", empty_list(Scope::AdminRead))
-        .route("/api/v1/admin/measures", empty_statistics())
-        .route("/api/v1/admin/dimensions", empty_statistics())
-        .route("/api/v1/admin/retention", empty_statistics())
+        .route("/api/v1/admin/trends/tags", empty_list_route(Scope::AdminRead))
+        .route("/api/v1/admin/trends/statuses", empty_list_route(Scope::AdminRead))
+        .route("/api/v1/admin/trends/links", empty_list_route(Scope::AdminRead))
+        .route("/api/v1/admin/measures", empty_statistics_route())
+        .route("/api/v1/admin/dimensions", empty_statistics_route())
+        .route("/api/v1/admin/retention", empty_statistics_route())
 }
 
-fn oauth_areas() -> [AreaRouter; 3] {
+fn oauth_area_routers() -> [AreaRouter; 3] {
     let oauth = AreaRouter::new(OAUTH)
         .route(paths::INTROSPECT, post(introspect::introspect))
         .not_found_under("/oauth");
-    let client = AreaRouter::new(OAUTH_CLIENT)
-        .route(paths::TOKEN, post(token::token))
-        .route(paths::REVOKE, post(revoke::revoke))
+    let oauth_client = AreaRouter::new(OAUTH_CLIENT)
+        .route(paths::TOKEN, post(token::issue_token))
+        .route(paths::REVOKE, post(revoke::revoke_token))
         .route(paths::USERINFO, get(userinfo::userinfo).post(userinfo::userinfo));
     let pages = AreaRouter::new(PAGES)
         .route(
             paths::AUTHORIZE,
-            get(authorize::begin)
-                .post(authorize::decide)
+            get(authorize::begin_authorization)
+                .post(authorize::submit_decision)
                 .head(async || authorize::method_not_allowed("GET,POST"))
                 .fallback(async || authorize::method_not_allowed("GET,POST")),
         )
         .route(
             paths::AUTHORIZE_RESUME,
-            get(authorize::resume)
+            get(authorize::resume_authorization)
                 .head(async || authorize::method_not_allowed("GET"))
                 .fallback(async || authorize::method_not_allowed("GET")),
         )
@@ -206,21 +213,21 @@ fn oauth_areas() -> [AreaRouter; 3] {
         .not_found_under(paths::SIGN_UP)
         .not_found_under(paths::SIGN_OUT)
         .not_found_under(paths::ACCOUNT);
-    [oauth, client, pages]
+    [oauth, oauth_client, pages]
 }
 
-fn matrix_area(segment: &str) -> AreaRouter {
+fn matrix_area_router(segment: &str) -> AreaRouter {
     let mut area = AreaRouter::new(MATRIX);
-    for api in paths::CLIENT_APIS {
-        area = area.show_prefix(&format!("/{segment}/client/{api}"), "/{segment}/client/{api}");
+    for api in paths::CLIENT_API_VERSIONS {
+        area = area.replace_prefix(&format!("/{segment}/client/{api}"), "/{segment}/client/{api}");
     }
-    area = area.show_prefix(&format!("/{segment}"), "/{segment}");
-    for api in paths::CLIENT_APIS {
-        area = push_rule_routes(area, &format!("/{segment}/client/{api}/pushrules"));
+    area = area.replace_prefix(&format!("/{segment}"), "/{segment}");
+    for api in paths::CLIENT_API_VERSIONS {
+        area = add_push_rule_routes(area, &format!("/{segment}/client/{api}/pushrules"));
     }
     // The handler for other methods applies only to the routes above.
-    area = area.wrong_method(path::wrong_method);
-    for api in paths::CLIENT_APIS {
+    area = area.method_not_allowed_fallback(path::reject_method);
+    for api in paths::CLIENT_API_VERSIONS {
         let full_path = |path: &str| format!("/{segment}/client/{api}{path}");
         area = area
             .route(&full_path("/pushrules/explain"), post(explain::explain))
@@ -243,11 +250,11 @@ fn matrix_area(segment: &str) -> AreaRouter {
 
 /// Adds the push rule routes below a prefix. A device scope has two path segments, or one with an
 /// encoded slash.
-fn push_rule_routes(area: AreaRouter, prefix: &str) -> AreaRouter {
+fn add_push_rule_routes(area: AreaRouter, prefix: &str) -> AreaRouter {
     let mut area = area
         .route(&format!("{prefix}/"), get(read::get_all_rulesets))
         .route(&format!("{prefix}/device/"), get(read::get_device_rulesets))
-        .unknown_under(prefix, any(path::unknown));
+        .catch_all_under(prefix, any(path::reject_unknown_path));
     for scope in ["{scope}", "device/{profile_tag}"] {
         let full_path = |path: &str| format!("{prefix}/{scope}{path}");
         area = area

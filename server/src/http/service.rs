@@ -55,9 +55,9 @@ impl HttpService {
 
     /// Responds on a connection beyond the maximum: serves health requests and rejects all others.
     pub async fn respond_over_capacity(&self, peer: Peer, request: Request<Body>) -> Response {
-        let is_health = [HEALTHZ, READYZ].contains(&request.uri().path());
+        let is_health_request = [HEALTHZ, READYZ].contains(&request.uri().path());
         let reason = "Too many connections at the moment; try again soon";
-        let rejection = (!is_health).then_some(CommonError::Unavailable(reason));
+        let rejection = (!is_health_request).then_some(CommonError::Unavailable(reason));
         self.serve(peer, request, rejection).await
     }
 
@@ -75,7 +75,8 @@ impl HttpService {
     /// preflight requests.
     pub(crate) fn is_exempt(&self, request: &Request<Body>) -> bool {
         let area = self.routes.find(request.uri().path()).area;
-        area.limits == LimitClass::Exempt || area.cors.preflight(request.method()).is_some()
+        area.limit_class == LimitClass::Exempt
+            || area.cors.preflight_response(request.method()).is_some()
     }
 
     /// Runs a health check from within the process. The check is not recorded, because metrics and
@@ -85,11 +86,11 @@ impl HttpService {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = Uri::from_static(HEALTHZ);
         let route = self.routes.find(HEALTHZ);
-        let (id, method) = (request_context::new_id(), method_name(request.method()));
+        let (id, method) = (request_context::new_request_id(), method_name(request.method()));
         let context = RequestContext::new(id, None, peer, method, route.pattern);
         let router = self.routes.router.clone();
-        let handling = pin!(area::serve(route, &self.state, request, router));
-        context.scope(handling).await.status()
+        let handler_future = pin!(area::serve(route, &self.state, request, router));
+        context.scope(handler_future).await.status()
     }
 
     /// Handles a request in its context, or rejects it, records its response, and adds the request
@@ -108,8 +109,8 @@ impl HttpService {
         let method = method_name(request.method());
         let context = RequestContext::new(id, trace_id, peer, method, route.pattern);
         // Pinned here, because the future is large and would be moved otherwise.
-        let handling = pin!(self.handle(route, method, request, rejection));
-        let mut response = context.scope(handling).await;
+        let handler_future = pin!(self.handle(route, method, request, rejection));
+        let mut response = context.scope(handler_future).await;
         let id = HeaderValue::from_bytes(id.as_bytes()).expect("ids are plain ASCII");
         response.headers_mut().insert(X_REQUEST_ID, id);
         response
@@ -123,15 +124,15 @@ impl HttpService {
         rejection: Option<CommonError>,
     ) -> Response {
         let start = Instant::now();
-        let entry = AccessLogEntry::new(&self.state, &request);
+        let log_entry = AccessLogEntry::new(&self.state, &request);
         let response = match rejection {
             Some(error) => area::reject(route, &self.state, &error),
             None => area::serve(route, &self.state, request, self.routes.router.clone()).await,
         };
         let duration = start.elapsed();
         self.routes.metrics[route.index].record(method, response.status(), duration);
-        if let Some(entry) = entry {
-            entry.log(self.state.config.log.access, &response, duration);
+        if let Some(log_entry) = log_entry {
+            log_entry.log(self.state.config.log.access, &response, duration);
         }
         response
     }
@@ -141,7 +142,7 @@ impl HttpService {
         single_header(headers, &X_REQUEST_ID)
             .filter(|_| self.state.limits.active().proxies.contains(peer))
             .and_then(RequestId::parse)
-            .unwrap_or_else(request_context::new_id)
+            .unwrap_or_else(request_context::new_request_id)
     }
 }
 

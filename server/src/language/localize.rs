@@ -65,9 +65,9 @@ impl Localize for ConsentItem {
 
 impl<E: Localize> Localize for ValidationErrors<E> {
     fn localize(&self, language: Language) -> String {
-        let join = |all: String, next: String| {
+        let join = |previous: String, next: String| {
             let arguments =
-                [("problems", Argument::Trusted(&all)), ("problem", Argument::Trusted(&next))];
+                [("problems", Argument::Trusted(&previous)), ("problem", Argument::Trusted(&next))];
             language.text_with_all("validation-list", arguments)
         };
         let problems = self.0.iter().map(|error| error.localize(language)).reduce(join);
@@ -77,27 +77,27 @@ impl<E: Localize> Localize for ValidationErrors<E> {
 }
 
 fn consent_key(item: &ConsentItem) -> String {
-    let admin = if item.admin { "admin-" } else { "" };
-    format!("consent-{admin}{}-{}", item.resource, <&str>::from(item.access))
+    let admin_prefix = if item.is_admin { "admin-" } else { "" };
+    format!("consent-{admin_prefix}{}-{}", item.resource, <&str>::from(item.access))
 }
 
 #[cfg(test)]
 mod tests {
-    use belfry_core::oauth::consent::items;
+    use belfry_core::oauth::consent::consent_items;
 
     use super::*;
 
     #[test]
     fn a_permission_has_one_message_per_resource_and_access() {
-        for (scopes, keys) in [
+        for (scopes, expected_keys) in [
             ("read", vec!["consent-all-read"]),
             ("read:accounts write:accounts", vec!["consent-accounts-both"]),
             ("push follow", vec!["consent-follow-both", "consent-push-both"]),
             ("admin:write:ip_blocks", vec!["consent-admin-ip_blocks-write"]),
         ] {
             let consent_keys: Vec<String> =
-                items(&scopes.parse().unwrap()).iter().map(consent_key).collect();
-            assert_eq!(consent_keys, keys, "{scopes}");
+                consent_items(&scopes.parse().unwrap()).iter().map(consent_key).collect();
+            assert_eq!(consent_keys, expected_keys, "{scopes}");
         }
     }
 }

@@ -19,30 +19,33 @@ impl Language {
     /// `Accept-Language` header. If none is set, it is English.
     pub fn negotiate(
         lang: Option<Self>,
-        chosen: Option<Self>,
-        session: Option<Self>,
-        accept: Option<&str>,
+        page_choice: Option<Self>,
+        session_language: Option<Self>,
+        accept_language: Option<&str>,
     ) -> Self {
-        lang.or(chosen).or(session).or_else(|| accept.and_then(Self::preferred)).unwrap_or_default()
+        lang.or(page_choice)
+            .or(session_language)
+            .or_else(|| accept_language.and_then(Self::from_accept_language))
+            .unwrap_or_default()
     }
 
     /// Returns the first language with the highest weight in an `Accept-Language` header. A
     /// wildcard means English. `fluent-langneg` is not used, because it ignores the weights.
-    fn preferred(accept: &str) -> Option<Self> {
-        let ranges = accept.split(',').filter_map(parse_range);
-        let language =
+    fn from_accept_language(header: &str) -> Option<Self> {
+        let ranges = header.split(',').filter_map(parse_range);
+        let parse_language =
             |range| if range == "*" { Some(Self::English) } else { Self::from_tag(range) };
-        let languages = ranges.filter_map(|(range, weight)| Some((language(range)?, weight)));
+        let languages = ranges.filter_map(|(range, weight)| Some((parse_language(range)?, weight)));
         let mut languages: Vec<(Self, f32)> =
             languages.filter(|(_, weight)| *weight > 0.0).collect();
-        languages.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        languages.sort_by(|(_, weight), (_, other_weight)| other_weight.total_cmp(weight));
         languages.first().map(|(language, _)| *language)
     }
 }
 
 /// Parses a language range and its weight; `None` if its parameter is not a valid weight.
-fn parse_range(item: &str) -> Option<(&str, f32)> {
-    let mut parts = item.split(';').map(str::trim);
+fn parse_range(range_with_weight: &str) -> Option<(&str, f32)> {
+    let mut parts = range_with_weight.split(';').map(str::trim);
     let range = parts.next()?;
     let Some(parameter) = parts.next() else { return Some((range, 1.0)) };
     let (name, value) = parameter.split_once('=')?;
@@ -116,8 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn the_parameter_precedes_the_choice_the_session_and_the_header() {
-        for (lang, chosen, session, accept, expected) in [
+    fn the_parameter_takes_precedence_over_the_choice_the_session_and_the_header() {
+        for (lang, page_choice, session_language, accept_language, expected) in [
             (Some(German), Some(Arabic), Some(French), Some("ja"), German),
             (None, Some(Arabic), Some(French), Some("ja"), Arabic),
             (None, None, Some(French), Some("ja"), French),
@@ -125,8 +128,12 @@ mod tests {
             (None, None, None, None, English),
             (None, None, None, Some(""), English),
         ] {
-            let language = Language::negotiate(lang, chosen, session, accept);
-            assert_eq!(language, expected, "{lang:?} {chosen:?} {session:?} {accept:?}");
+            let language =
+                Language::negotiate(lang, page_choice, session_language, accept_language);
+            assert_eq!(
+                language, expected,
+                "{lang:?} {page_choice:?} {session_language:?} {accept_language:?}"
+            );
         }
     }
 
@@ -158,7 +165,7 @@ mod tests {
 
     #[test]
     fn invalid_ranges_are_ignored() {
-        for invalid in [
+        for invalid_range in [
             "de;q=2",
             "de;q=1.001",
             "de;q=-1",
@@ -176,11 +183,11 @@ mod tests {
             "de\0",
             "\u{202e}ed",
         ] {
-            let accept = format!(",, ,{invalid},ja;q=0.001,{invalid}");
+            let accept = format!(",, ,{invalid_range},ja;q=0.001,{invalid_range}");
             assert_eq!(
                 Language::negotiate(None, None, None, Some(&accept)),
                 Japanese,
-                "{invalid:?}"
+                "{invalid_range:?}"
             );
         }
     }
@@ -199,10 +206,11 @@ mod tests {
                 format!("{};q={}.{:03}", language.code(), weight / 1000, weight % 1000)
             };
             let accept: Vec<String> = items.iter().map(format_range).collect();
-            let chosen = Language::negotiate(None, None, None, Some(&accept.join(", ")));
-            let (_, highest) = items.iter().max_by_key(|(_, weight)| weight).unwrap();
-            let first = items.iter().find(|(_, weight)| weight == highest).unwrap().0;
-            prop_assert_eq!(chosen, first);
+            let language = Language::negotiate(None, None, None, Some(&accept.join(", ")));
+            let (_, highest_weight) = items.iter().max_by_key(|(_, weight)| weight).unwrap();
+            let (first_language, _) =
+                items.iter().find(|(_, weight)| weight == highest_weight).unwrap();
+            prop_assert_eq!(language, *first_language);
         }
     }
 }

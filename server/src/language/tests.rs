@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use belfry_core::oauth::account::FieldError;
 use belfry_core::oauth::app::{AppRegistrationError, Registration};
-use belfry_core::oauth::consent::items;
+use belfry_core::oauth::consent::consent_items;
 use belfry_core::oauth::redirect::RedirectUriError;
 use belfry_core::oauth::scope::Scope;
 use belfry_core::oauth::sign_up::{Field, InvalidField, SignUp};
@@ -19,16 +19,16 @@ use super::{Argument, Language, Localize};
 use crate::pages::samples;
 
 thread_local! {
-    static USED: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
+    static USED_KEYS: RefCell<BTreeSet<String>> = const { RefCell::new(BTreeSet::new()) };
 }
 
 /// Records that this thread uses a key.
-pub(super) fn record(key: &str) {
-    USED.with_borrow_mut(|used| used.insert(key.to_owned()));
+pub(super) fn record_key(key: &str) {
+    USED_KEYS.with_borrow_mut(|keys| keys.insert(key.to_owned()));
 }
 
 /// Lists every variant of an enum in `belfry-core`; fails to compile if one is missing.
-macro_rules! every {
+macro_rules! every_variant {
     ($type:ty: $($pattern:pat => $value:expr),+ $(,)?) => {{
         let _ = |value: $type| match value { $($pattern => (),)+ };
         [$($value),+]
@@ -39,7 +39,7 @@ fn app_errors() -> [AppRegistrationError; 19] {
     use RedirectUriError::{
         Forbidden, Fragment, Insecure, Invalid, Opaque, Relative, Scheme, UserInfo, Wildcard,
     };
-    every![AppRegistrationError:
+    every_variant![AppRegistrationError:
         AppRegistrationError::NameBlank => AppRegistrationError::NameBlank,
         AppRegistrationError::RedirectUriBlank => AppRegistrationError::RedirectUriBlank,
         AppRegistrationError::RedirectUri(Forbidden) => AppRegistrationError::RedirectUri(Forbidden),
@@ -63,7 +63,7 @@ fn app_errors() -> [AppRegistrationError; 19] {
 }
 
 fn field_errors() -> [FieldError; 9] {
-    every![FieldError:
+    every_variant![FieldError:
         FieldError::Blank => FieldError::Blank,
         FieldError::NameInvalid => FieldError::NameInvalid,
         FieldError::EmailInvalid => FieldError::EmailInvalid,
@@ -77,7 +77,7 @@ fn field_errors() -> [FieldError; 9] {
 }
 
 fn fields() -> [Field; 4] {
-    every![Field:
+    every_variant![Field:
         Field::Username => Field::Username,
         Field::Email => Field::Email,
         Field::Password => Field::Password,
@@ -102,7 +102,7 @@ fn validation_errors() -> (ValidationErrors<AppRegistrationError>, ValidationErr
 }
 
 /// Returns the keys of a language's messages, with the variables of each message.
-fn messages(language: Language) -> BTreeMap<String, BTreeSet<String>> {
+fn message_variables(language: Language) -> BTreeMap<String, BTreeSet<String>> {
     let file = parser::parse(language.locale().1).unwrap_or_else(|(_, errors)| {
         panic!("{}: {errors:?}", language.code());
     });
@@ -143,10 +143,10 @@ fn collect_variables(pattern: &Pattern<&str>, variables: &mut BTreeSet<String>) 
 }
 
 #[test]
-fn every_language_has_the_messages_of_english_with_the_same_variables() {
-    let english = messages(Language::English);
+fn every_language_has_all_english_messages_with_the_same_variables() {
+    let english = message_variables(Language::English);
     for &language in Language::ALL {
-        let messages = messages(language);
+        let messages = message_variables(language);
         for (key, variables) in &english {
             assert_eq!(messages.get(key), Some(variables), "{}: {key}", language.code());
         }
@@ -158,12 +158,14 @@ fn every_language_has_the_messages_of_english_with_the_same_variables() {
 
 #[test]
 fn every_message_is_used_and_every_used_message_exists() {
-    USED.take();
-    samples::all(Language::English, "Tusky").unwrap();
+    USED_KEYS.take();
+    samples::render_pages(Language::English, "Tusky").unwrap();
     // Pairs of scopes produce every item of the consent page.
-    for (one, two) in Scope::ALL.iter().flat_map(|one| Scope::ALL.iter().map(move |two| (one, two)))
+    for (scope, other_scope) in Scope::ALL
+        .iter()
+        .flat_map(|scope| Scope::ALL.iter().map(move |other_scope| (scope, other_scope)))
     {
-        for item in items(&[*one, *two].into_iter().collect()) {
+        for item in consent_items(&[*scope, *other_scope].into_iter().collect()) {
             let _ = item.localize(Language::English);
         }
     }
@@ -171,12 +173,12 @@ fn every_message_is_used_and_every_used_message_exists() {
     let _: Vec<String> = account_errors().map(|error| error.localize(Language::English)).collect();
     let _ = validation_errors().0.localize(Language::English);
 
-    let used = USED.take();
-    let defined: BTreeSet<String> = messages(Language::English).into_keys().collect();
-    let missing: Vec<&String> = used.difference(&defined).collect();
-    let unused: Vec<&String> = defined.difference(&used).collect();
-    assert!(missing.is_empty(), "missing: {missing:?}");
-    assert!(unused.is_empty(), "unused: {unused:?}");
+    let used_keys = USED_KEYS.take();
+    let defined_keys: BTreeSet<String> = message_variables(Language::English).into_keys().collect();
+    let missing_keys: Vec<&String> = used_keys.difference(&defined_keys).collect();
+    let unused_keys: Vec<&String> = defined_keys.difference(&used_keys).collect();
+    assert!(missing_keys.is_empty(), "missing: {missing_keys:?}");
+    assert!(unused_keys.is_empty(), "unused: {unused_keys:?}");
 }
 
 #[test]
@@ -194,16 +196,16 @@ fn english_messages_are_the_same_as_in_the_api() {
     for error in account_errors() {
         assert_eq!(error.localize(english), error.to_string());
     }
-    let (app, account) = validation_errors();
-    assert_eq!(app.localize(english), app.to_string());
-    assert_eq!(account.localize(english), account.to_string());
+    let (app_errors, account_errors) = validation_errors();
+    assert_eq!(app_errors.localize(english), app_errors.to_string());
+    assert_eq!(account_errors.localize(english), account_errors.to_string());
 }
 
 #[test]
 fn placeholders_in_error_messages_are_replaced_in_every_language() {
     for &language in Language::ALL {
-        let (app, account) = validation_errors();
-        for text in [app.localize(language), account.localize(language)] {
+        let (app_errors, account_errors) = validation_errors();
+        for text in [app_errors.localize(language), account_errors.localize(language)] {
             assert!(!text.contains(['{', '$']) && !text.is_empty(), "{text}");
         }
         let too_long = AppRegistrationError::WebsiteTooLong.localize(language);
@@ -213,7 +215,7 @@ fn placeholders_in_error_messages_are_replaced_in_every_language() {
 
 #[test]
 fn numbers_follow_the_grammar_of_the_language() {
-    let message = |language: Language, minutes: usize| {
+    let format_message = |language: Language, minutes: usize| {
         language.text_with("sign-in-too-many", "minutes", minutes)
     };
     for (language, minutes, expected) in [
@@ -228,19 +230,24 @@ fn numbers_follow_the_grammar_of_the_language() {
         (Language::Arabic, 15, "بعد 15 دقيقة."),
         (Language::Japanese, 1, "1 分後に"),
     ] {
-        let text = message(language, minutes);
+        let text = format_message(language, minutes);
         assert!(text.contains(expected), "{text}");
     }
 }
 
 #[test]
 fn only_untrusted_text_is_isolated() {
-    let text = |value: Argument<'_>| Language::English.text_with("consent-allow", "app", value);
-    assert_eq!(text(Argument::Untrusted("Tusky")), "Allow \u{2068}Tusky\u{2069}");
-    assert_eq!(text(Argument::Trusted("Tusky")), "Allow Tusky");
+    let format_app =
+        |value: Argument<'_>| Language::English.text_with("consent-allow", "app", value);
+    assert_eq!(format_app(Argument::Untrusted("Tusky")), "Allow \u{2068}Tusky\u{2069}");
+    assert_eq!(format_app(Argument::Trusted("Tusky")), "Allow Tusky");
     // Names that would end their isolation or change the direction of the sentence.
     for name in ["\u{2069}\u{202e}Tusky", "Tus\u{202a}ky\u{2066}", "\u{2067}Tusky\u{202c}"] {
-        assert_eq!(text(Argument::Untrusted(name)), text(Argument::Untrusted("Tusky")), "{name:?}");
+        assert_eq!(
+            format_app(Argument::Untrusted(name)),
+            format_app(Argument::Untrusted("Tusky")),
+            "{name:?}"
+        );
     }
 }
 

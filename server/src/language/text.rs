@@ -56,7 +56,7 @@ pub(crate) fn isolate(text: &str) -> String {
 impl Language {
     /// Returns the message for this key.
     pub fn text(self, key: &str) -> Cow<'static, str> {
-        self.format(key, None)
+        self.format_message(key, None)
     }
 
     /// Returns the message for this key with one argument.
@@ -72,20 +72,20 @@ impl Language {
     ) -> String {
         let args: FluentArgs<'a> =
             arguments.into_iter().map(|(name, value)| (name, FluentValue::from(value))).collect();
-        self.format(key, Some(&args)).into_owned()
+        self.format_message(key, Some(&args)).into_owned()
     }
 
     /// Formats a message. A missing message falls back to English, then to its key, because an
     /// error would not help the user. Tests check that no message is missing.
-    fn format(self, key: &str, args: Option<&FluentArgs<'_>>) -> Cow<'static, str> {
+    fn format_message(self, key: &str, args: Option<&FluentArgs<'_>>) -> Cow<'static, str> {
         #[cfg(test)]
-        super::tests::record(key);
+        super::tests::record_key(key);
         let message = [self, Self::English].into_iter().find_map(|language| {
             let bundle = language.bundle();
             Some((bundle, bundle.get_message(key)?.value()?))
         });
         match message {
-            Some((bundle, text)) => bundle.format_pattern(text, args, &mut Vec::new()),
+            Some((bundle, pattern)) => bundle.format_pattern(pattern, args, &mut Vec::new()),
             None => key.to_owned().into(),
         }
     }
@@ -93,10 +93,10 @@ impl Language {
     fn bundle(self) -> &'static Bundle {
         static BUNDLES: [OnceLock<Bundle>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
-        BUNDLES[self as usize].get_or_init(|| self.parse())
+        BUNDLES[self as usize].get_or_init(|| self.parse_bundle())
     }
 
-    fn parse(self) -> Bundle {
+    fn parse_bundle(self) -> Bundle {
         let mut bundle = Bundle::new_concurrent(vec![self.tag().parse().unwrap_or_default()]);
         // `Argument` isolates only untrusted text.
         bundle.set_use_isolating(false);

@@ -32,7 +32,7 @@ pub struct ActiveLimits {
     ipv6_48_multiple: u32,
     /// The metrics of each limit, by its name.
     counters: HashMap<String, Arc<LimitCounters>, RandomState>,
-    has_warned: AtomicBool,
+    has_warned_about_proxy: AtomicBool,
 }
 
 impl ActiveLimits {
@@ -57,7 +57,7 @@ impl ActiveLimits {
             table,
             abuse,
             counters,
-            has_warned: AtomicBool::new(false),
+            has_warned_about_proxy: AtomicBool::new(false),
         }
     }
 
@@ -67,12 +67,12 @@ impl ActiveLimits {
         method: &str,
         target: &str,
         owner: Option<TokenOwner>,
-        from: Network,
+        network: Network,
     ) -> Buckets<'_> {
         if self.mode == LimitMode::Off {
             return Buckets::new();
         }
-        self.table.buckets(method, target, owner, from)
+        self.table.buckets(method, target, owner, network)
     }
 
     /// Records a decision in the metrics. In shadow mode `rejected` counts would-be rejections.
@@ -84,7 +84,7 @@ impl ActiveLimits {
         };
         for status in decision.statuses() {
             let Some(counters) = self.counters.get(status.limit.name()) else { continue };
-            if !status.admitted {
+            if !status.is_admitted {
                 counters.rejected.inc();
             } else if is_counted {
                 counters.allowed.inc();
@@ -102,7 +102,7 @@ impl ActiveLimits {
             IpAddr::V4(v4) => v4.is_private() || v4.is_loopback() || v4.is_link_local(),
             IpAddr::V6(v6) => v6.is_unique_local() || v6.is_loopback(),
         };
-        if is_private && !self.has_warned.swap(true, Ordering::Relaxed) {
+        if is_private && !self.has_warned_about_proxy.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 %peer,
                 "forwarding headers from a peer that is not in trusted_proxies: all its clients \
@@ -129,21 +129,24 @@ impl ActiveLimits {
     }
 
     /// Returns a description of each difference from the previous limits.
-    pub(super) fn changes_since(&self, before: &Self) -> Vec<String> {
-        let (before, now) = (before.describe(), self.describe());
-        let find = |lines: &[(String, String)], name: &str| {
-            lines.iter().find(|(other, _)| other == name).map(|(_, text)| text.clone())
+    pub(super) fn changes_since(&self, previous: &Self) -> Vec<String> {
+        let (old_lines, new_lines) = (previous.describe(), self.describe());
+        let find_text = |lines: &[(String, String)], name: &str| {
+            lines.iter().find(|(line_name, _)| line_name == name).map(|(_, text)| text.clone())
         };
         let mut changes = Vec::new();
-        for (name, text) in &now {
-            match find(&before, name) {
+        for (name, text) in &new_lines {
+            match find_text(&old_lines, name) {
                 None => changes.push(format!("{name} is new: {text}")),
-                Some(old) if old != *text => changes.push(format!("{name}: {text} (was {old})")),
+                Some(old_text) if old_text != *text => {
+                    changes.push(format!("{name}: {text} (was {old_text})"));
+                }
                 Some(_) => {}
             }
         }
-        let removed = before.iter().filter(|(name, _)| find(&now, name).is_none());
-        changes.extend(removed.map(|(name, old)| format!("{name} is removed (was {old})")));
+        let removed_lines =
+            old_lines.iter().filter(|(name, _)| find_text(&new_lines, name).is_none());
+        changes.extend(removed_lines.map(|(name, text)| format!("{name} is removed (was {text})")));
         changes
     }
 }

@@ -22,14 +22,14 @@ impl<'writer> FormatFields<'writer> for HumanFields {
         fields: R,
     ) -> fmt::Result {
         debug_fn(write_field).format_fields(writer.by_ref(), fields)?;
-        RequestContext::read(|request| write!(writer, " {request}")).unwrap_or(Ok(()))
+        RequestContext::with_current(|request| write!(writer, " {request}")).unwrap_or(Ok(()))
     }
 }
 
 /// Writes a field as `tracing_subscriber` does, but with more characters escaped.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
-    let text = format!("{value:?}");
-    let text = escape(&text);
+    let debug_text = format!("{value:?}");
+    let text = escape(&debug_text);
     match field.name() {
         "message" => writer.write_str(&text),
         // In records of the `log` crate, these repeat what the line already shows.
@@ -58,7 +58,7 @@ where
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
         if let Some(members) = line.strip_suffix("}\n")
-            && let Some(Ok(request)) = RequestContext::read(serde_json::to_string)
+            && let Some(Ok(request)) = RequestContext::with_current(serde_json::to_string)
         {
             line = format!("{members},\"request\":{request}}}\n");
         }
@@ -67,28 +67,30 @@ where
 }
 
 /// The largest integer up to which JavaScript, jq and others are exact; they round larger ones.
-const MAX_EXACT: u64 = 1 << 53;
+const MAX_EXACT_INTEGER: u64 = 1 << 53;
 
 /// Writes large integers, which are ids, as strings, because JSON parsers would round them.
 fn quote_large_integers(json: &str) -> String {
-    let mut quoted = String::with_capacity(json.len() + 8);
-    let mut rest = json;
-    while let Some(start) = rest.find(['"', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) {
-        let (before, token) = rest.split_at(start);
-        let is_string = token.starts_with('"');
-        let end = if is_string { string_length(token) } else { number_length(token) };
-        let (token, after) = token.split_at(end);
+    let mut output = String::with_capacity(json.len() + 8);
+    let mut remaining = json;
+    while let Some(start) = remaining.find(['"', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'])
+    {
+        let (before, token_and_rest) = remaining.split_at(start);
+        let is_string = token_and_rest.starts_with('"');
+        let end =
+            if is_string { string_length(token_and_rest) } else { number_length(token_and_rest) };
+        let (token, after) = token_and_rest.split_at(end);
         // Parsing fails for strings and for numbers with a fraction.
-        let is_large = token.parse().is_ok_and(|number: u64| number > MAX_EXACT);
+        let is_large = token.parse().is_ok_and(|number: u64| number > MAX_EXACT_INTEGER);
         let quote = if is_large { "\"" } else { "" };
-        quoted.extend([before, quote, token, quote]);
-        rest = after;
+        output.extend([before, quote, token, quote]);
+        remaining = after;
     }
-    quoted.push_str(rest);
-    quoted
+    output.push_str(remaining);
+    output
 }
 
-/// Returns the length of the string at the beginning of JSON, with its quotes.
+/// Returns the length in bytes of the string at the beginning of JSON, with its quotes.
 fn string_length(json: &str) -> usize {
     let mut is_escaped = false;
     let is_end = |byte: u8| {
@@ -99,7 +101,7 @@ fn string_length(json: &str) -> usize {
     json.bytes().skip(1).position(is_end).map_or(json.len(), |end| end + 2)
 }
 
-/// Returns the length of the number at the beginning of JSON.
+/// Returns the length in bytes of the number at the beginning of JSON.
 fn number_length(json: &str) -> usize {
     json.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '+' | '-')).unwrap_or(json.len())
 }
@@ -117,28 +119,28 @@ mod tests {
     use super::*;
 
     /// Text that would change the colour, reverse the text after it, and begin a new line.
-    const TEXT: &str = "a\u{1b}[31m\u{9b}1m\u{202e}\u{7f}\nb";
+    const UNSAFE_TEXT: &str = "a\u{1b}[31m\u{9b}1m\u{202e}\u{7f}\nb";
 
     /// Logs an event to a file through a layer, and returns the file's content.
-    fn log<L: Layer<Registry> + Send + Sync>(layer: impl Fn(Arc<File>) -> L) -> String {
+    fn log_event<L: Layer<Registry> + Send + Sync>(new_layer: impl Fn(Arc<File>) -> L) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let layer = layer(Arc::new(file.reopen().unwrap()));
+        let layer = new_layer(Arc::new(file.reopen().unwrap()));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
-            tracing::info!(text = TEXT, shown = %TEXT, "message {TEXT}");
+            tracing::info!(text = UNSAFE_TEXT, shown = %UNSAFE_TEXT, "message {UNSAFE_TEXT}");
         });
         std::fs::read_to_string(file.path()).unwrap()
     }
 
     #[test]
     fn text_in_a_json_line_is_escaped() {
-        let line = log(|file| {
+        let line = log_event(|file| {
             let json = tracing_subscriber::fmt::layer().json().flatten_event(true);
             json.map_event_format(JsonEvents).with_writer(file)
         });
         let line = line.strip_suffix('\n').unwrap();
         assert!(line.is_ascii() && !line.contains(char::is_control), "{line:?}");
         let fields: Value = serde_json::from_str(line).unwrap();
-        assert_eq!([&fields["text"], &fields["shown"]], [&json!(TEXT); 2]);
+        assert_eq!([&fields["text"], &fields["shown"]], [&json!(UNSAFE_TEXT); 2]);
     }
 
     #[test]
@@ -164,16 +166,20 @@ mod tests {
     #[test]
     fn text_in_a_human_readable_line_is_escaped() {
         let escaped = "\\u{1b}[31m\\u{9b}1m\\u{202e}\\u{7f}";
-        for (ansi, equals) in [(false, "="), (true, "\u{1b}[0m\u{1b}[2m=\u{1b}[0m")] {
-            let line = log(|file| {
-                let layer = tracing_subscriber::fmt::layer().fmt_fields(HumanFields);
-                let layer = layer.without_time().with_level(false).with_target(false);
-                layer.with_writer(file).with_ansi(ansi)
+        for (has_ansi, equals) in [(false, "="), (true, "\u{1b}[0m\u{1b}[2m=\u{1b}[0m")] {
+            let line = log_event(|file| {
+                tracing_subscriber::fmt::layer()
+                    .fmt_fields(HumanFields)
+                    .without_time()
+                    .with_level(false)
+                    .with_target(false)
+                    .with_writer(file)
+                    .with_ansi(has_ansi)
             });
-            let name = if ansi { "\u{1b}[3m" } else { "" };
+            let name_style = if has_ansi { "\u{1b}[3m" } else { "" };
             let expected = format!(
-                "message a{escaped}\\u{{a}}b {name}text{equals}\"a{escaped}\\nb\" \
-                 {name}shown{equals}a{escaped}\\u{{a}}b\n"
+                "message a{escaped}\\u{{a}}b {name_style}text{equals}\"a{escaped}\\nb\" \
+                 {name_style}shown{equals}a{escaped}\\u{{a}}b\n"
             );
             assert_eq!(line, expected);
         }

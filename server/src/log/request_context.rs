@@ -15,7 +15,7 @@ use tokio::task::futures::TaskLocalFuture;
 use belfry_runtime::random;
 
 tokio::task_local! {
-    static CURRENT: RequestContext;
+    static CURRENT_CONTEXT: RequestContext;
 }
 
 /// The fields that log lines show about a request.
@@ -57,37 +57,37 @@ impl RequestContext {
         Self { id, trace_id, peer, method, route, account, app }
     }
 
-    /// Returns a future that handles the request in this context. The caller pins `handling`, which
+    /// Returns a future that handles the request in this context. The caller pins `handler`, which
     /// avoids moving it.
     pub(crate) fn scope<F: Future>(
         self,
-        handling: Pin<&mut F>,
+        handler: Pin<&mut F>,
     ) -> TaskLocalFuture<Self, Pin<&mut F>> {
-        CURRENT.scope(self, handling)
+        CURRENT_CONTEXT.scope(self, handler)
     }
 
     /// Calls `view` with the context of the current task; `None` if the task handles no request.
-    pub(crate) fn read<T>(view: impl FnOnce(&Self) -> T) -> Option<T> {
-        CURRENT.try_with(view).ok()
+    pub(crate) fn with_current<T>(view: impl FnOnce(&Self) -> T) -> Option<T> {
+        CURRENT_CONTEXT.try_with(view).ok()
     }
 
     /// Returns the work with the context of the current request attached, to run on another thread.
-    pub(crate) fn carry<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
-        let context = Self::read(Self::clone);
+    pub(crate) fn attach_current<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
+        let context = Self::with_current(Self::clone);
         move || match context {
-            Some(context) => CURRENT.sync_scope(context, work),
+            Some(context) => CURRENT_CONTEXT.sync_scope(context, work),
             None => work(),
         }
     }
 
     /// Returns the id of the current request, or a new one if the task handles no request.
     pub(crate) fn current_id() -> RequestId {
-        Self::read(|request| request.id).unwrap_or_else(new_id)
+        Self::with_current(|request| request.id).unwrap_or_else(new_request_id)
     }
 
     /// Records the app that sent the current request, and the account it acts for, if any.
     pub(crate) fn record_token(account: Option<i64>, app: i64) {
-        Self::read(|request| {
+        Self::with_current(|request| {
             request.account.set(account);
             request.app.set(Some(app));
         });
@@ -95,12 +95,12 @@ impl RequestContext {
 
     /// Records the account that sent the current request.
     pub(crate) fn record_account(account: i64) {
-        Self::read(|request| request.account.set(Some(account)));
+        Self::with_current(|request| request.account.set(Some(account)));
     }
 
     /// Records the app that sent the current request, or for which a user authorises access.
     pub(crate) fn record_app(app: i64) {
-        Self::read(|request| request.app.set(Some(app)));
+        Self::with_current(|request| request.app.set(Some(app)));
     }
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for RequestContext {
 
 /// Returns a new request id, without a system call. Ids are unique but not secret: anyone who knows
 /// one may be able to compute others.
-pub(crate) fn new_id() -> RequestId {
+pub(crate) fn new_request_id() -> RequestId {
     /// The multiplier of PCG64. With an odd increment, the period is 2^128.
     const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
     thread_local! {
@@ -144,37 +144,40 @@ mod tests {
 
     #[test]
     fn new_ids_differ_on_all_threads() {
-        let ids = || (0..10_000).map(|_| new_id().to_string()).collect::<Vec<_>>();
-        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(ids)).collect();
-        let all: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-        let different: HashSet<_> = all.iter().collect();
-        assert_eq!(different.len(), 40_000);
+        let generate_ids = || (0..10_000).map(|_| new_request_id().to_string()).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(generate_ids)).collect();
+        let all_ids: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        let distinct_ids: HashSet<_> = all_ids.iter().collect();
+        assert_eq!(distinct_ids.len(), 40_000);
     }
 
     #[tokio::test]
     async fn the_context_is_visible_in_its_task_and_in_work_that_carries_it() {
-        let trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01";
-        let trace = TraceId::parse_traceparent(trace);
+        let traceparent = b"00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01";
+        let parsed_trace_id = TraceId::parse_traceparent(traceparent);
         let id = RequestId::parse(b"one").unwrap();
-        let context = RequestContext::new(id, trace, ([127, 0, 0, 1], 0).into(), "GET", "/healthz");
-        let current_context = || RequestContext::read(ToString::to_string);
-        let handling = pin!(async {
+        let peer = ([127, 0, 0, 1], 0).into();
+        let context = RequestContext::new(id, parsed_trace_id, peer, "GET", "/healthz");
+        let current_context = || RequestContext::with_current(ToString::to_string);
+        let handler = pin!(async {
             RequestContext::record_app(7);
-            let other_task = tokio::spawn(async move { current_context() }).await.unwrap();
-            let work = RequestContext::carry(current_context);
-            let thread = tokio::task::spawn_blocking(work).await.unwrap();
+            let other_task_context = tokio::spawn(async move { current_context() }).await.unwrap();
+            let work = RequestContext::attach_current(current_context);
+            let thread_context = tokio::task::spawn_blocking(work).await.unwrap();
             RequestContext::record_account(8);
-            let json = RequestContext::read(|request| serde_json::to_string(request).unwrap());
-            (other_task, thread, json)
+            let json =
+                RequestContext::with_current(|request| serde_json::to_string(request).unwrap());
+            (other_task_context, thread_context, json)
         });
-        let (other_task, thread, json) = context.scope(handling).await;
-        assert_eq!(other_task, None);
+        let (other_task_context, thread_context, json) = context.scope(handler).await;
+        assert_eq!(other_task_context, None);
         let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
         let expected = format!(
             "request.id=one request.method=GET request.route=/healthz request.app=7 \
              request.trace_id={trace_id}"
         );
-        assert_eq!(thread, Some(expected));
+        assert_eq!(thread_context, Some(expected));
         let expected = format!(
             r#"{{"id":"one","trace_id":"{trace_id}","method":"GET","route":"/healthz","account":8,"app":7}}"#
         );

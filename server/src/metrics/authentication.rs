@@ -9,9 +9,9 @@ use super::families;
 #[derive(Debug, Default)]
 pub struct AuthenticationMetrics {
     /// Sign-ins on the sign-in page.
-    pub page: SignInCounters,
+    pub page_sign_ins: SignInCounters,
     /// Logins by Matrix clients.
-    pub matrix: SignInCounters,
+    pub matrix_logins: SignInCounters,
     /// Issued tokens.
     pub tokens: TokenCounters,
 }
@@ -45,7 +45,7 @@ pub struct TokenCounters {
 impl AuthenticationMetrics {
     pub(super) fn write(&self, out: &mut Exposition) {
         let mut sign_ins = out.family(&families::SIGN_INS);
-        for (method, counters) in [("page", &self.page), ("matrix", &self.matrix)] {
+        for (method, counters) in [("page", &self.page_sign_ins), ("matrix", &self.matrix_logins)] {
             for (outcome, counter) in [
                 ("success", &counters.success),
                 ("rejected", &counters.rejected),

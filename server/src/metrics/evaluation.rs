@@ -11,35 +11,41 @@ use super::families;
 #[derive(Debug)]
 pub struct EvaluationMetrics {
     /// Durations of evaluate requests.
-    pub evaluate: Histogram,
+    pub evaluate_durations: Histogram,
     /// Durations of explain requests.
-    pub explain: Histogram,
+    pub explain_durations: Histogram,
     /// Users whose push rules were evaluated.
-    pub users: Counter,
+    pub evaluated_users: Counter,
     /// Users whose push rules exceeded the work limit of an evaluation.
     pub work_exceeded: Counter,
 }
 
 impl Default for EvaluationMetrics {
     fn default() -> Self {
-        let [evaluate, explain] = [Histogram::durations(), Histogram::durations()];
-        Self { evaluate, explain, users: Counter::default(), work_exceeded: Counter::default() }
+        let [evaluate_durations, explain_durations] =
+            [Histogram::durations(), Histogram::durations()];
+        Self {
+            evaluate_durations,
+            explain_durations,
+            evaluated_users: Counter::default(),
+            work_exceeded: Counter::default(),
+        }
     }
 }
 
 impl EvaluationMetrics {
     /// Records an explanation for one user, which began at this time.
     pub(crate) fn record_explanation(&self, start: Instant, exceeds_work_limit: bool) {
-        self.explain.observe_since(start);
-        self.users.inc();
+        self.explain_durations.observe_since(start);
+        self.evaluated_users.inc();
         self.work_exceeded.inc_by(exceeds_work_limit.into());
     }
 
     pub(super) fn write(&self, out: &mut Exposition) {
         let mut durations = out.family(&families::EVALUATION_DURATION);
-        durations.histogram(&["evaluate"], &self.evaluate);
-        durations.histogram(&["explain"], &self.explain);
-        out.value(&families::EVALUATED_USERS, self.users.get());
+        durations.histogram(&["evaluate"], &self.evaluate_durations);
+        durations.histogram(&["explain"], &self.explain_durations);
+        out.value(&families::EVALUATED_USERS, self.evaluated_users.get());
         out.value(&families::EVALUATION_WORK_EXCEEDED, self.work_exceeded.get());
     }
 }

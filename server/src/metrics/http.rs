@@ -26,7 +26,7 @@ impl HttpMetrics {
     /// Returns the metrics of a route, creating them if missing. Called at startup, not for each
     /// request.
     pub fn route(&self, pattern: &'static str) -> Arc<RouteMetrics> {
-        let mut routes = self.routes();
+        let mut routes = self.lock_routes();
         if let Some(route) = routes.iter().find(|route| route.pattern == pattern) {
             return Arc::clone(route);
         }
@@ -36,16 +36,16 @@ impl HttpMetrics {
     }
 
     pub(super) fn write(&self, out: &mut Exposition) {
-        let routes = self.routes();
-        let series = || routes.iter().flat_map(|route| route.series());
+        let routes = self.lock_routes();
+        let all_series = || routes.iter().flat_map(|route| route.series());
         let mut requests = out.family(&families::HTTP_REQUESTS);
-        for (route, method, series) in series() {
+        for (route, method, series) in all_series() {
             for (status, count) in series.statuses() {
                 requests.value(&[route, method, &status.to_string()], count);
             }
         }
         let mut durations = out.family(&families::HTTP_REQUEST_DURATION);
-        for (route, method, series) in series() {
+        for (route, method, series) in all_series() {
             durations.histogram(&[route, method], &series.durations);
         }
         drop(routes);
@@ -54,7 +54,7 @@ impl HttpMetrics {
         out.value(&families::PANICS, self.panics.get());
     }
 
-    fn routes(&self) -> MutexGuard<'_, Vec<Arc<RouteMetrics>>> {
+    fn lock_routes(&self) -> MutexGuard<'_, Vec<Arc<RouteMetrics>>> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,8 +79,9 @@ pub struct RouteMetrics {
 impl RouteMetrics {
     /// Records a response to a request with a method of this name.
     pub fn record(&self, method: &str, status: StatusCode, duration: Duration) {
-        let method = METHODS.iter().position(|name| *name == method);
-        let series = self.series[method.unwrap_or(METHODS.len() - 1)].get_or_init(Box::default);
+        let method_index = METHODS.iter().position(|name| *name == method);
+        let series =
+            self.series[method_index.unwrap_or(METHODS.len() - 1)].get_or_init(Box::default);
         series.durations.observe_duration(duration);
         series.count_status(status.as_u16());
     }
@@ -113,7 +114,7 @@ impl RequestSeries {
                 || match code.compare_exchange(0, status, Relaxed, Relaxed) {
                     Ok(_) => true,
                     // Another thread has just taken the slot, perhaps for the same status.
-                    Err(taken) => taken == status,
+                    Err(current_code) => current_code == status,
                 }
         });
         if let Some((_, count)) = slot {

@@ -15,19 +15,19 @@ fn render(write: impl FnOnce(&mut Exposition)) -> String {
 #[test]
 fn requests_are_counted_by_route_method_and_status() {
     let metrics = HttpMetrics::default();
-    let (one, two) = (metrics.route("/a/{b}"), metrics.route("unmatched"));
+    let (item_route, unmatched_route) = (metrics.route("/a/{b}"), metrics.route("unmatched"));
     for (route, method, status) in [
-        (&one, "GET", 200),
-        (&one, "GET", 404),
+        (&item_route, "GET", 200),
+        (&item_route, "GET", 404),
         (&metrics.route("/a/{b}"), "GET", 200),
-        (&one, "PUT", 201),
-        (&two, "BREW", 404),
+        (&item_route, "PUT", 201),
+        (&unmatched_route, "BREW", 404),
     ] {
         route.record(method, StatusCode::from_u16(status).unwrap(), Duration::from_millis(3));
     }
-    let text = render(|out| metrics.write(out));
+    let exposition = render(|out| metrics.write(out));
     let samples = |name: &str| -> Vec<&str> {
-        text.lines().filter_map(|line| line.strip_prefix(name)).collect()
+        exposition.lines().filter_map(|line| line.strip_prefix(name)).collect()
     };
     assert_eq!(
         samples("belfry_http_requests_total"),
@@ -50,26 +50,29 @@ fn requests_are_counted_by_route_method_and_status() {
 
 #[test]
 fn concurrent_responses_are_all_counted() {
-    const EACH: u16 = 2_000;
+    const RESPONSES_PER_THREAD: u16 = 2_000;
     let metrics = HttpMetrics::default();
     let route = metrics.route("/a");
     std::thread::scope(|scope| {
         for thread in 0..4_u16 {
             let route = &route;
             scope.spawn(move || {
-                for number in 0..EACH {
+                for number in 0..RESPONSES_PER_THREAD {
                     let status = StatusCode::from_u16(400 + (number + thread) % 8).unwrap();
                     route.record("GET", status, Duration::ZERO);
                 }
             });
         }
     });
-    let text = render(|out| metrics.write(out));
+    let exposition = render(|out| metrics.write(out));
     for status in 400..408 {
         let line = format!(
             "belfry_http_requests_total{{route=\"/a\",method=\"GET\",status=\"{status}\"}} {}",
-            EACH * 4 / 8
+            RESPONSES_PER_THREAD * 4 / 8
         );
-        assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
+        assert!(
+            exposition.lines().any(|output_line| output_line == line),
+            "{line} in\n{exposition}"
+        );
     }
 }

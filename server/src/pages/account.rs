@@ -27,13 +27,13 @@ pub struct AccountPage<'a> {
     pub email: Option<&'a str>,
     /// The pause of all notifications.
     pub pause: Option<Pause>,
-    pub sign_out: Form<'a>,
-    pub remove: Form<'a>,
-    pub revoke: Form<'a>,
+    pub sign_out_form: Form<'a>,
+    pub remove_app_form: Form<'a>,
+    pub revoke_token_form: Form<'a>,
     /// The apps on this page of the list.
     pub apps: &'a [ListedApp],
     /// The number of all apps.
-    pub count: usize,
+    pub app_count: usize,
     pub page: PageNumber,
     pub now: Timestamp,
 }
@@ -44,20 +44,20 @@ pub struct ListedApp {
     pub tokens: Vec<AccountToken>,
 }
 
-fn describe_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
+fn describe_access_start(layout: &Layout<'_>, time: Timestamp) -> TimedText {
     TimedText::new(layout, "apps-since", time, TimeFormat::Day)
 }
 
 /// The maximum number of tokens of an app on the page.
-const MAX_TOKENS: usize = 10;
+const MAX_SHOWN_TOKENS: usize = 10;
 
 /// The maximum number of tokens of an app that are counted.
-const MAX_COUNT: usize = 100;
+const MAX_COUNTED_TOKENS: usize = 100;
 
 impl ListedApp {
     /// Returns the tokens that are shown.
     fn shown_tokens(&self) -> &[AccountToken] {
-        self.tokens.get(..MAX_TOKENS).unwrap_or(&self.tokens)
+        self.tokens.get(..MAX_SHOWN_TOKENS).unwrap_or(&self.tokens)
     }
 
     /// Returns whether the tokens are listed one by one: only if there are several.
@@ -84,15 +84,17 @@ impl AccountPage<'_> {
         let link = |page: PageNumber| {
             with_language(&with_parameters(ACCOUNT, page.parameter()), self.nav.lang)
         };
-        PageNumber::pager(&self.page.entries(self.count), self.count, &self.layout, link)
+        Pager::new(&self.page.entry_range(self.app_count), self.app_count, &self.layout, link)
     }
 
     /// Returns the name of an app; for Matrix clients on a single device, the name of the device.
-    fn app_title(&self, listed: &ListedApp) -> String {
-        match (listed.app.origin, listed.only_device()) {
+    fn app_title(&self, listed_app: &ListedApp) -> String {
+        match (listed_app.app.origin, listed_app.only_device()) {
             (Origin::Matrix, Some(device)) => isolate(device),
             (Origin::Matrix, None) => self.layout.text("apps-matrix").into_owned(),
-            (Origin::Api | Origin::Operator | Origin::CommandLine, _) => isolate(&listed.app.name),
+            (Origin::Api | Origin::Operator | Origin::CommandLine, _) => {
+                isolate(&listed_app.app.name)
+            }
         }
     }
 
@@ -114,10 +116,10 @@ impl AccountPage<'_> {
     }
 
     /// Returns the host of an app's website, or a note about a first-party app.
-    fn app_origin(&self, listed: &ListedApp) -> Option<String> {
-        let app = &listed.app;
+    fn app_origin(&self, listed_app: &ListedApp) -> Option<String> {
+        let app = &listed_app.app;
         match app.origin {
-            Origin::Matrix if listed.only_device().is_some() => {
+            Origin::Matrix if listed_app.only_device().is_some() => {
                 Some(self.layout.text("apps-matrix-device-note").into_owned())
             }
             Origin::Matrix => Some(self.layout.text("apps-matrix-note").into_owned()),
@@ -129,39 +131,42 @@ impl AccountPage<'_> {
     }
 
     /// Returns a token's device name.
-    fn device(token: &AccountToken) -> Option<String> {
+    fn device_name(token: &AccountToken) -> Option<String> {
         token.device.as_deref().map(isolate)
     }
 
-    fn token_count(&self, app: &ListedApp) -> String {
-        match app.tokens.len() {
-            count @ ..=MAX_COUNT => self.layout.language.text_with("tokens-count", "count", count),
+    fn token_count(&self, listed_app: &ListedApp) -> String {
+        match listed_app.tokens.len() {
+            count @ ..=MAX_COUNTED_TOKENS => {
+                self.layout.language.text_with("tokens-count", "count", count)
+            }
             _ => self.layout.language.text_with("tokens-count", "count", Argument::Trusted("100+")),
         }
     }
 
     /// Returns a sentence about an app's tokens that are not shown.
-    fn more_tokens(&self, app: &ListedApp) -> Option<String> {
-        let has_more = app.tokens.len() > MAX_TOKENS;
-        has_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_TOKENS))
+    fn more_tokens_note(&self, listed_app: &ListedApp) -> Option<String> {
+        let has_more = listed_app.tokens.len() > MAX_SHOWN_TOKENS;
+        has_more
+            .then(|| self.layout.language.text_with("only-last-used", "count", MAX_SHOWN_TOKENS))
     }
 
     /// Returns when an app got access.
-    fn since(&self, app: &AuthorizedApp) -> TimedText {
-        describe_start(&self.layout, app.since)
+    fn access_start(&self, app: &AuthorizedApp) -> TimedText {
+        describe_access_start(&self.layout, app.since)
     }
 
     /// Returns when an app was last used, with any of its tokens.
-    fn last_use(&self, app: &ListedApp) -> String {
-        let last = app.tokens.iter().filter_map(|token| token.last_used_at).max();
-        describe_last_use(&self.layout, last, self.now)
+    fn app_last_use(&self, listed_app: &ListedApp) -> String {
+        let last_used_at = listed_app.tokens.iter().filter_map(|token| token.last_used_at).max();
+        describe_last_use(&self.layout, last_used_at, self.now)
     }
 
-    fn issued(&self, token: &AccountToken) -> TimedText {
-        describe_start(&self.layout, token.created_at)
+    fn issue_date(&self, token: &AccountToken) -> TimedText {
+        describe_access_start(&self.layout, token.created_at)
     }
 
-    fn token_use(&self, token: &AccountToken) -> String {
+    fn token_last_use(&self, token: &AccountToken) -> String {
         describe_last_use(&self.layout, token.last_used_at, self.now)
     }
 }

@@ -11,7 +11,7 @@ use crate::language::Language;
 use crate::paths;
 
 /// An account page, in the order of the navigation. A query contains only its name, so a link to
-/// the sign-in page cannot lead to any other target.
+/// the sign-in page cannot cause a redirect to any other target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, VariantArray, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum AccountSection {
@@ -121,15 +121,15 @@ pub struct AccountNav {
 /// A requested deletion, and the form that cancels it.
 #[derive(Debug, Clone)]
 pub struct PendingDeletion {
-    /// When the account is deleted.
-    pub at: Timestamp,
+    /// The time at which the account is deleted.
+    pub delete_at: Timestamp,
     /// The CSRF token of the form.
     pub csrf: String,
 }
 
 impl PendingDeletion {
     pub(super) fn text(&self, layout: &Layout<'_>) -> TimedText {
-        TimedText::new(layout, "deletion-pending", self.at, TimeFormat::Full)
+        TimedText::new(layout, "deletion-pending", self.delete_at, TimeFormat::Full)
     }
 
     /// Returns the form that cancels the deletion.

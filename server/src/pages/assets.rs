@@ -31,21 +31,29 @@ pub static STYLE: LazyLock<StaticFile> = embed!("belfry", "css");
 /// The bell, which is shown if no logo is configured.
 pub static BELL: LazyLock<StaticFile> = embed!("bell", "svg");
 /// The script of the copy button on the code page.
-pub static COPY: LazyLock<StaticFile> = embed!("copy", "js");
+pub static COPY_SCRIPT: LazyLock<StaticFile> = embed!("copy", "js");
 /// The script that submits the form for `response_mode=form_post`.
-pub static SUBMIT: LazyLock<StaticFile> = embed!("submit", "js");
+pub static SUBMIT_SCRIPT: LazyLock<StaticFile> = embed!("submit", "js");
 /// The script that ignores key presses and clicks that were not meant for the page.
-pub static PRESS_GUARD: LazyLock<StaticFile> = embed!("press-guard", "js");
+pub static PRESS_GUARD_SCRIPT: LazyLock<StaticFile> = embed!("press-guard", "js");
 /// The script that shows times in the browser's time zone.
-pub static LOCAL_TIMES: LazyLock<StaticFile> = embed!("local-times", "js");
+pub static LOCAL_TIMES_SCRIPT: LazyLock<StaticFile> = embed!("local-times", "js");
 /// The script that fills in the time of the next morning in the user's time zone.
-pub static NEXT_MORNING: LazyLock<StaticFile> = embed!("next-morning", "js");
+pub static NEXT_MORNING_SCRIPT: LazyLock<StaticFile> = embed!("next-morning", "js");
 
 /// Returns all embedded files.
-pub fn all() -> impl Iterator<Item = &'static StaticFile> {
-    [&STYLE, &BELL, &COPY, &SUBMIT, &PRESS_GUARD, &LOCAL_TIMES, &NEXT_MORNING]
-        .into_iter()
-        .map(|file| &**file)
+pub fn embedded_files() -> impl Iterator<Item = &'static StaticFile> {
+    [
+        &STYLE,
+        &BELL,
+        &COPY_SCRIPT,
+        &SUBMIT_SCRIPT,
+        &PRESS_GUARD_SCRIPT,
+        &LOCAL_TIMES_SCRIPT,
+        &NEXT_MORNING_SCRIPT,
+    ]
+    .into_iter()
+    .map(|file| &**file)
 }
 
 impl StaticFile {
@@ -86,20 +94,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_changes_with_the_content() {
-        let old = StaticFile::new("a", "css", "");
+    fn a_file_path_changes_with_its_content() {
+        let file = StaticFile::new("a", "css", "");
         // The SHA-256 of the empty string begins with these digits.
-        assert_eq!(old.path(), "/static/a-e3b0c442.css");
-        assert_ne!(StaticFile::new("a", "css", " ").path(), old.path());
-        assert!(old.is_named("a-e3b0c442.css"));
+        assert_eq!(file.path(), "/static/a-e3b0c442.css");
+        assert_ne!(StaticFile::new("a", "css", " ").path(), file.path());
+        assert!(file.is_named("a-e3b0c442.css"));
         for name in ["", "static", "a.css", "a-00000000.css"] {
-            assert!(!old.is_named(name), "{name}");
+            assert!(!file.is_named(name), "{name}");
         }
     }
 
     #[test]
     fn no_file_loads_anything_from_another_origin() {
-        for file in all() {
+        for file in embedded_files() {
             let content =
                 str::from_utf8(&file.content).unwrap().replace("http://www.w3.org/2000/svg", "");
             for reference in ["http:", "https:", "//cdn", "url(", "@import", "import "] {

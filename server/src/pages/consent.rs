@@ -14,7 +14,7 @@ pub struct ConsentPage<'a> {
     pub layout: Layout<'a>,
     pub form: Form<'a>,
     /// The form that signs out, to continue with a different account.
-    pub switch: Form<'a>,
+    pub switch_account_form: Form<'a>,
     pub app: &'a AppDetails,
     pub account: &'a str,
     pub scopes: &'a Scopes,
@@ -26,7 +26,7 @@ impl ConsentPage<'_> {
     /// Returns a sentence about the step after the decision.
     fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {
-            return self.layout.text_for("consent-then-code", &self.app.name);
+            return self.layout.text_for_app("consent-then-code", &self.app.name);
         }
         match self.redirect_uri.remote_host() {
             Some(host) => {

@@ -61,7 +61,7 @@ pub(super) fn app_error_details(error: &OAuthError) -> String {
 
 impl ErrorPage<'_> {
     /// Returns the prefix of the page's message keys.
-    fn prefix(&self) -> &'static str {
+    fn key_prefix(&self) -> &'static str {
         match &self.cause {
             ErrorCause::OAuth(OAuthError::AccessDenied) => "denied",
             ErrorCause::OAuth(_) | ErrorCause::Malformed => "invalid-request",
@@ -70,19 +70,19 @@ impl ErrorPage<'_> {
     }
 
     fn title(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("{}-title", self.prefix()))
+        self.layout.text(&format!("{}-title", self.key_prefix()))
     }
 
     fn sentence(&self) -> Cow<'static, str> {
         match (self.app_error(), &self.cause) {
             (Some(error), _) => self.layout.text(app_error_key(error)),
             (None, ErrorCause::Malformed) => self.layout.text("malformed-sentence"),
-            (None, _) => self.layout.text(&format!("{}-sentence", self.prefix())),
+            (None, _) => self.layout.text(&format!("{}-sentence", self.key_prefix())),
         }
     }
 
     fn advice(&self) -> Cow<'static, str> {
-        self.layout.text(&format!("{}-advice", self.prefix()))
+        self.layout.text(&format!("{}-advice", self.key_prefix()))
     }
 
     /// Returns the OAuth error code and its description in the API, for the app's developers.

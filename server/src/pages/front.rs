@@ -14,18 +14,18 @@ pub struct FrontPage<'a> {
     /// The name of the signed-in account.
     pub account: Option<&'a str>,
     pub account_path: &'a str,
-    pub sign_in: &'a str,
+    pub sign_in_path: &'a str,
     /// Link to the sign-up page, if there is one.
-    pub sign_up: Option<&'a str>,
+    pub sign_up_url: Option<&'a str>,
     /// The path of the OpenAPI document.
-    pub api: &'a str,
+    pub api_path: &'a str,
     /// Link to the configured documentation for app developers.
-    pub documentation: Option<&'a str>,
+    pub documentation_url: Option<&'a str>,
 }
 
 impl<'a> FrontPage<'a> {
     /// Returns a sentence with the name of the signed-in account.
-    fn describe_account(&self) -> Option<String> {
+    fn account_sentence(&self) -> Option<String> {
         let account = self.account?;
         Some(self.layout.language.text_with("front-signed-in", "account", account))
     }

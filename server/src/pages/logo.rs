@@ -9,7 +9,7 @@ use belfry_runtime::file_access::describe_file_error;
 use super::StaticFile;
 
 /// The maximum size of a logo, in bytes. Every new browser loads the logo.
-const MAX_BYTES: u64 = 256 * 1024;
+const MAX_LOGO_BYTES: u64 = 256 * 1024;
 
 impl StaticFile {
     /// Reads a logo from an SVG or PNG file.
@@ -20,17 +20,18 @@ impl StaticFile {
         let mut content = Vec::new();
         let file = File::open(path)
             .map_err(|error| describe_failure(&describe_file_error(path, &error)))?;
-        file.take(MAX_BYTES + 1)
+        file.take(MAX_LOGO_BYTES + 1)
             .read_to_end(&mut content)
             .map_err(|error| describe_failure(&error))?;
-        if content.len() as u64 > MAX_BYTES {
-            return Err(describe_failure(&format!("it has more than {MAX_BYTES} bytes")));
+        if content.len() as u64 > MAX_LOGO_BYTES {
+            return Err(describe_failure(&format!("it has more than {MAX_LOGO_BYTES} bytes")));
         }
-        Self::logo(content).ok_or_else(|| describe_failure(&"it is neither an SVG nor a PNG image"))
+        Self::logo_from_bytes(content)
+            .ok_or_else(|| describe_failure(&"it is neither an SVG nor a PNG image"))
     }
 
     /// Creates a logo. Returns `None` if the content is neither an SVG nor a PNG image.
-    pub fn logo(content: Vec<u8>) -> Option<Self> {
+    pub fn logo_from_bytes(content: Vec<u8>) -> Option<Self> {
         let is_svg = |text: &str| {
             let text = text.trim_start_matches('\u{feff}').trim_start();
             text.starts_with('<') && text.contains("<svg")
@@ -50,9 +51,9 @@ mod tests {
     const SVG: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
 
     #[test]
-    fn the_format_is_detected_from_the_content() {
+    fn the_logo_format_is_detected_from_the_content() {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
-        let formats = [
+        let contents = [
             (SVG.as_bytes().to_vec(), Some("image/svg+xml")),
             (format!("\u{feff} {SVG}").into_bytes(), Some("image/svg+xml")),
             (png, Some("image/png")),
@@ -61,33 +62,41 @@ mod tests {
             (b"\xff<svg>".to_vec(), None),
             (Vec::new(), None),
         ];
-        for (content, expected) in formats {
-            let logo = StaticFile::logo(content.clone());
+        for (content, expected) in contents {
+            let logo = StaticFile::logo_from_bytes(content.clone());
             assert_eq!(logo.as_ref().map(|logo| logo.content_type), expected, "{content:?}");
         }
     }
 
     #[test]
-    fn the_path_of_a_logo_changes_with_its_content() {
-        let [one, other] = [SVG, "<svg/>"].map(|svg| StaticFile::logo(svg.into()).unwrap());
-        assert_ne!(one.path(), other.path());
-        let name = one.path().strip_prefix("/static/").unwrap();
+    fn a_logo_path_changes_with_its_content() {
+        let [logo, other_logo] =
+            [SVG, "<svg/>"].map(|svg| StaticFile::logo_from_bytes(svg.into()).unwrap());
+        assert_ne!(logo.path(), other_logo.path());
+        let name = logo.path().strip_prefix("/static/").unwrap();
         let extension = name.split('.').next_back();
         assert!(name.starts_with("logo-") && extension == Some("svg"), "{name}");
-        assert!(one.is_named(name) && !other.is_named(name) && !one.is_named("logo.svg"));
+        assert!(logo.is_named(name) && !other_logo.is_named(name) && !logo.is_named("logo.svg"));
     }
 
     #[test]
     fn an_error_names_the_file_that_cannot_be_used() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("logo.svg");
-        let error = || StaticFile::read_logo(&path).unwrap_err();
-        assert!(error().contains("logo.svg: No such file"), "{}", error());
+        let read_error = || StaticFile::read_logo(&path).unwrap_err();
+        assert!(read_error().contains("logo.svg: No such file"), "{}", read_error());
         std::fs::write(&path, "hello").unwrap();
-        assert!(error().ends_with("logo.svg: it is neither an SVG nor a PNG image"), "{}", error());
+        assert!(
+            read_error().ends_with("logo.svg: it is neither an SVG nor a PNG image"),
+            "{}",
+            read_error()
+        );
         std::fs::write(&path, format!("{SVG}{}", " ".repeat(256 * 1024))).unwrap();
-        assert!(error().ends_with("it has more than 262144 bytes"), "{}", error());
+        assert!(read_error().ends_with("it has more than 262144 bytes"), "{}", read_error());
         std::fs::write(&path, SVG).unwrap();
-        assert_eq!(StaticFile::read_logo(&path), Ok(StaticFile::logo(SVG.into()).unwrap()));
+        assert_eq!(
+            StaticFile::read_logo(&path),
+            Ok(StaticFile::logo_from_bytes(SVG.into()).unwrap())
+        );
     }
 }

@@ -15,10 +15,10 @@ pub(super) use self::rejected::describe_preference_error;
 use self::rejected::{BLANK_FIELDS, EnteredFields};
 pub use self::rejected::{RejectedForm, RejectionReason};
 use self::rows::{
-    KeywordRow, MutedWordRow, SubjectRow, keyword_row, muted_word_row, show_name, subject_row,
+    KeywordRow, MutedWordRow, SubjectRow, format_name, keyword_row, muted_word_row, subject_row,
 };
 pub use self::view::{NotificationsPart, NotificationsView};
-use super::pager::{PageNumber, Pager, select_entries};
+use super::pager::{Pager, select_entries};
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout, Notice};
 use crate::language::Argument;
@@ -41,17 +41,18 @@ pub struct NotificationsPage<'a> {
     pub profiles: &'a [&'a str],
     pub now: Timestamp,
     /// The form that was rejected, if the page is shown again.
-    pub rejected: Option<RejectedForm>,
+    pub rejected_form: Option<RejectedForm>,
 }
 
 /// The choices for a person or room, in the order of the form. Message keys contain them.
-const CHOICES: [&str; 6] = ["mute", "mute-hour", "mute-8-hours", "mute-day", "mute-week", "notify"];
+const SUBJECT_CHOICES: [&str; 6] =
+    ["mute", "mute-hour", "mute-8-hours", "mute-day", "mute-week", "notify"];
 
 /// The lengths of a pause. Message keys contain them.
-const PAUSES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
+const PAUSE_CHOICES: [&str; 4] = ["hour", "8-hours", "morning", "open"];
 
 /// The everyday switches, grouped under the message keys of their headings.
-const SWITCHES: [(&str, &[Switch]); 3] = [
+const SWITCH_GROUPS: [(&str, &[Switch]); 3] = [
     ("notifications-messages", &[Switch::OneToOne, Switch::Group]),
     (
         "notifications-mentions",
@@ -110,7 +111,7 @@ struct ProfileLink {
 
 impl NotificationsPage<'_> {
     /// Returns whether the page shows the pause and the switches, which apply to all devices.
-    fn shows_builtin(&self) -> bool {
+    fn shows_switches(&self) -> bool {
         self.view.profile.is_none()
     }
 
@@ -121,15 +122,15 @@ impl NotificationsPage<'_> {
         }
     }
 
-    fn pauses(&self) -> Vec<ChoiceRow> {
-        PAUSES.map(|value| self.choice("pause", value)).into()
+    fn pause_choices(&self) -> Vec<ChoiceRow> {
+        PAUSE_CHOICES.map(|value| self.choice_row("pause", value)).into()
     }
 
-    fn choices(&self) -> Vec<ChoiceRow> {
-        CHOICES.map(|value| self.choice("choice", value)).into()
+    fn subject_choices(&self) -> Vec<ChoiceRow> {
+        SUBJECT_CHOICES.map(|value| self.choice_row("choice", value)).into()
     }
 
-    fn choice(&self, field: &str, value: &'static str) -> ChoiceRow {
+    fn choice_row(&self, field: &str, value: &'static str) -> ChoiceRow {
         ChoiceRow { value, text: self.layout.text(&format!("notifications-{field}-{value}")) }
     }
 
@@ -147,52 +148,56 @@ impl NotificationsPage<'_> {
         let link = |page| {
             NotificationsView { page, ..self.view.with_profile(self.view.profile.clone()) }.path()
         };
-        PageNumber::pager(
-            &self.view.page.entries(self.entry_count()),
+        Pager::new(
+            &self.view.page.entry_range(self.entry_count()),
             self.entry_count(),
             &self.layout,
             link,
         )
     }
 
-    fn keywords(&self) -> Vec<KeywordRow> {
+    fn keyword_rows(&self) -> Vec<KeywordRow> {
         let row = |keyword| keyword_row(&self.layout, keyword, self.now);
-        let entries = self.view.page.entries(self.entry_count());
+        let entries = self.view.page.entry_range(self.entry_count());
         select_entries(&self.preferences.keywords, 0, &entries).iter().map(row).collect()
     }
 
-    fn muted_words(&self) -> Vec<MutedWordRow> {
+    fn muted_word_rows(&self) -> Vec<MutedWordRow> {
         let row = |word| muted_word_row(&self.layout, word, self.now);
-        let entries = self.view.page.entries(self.entry_count());
+        let entries = self.view.page.entry_range(self.entry_count());
         let Preferences { keywords, muted_words, .. } = self.preferences;
         select_entries(muted_words, keywords.len(), &entries).iter().map(row).collect()
     }
 
-    fn people(&self) -> Vec<SubjectRow> {
-        self.subjects(&self.preferences.people, self.word_count())
+    fn people_rows(&self) -> Vec<SubjectRow> {
+        self.subject_rows(&self.preferences.people, self.word_count())
     }
 
-    fn rooms(&self) -> Vec<SubjectRow> {
+    fn room_rows(&self) -> Vec<SubjectRow> {
         let Preferences { people, rooms, .. } = self.preferences;
-        self.subjects(rooms, self.word_count() + people.len())
+        self.subject_rows(rooms, self.word_count() + people.len())
     }
 
-    fn subjects(&self, subjects: &[SubjectPreference<'_>], first: usize) -> Vec<SubjectRow> {
+    fn subject_rows(
+        &self,
+        subjects: &[SubjectPreference<'_>],
+        first_index: usize,
+    ) -> Vec<SubjectRow> {
         let row = |subject| subject_row(&self.layout, subject, self.now);
-        let entries = self.view.page.entries(self.entry_count());
-        select_entries(subjects, first, &entries).iter().map(row).collect()
+        let entries = self.view.page.entry_range(self.entry_count());
+        select_entries(subjects, first_index, &entries).iter().map(row).collect()
     }
 
     fn switch_groups(&self) -> Vec<SwitchGroup> {
         let group = |(title, switches): (&str, &[Switch])| SwitchGroup {
             title: self.layout.text(title),
-            switches: self.switches(switches),
+            switches: self.switch_rows(switches),
         };
-        SWITCHES.into_iter().map(group).collect()
+        SWITCH_GROUPS.into_iter().map(group).collect()
     }
 
     fn rare_switches(&self) -> Vec<SwitchRow> {
-        self.switches(&RARE_SWITCHES)
+        self.switch_rows(&RARE_SWITCHES)
     }
 
     /// Returns whether one of the folded switches was changed.
@@ -202,10 +207,10 @@ impl NotificationsPage<'_> {
             .any(|switch| self.view.part == Some(NotificationsPart::Switch(*switch)))
     }
 
-    fn switches(&self, switches: &[Switch]) -> Vec<SwitchRow> {
+    fn switch_rows(&self, switches: &[Switch]) -> Vec<SwitchRow> {
         let row = |&switch: &Switch| {
             let mut states = self.preferences.switches.iter();
-            let (_, state) = *states.find(|(other, _)| *other == switch)?;
+            let (_, state) = *states.find(|(candidate, _)| *candidate == switch)?;
             Some(SwitchRow {
                 id: format!("switch-{switch}"),
                 name: switch.as_str(),
@@ -226,33 +231,33 @@ impl NotificationsPage<'_> {
     /// Returns the links to the preferences of all devices and of each listed profile; none if no
     /// profile has rules or is selected.
     fn profile_links(&self) -> Vec<ProfileLink> {
-        let current = self.view.profile.as_ref().map(ProfileTag::as_str);
-        if self.profiles.is_empty() && current.is_none() {
+        let current_profile = self.view.profile.as_ref().map(ProfileTag::as_str);
+        if self.profiles.is_empty() && current_profile.is_none() {
             return Vec::new();
         }
-        let everywhere = || self.layout.text("notifications-all-devices").into_owned();
+        let all_devices = || self.layout.text("notifications-all-devices").into_owned();
         let link = |tag: Option<&str>| ProfileLink {
             href: self.view.with_profile(tag.and_then(|tag| tag.parse().ok())).path(),
-            title: tag.map_or_else(everywhere, show_name),
-            is_current: current == tag,
+            title: tag.map_or_else(all_devices, format_name),
+            is_current: current_profile == tag,
         };
-        let tags = listed_profiles(self.profiles, current).into_iter().map(Some);
+        let tags = listed_profiles(self.profiles, current_profile).into_iter().map(Some);
         std::iter::once(None).chain(tags).map(link).collect()
     }
 
     fn profile_sentence(&self) -> Option<String> {
         let tag = self.view.profile.as_ref()?;
-        let name = show_name(tag.as_str());
+        let name = format_name(tag.as_str());
         let profile = Argument::Trusted(&name);
         Some(self.layout.language.text_with("notifications-device", "profile", profile))
     }
 
-    fn more_profiles(&self) -> Option<String> {
-        more_profiles(self.profiles, &self.layout)
+    fn more_profiles_note(&self) -> Option<String> {
+        more_profiles_note(self.profiles, &self.layout)
     }
 
-    fn other_rules(&self) -> Option<String> {
-        let count = self.preferences.other_rules;
+    fn other_rules_note(&self) -> Option<String> {
+        let count = self.preferences.other_rule_count;
         count_sentence(&self.layout, "notifications-other-rules", count)
     }
 
@@ -268,40 +273,43 @@ impl NotificationsPage<'_> {
     /// Returns whether a part with this number of entries is unfolded. A part without entries is
     /// folded until it is used.
     fn is_unfolded(&self, part: NotificationsPart, count: usize) -> bool {
-        let is_rejected = self.rejected.as_ref().is_some_and(|rejected| rejected.part == part);
+        let is_rejected = self.rejected_form.as_ref().is_some_and(|form| form.part == part);
         count > 0 || is_rejected || self.view.part == Some(part)
     }
 
     /// Returns the rejected form in this part, if it adds an entry (`is_new`) or changes one.
-    fn rejected_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
-        let rejected = self.rejected.as_ref();
-        rejected.filter(|rejected| rejected.part == part && rejected.is_new == is_new)
+    fn rejected_form_in(&self, part: NotificationsPart, is_new: bool) -> Option<&RejectedForm> {
+        let rejected_form = self.rejected_form.as_ref();
+        rejected_form.filter(|form| form.part == part && form.is_new == is_new)
     }
 
     /// Returns the rejected form of the pause or of a switch.
-    fn rejected_switch(&self) -> Option<&RejectedForm> {
-        let rejected = self.rejected.as_ref();
-        rejected.filter(|rejected| {
-            matches!(rejected.part, NotificationsPart::Pause | NotificationsPart::Switch(_))
+    fn rejected_switch_form(&self) -> Option<&RejectedForm> {
+        let rejected_form = self.rejected_form.as_ref();
+        rejected_form.filter(|form| {
+            matches!(form.part, NotificationsPart::Pause | NotificationsPart::Switch(_))
         })
     }
 
     /// Returns the error in this part's form for a new entry.
     fn field_error(&self, part: NotificationsPart) -> Option<&str> {
-        self.rejected_in(part, true).map(|rejected| &*rejected.text)
+        self.rejected_form_in(part, true).map(|form| &*form.text)
     }
 
     /// Returns the fields of this part's form for a new entry.
     fn entered_fields(&self, part: NotificationsPart) -> &EnteredFields {
-        self.rejected_in(part, true).map_or(&BLANK_FIELDS, |rejected| &rejected.fields)
+        self.rejected_form_in(part, true).map_or(&BLANK_FIELDS, |form| &form.fields)
     }
 }
 
 /// Returns the first profiles, preceded by the chosen one if it is not among them.
-pub(super) fn listed_profiles<'a>(all: &[&'a str], chosen: Option<&'a str>) -> Vec<&'a str> {
-    let first = &all[..all.len().min(MAX_PROFILES)];
-    let missing = chosen.filter(|tag| !first.contains(tag));
-    missing.into_iter().chain(first.iter().copied()).collect()
+pub(super) fn listed_profiles<'a>(
+    profiles: &[&'a str],
+    chosen_profile: Option<&'a str>,
+) -> Vec<&'a str> {
+    let first_profiles = &profiles[..profiles.len().min(MAX_PROFILES)];
+    let unlisted_profile = chosen_profile.filter(|tag| !first_profiles.contains(tag));
+    unlisted_profile.into_iter().chain(first_profiles.iter().copied()).collect()
 }
 
 /// Returns the sentence about a pause, with the time at which it expires, if any.
@@ -315,14 +323,14 @@ pub(super) fn describe_pause(layout: &Layout<'_>, pause: Pause, now: Timestamp) 
 }
 
 /// Returns the sentence about profiles that are not listed, if there are any.
-pub(super) fn more_profiles(all: &[&str], layout: &Layout<'_>) -> Option<String> {
-    let more = all.len().saturating_sub(MAX_PROFILES);
-    count_sentence(layout, "notifications-more-profiles", more)
+pub(super) fn more_profiles_note(profiles: &[&str], layout: &Layout<'_>) -> Option<String> {
+    let unlisted_count = profiles.len().saturating_sub(MAX_PROFILES);
+    count_sentence(layout, "notifications-more-profiles", unlisted_count)
 }
 
 /// Returns the message with this count; `None` if the count is 0.
 fn count_sentence(layout: &Layout<'_>, key: &str, count: usize) -> Option<String> {
-    let text = count.to_string();
-    let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&text));
+    let count_text = count.to_string();
+    let sentence = || layout.language.text_with(key, "count", Argument::Trusted(&count_text));
     (count > 0).then(sentence)
 }

@@ -39,37 +39,39 @@ impl PageNumber {
 
     /// Returns the indices of the entries on this page, or on the last page if the list has become
     /// shorter.
-    pub fn entries(self, count: usize) -> Range<usize> {
+    pub fn entry_range(self, count: usize) -> Range<usize> {
         let start = self.0.min(count.saturating_sub(1) / PAGE_SIZE) * PAGE_SIZE;
         start..count.min(start + PAGE_SIZE)
     }
+}
 
+impl Pager {
     /// Returns the links to the pages before and after the one with these entries; `None` if it is
     /// the only page.
-    pub(super) fn pager(
+    pub(super) fn new(
         entries: &Range<usize>,
         count: usize,
         layout: &Layout<'_>,
-        link: impl Fn(Self) -> String,
-    ) -> Option<Pager> {
-        let (page, pages) = (entries.start / PAGE_SIZE, count.div_ceil(PAGE_SIZE));
-        let arguments = [("page", (page + 1).into()), ("pages", pages.into())];
-        (pages > 1).then(|| Pager {
+        link: impl Fn(PageNumber) -> String,
+    ) -> Option<Self> {
+        let (page, page_count) = (entries.start / PAGE_SIZE, count.div_ceil(PAGE_SIZE));
+        let arguments = [("page", (page + 1).into()), ("pages", page_count.into())];
+        (page_count > 1).then(|| Self {
             position: layout.language.text_with_all("pager-position", arguments),
-            previous: page.checked_sub(1).map(|page| link(Self(page))),
-            next: (page + 1 < pages).then(|| link(Self(page + 1))),
+            previous: page.checked_sub(1).map(|page| link(PageNumber(page))),
+            next: (page + 1 < page_count).then(|| link(PageNumber(page + 1))),
         })
     }
 }
 
-/// Returns the shown entries of one of several lists that are paged as one. `first` is the index of
-/// the list's first entry in all lists together.
+/// Returns the shown entries of one of several lists that are paged as one. `first_index` is the
+/// index of the list's first entry in all lists together.
 pub(super) fn select_entries<'a, T>(
     list: &'a [T],
-    first: usize,
+    first_index: usize,
     entries: &Range<usize>,
 ) -> &'a [T] {
-    let index = |entry: usize| entry.clamp(first, first + list.len()) - first;
+    let index = |entry: usize| entry.clamp(first_index, first_index + list.len()) - first_index;
     &list[index(entries.start)..index(entries.end)]
 }
 
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_page_is_shown_instead_of_one_beyond_it() {
+    fn a_page_number_beyond_the_end_shows_the_last_page() {
         for (page, count, expected) in [
             (0, 0, 0..0),
             (0, 49, 0..49),
@@ -88,30 +90,30 @@ mod tests {
             (9, 120, 100..120),
             (usize::MAX, 1000, 950..1000),
         ] {
-            assert_eq!(PageNumber(page).entries(count), expected, "{page} {count}");
+            assert_eq!(PageNumber(page).entry_range(count), expected, "{page} {count}");
         }
     }
 
     #[test]
-    fn a_page_is_read_from_a_query() {
-        for (text, page) in [("", 0), ("0", 0), ("1", 0), ("2", 1), ("-1", 0), ("x", 0)] {
-            let query = vec![("page".to_owned(), text.to_owned())];
-            assert_eq!(PageNumber::from_query(&query), PageNumber(page), "{text}");
+    fn a_page_number_is_parsed_from_a_query() {
+        for (parameter, page) in [("", 0), ("0", 0), ("1", 0), ("2", 1), ("-1", 0), ("x", 0)] {
+            let query = vec![("page".to_owned(), parameter.to_owned())];
+            assert_eq!(PageNumber::from_query(&query), PageNumber(page), "{parameter}");
         }
     }
 
     #[test]
-    fn several_lists_are_shown_as_one() {
+    fn several_lists_are_paged_as_one() {
         let lists = [&[1, 2, 3][..], &[], &[4], &[5, 6]];
         for start in 0..=6 {
             for end in start..=6 {
-                let mut first = 0;
-                let mut all: Vec<i32> = Vec::new();
+                let mut first_index = 0;
+                let mut selected_entries: Vec<i32> = Vec::new();
                 for list in lists {
-                    all.extend(select_entries(list, first, &(start..end)));
-                    first += list.len();
+                    selected_entries.extend(select_entries(list, first_index, &(start..end)));
+                    first_index += list.len();
                 }
-                assert_eq!(all, [1, 2, 3, 4, 5, 6][start..end], "{start}..{end}");
+                assert_eq!(selected_entries, [1, 2, 3, 4, 5, 6][start..end], "{start}..{end}");
             }
         }
     }

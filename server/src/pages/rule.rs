@@ -15,23 +15,23 @@ pub struct RulePage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
     pub form: Form<'a>,
-    pub name: &'a RuleRef,
+    pub rule_ref: &'a RuleRef,
     pub rule: &'a Rule,
     /// The path of the list of rules.
-    pub back: &'a str,
+    pub rules_path: &'a str,
 }
 
 impl RulePage<'_> {
     fn title(&self) -> String {
-        rule_title(self.name.kind, self.rule, &self.layout)
+        rule_title(self.rule_ref.kind, self.rule, &self.layout)
     }
 
     fn group_title(&self) -> Cow<'static, str> {
-        group_title(self.name, &self.layout)
+        group_title(self.rule_ref, &self.layout)
     }
 
     fn scope_title(&self) -> String {
-        scope_title(&self.name.scope, &self.layout)
+        scope_title(&self.rule_ref.scope, &self.layout)
     }
 
     fn is_builtin(&self) -> bool {

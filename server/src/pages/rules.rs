@@ -13,7 +13,7 @@ use belfry_core::rules::{Rule, RuleKind, RuleListing, RuleRef, RuleScope, ScopeL
 use belfry_core::text::escape_invisible;
 
 pub use self::links::RulesView;
-pub(crate) use self::links::anchor as rule_anchor;
+pub(crate) use self::links::rule_anchor;
 use self::row::RuleRow;
 pub(super) use self::title::{builtin_title, group_title, rule_title};
 use super::pager::{PageNumber, Pager, select_entries};
@@ -32,7 +32,7 @@ pub struct RulesPage<'a> {
     /// The notice about the rule that was changed.
     pub notice: Option<Notice>,
     /// Reason why a rule was not changed.
-    pub rejected: Option<String>,
+    pub rejection: Option<String>,
     pub new_rule: NewRuleFields,
 }
 
@@ -59,13 +59,13 @@ impl NewRuleFields {
 }
 
 /// The rules of one scope.
-struct Section {
+struct RuleSection {
     title: String,
-    groups: Vec<Group>,
+    groups: Vec<RuleGroup>,
 }
 
 /// The rules of one kind.
-struct Group {
+struct RuleGroup {
     title: Cow<'static, str>,
     /// The number of rules in the group, including those on other pages.
     count: usize,
@@ -75,64 +75,65 @@ struct Group {
 
 impl RulesPage<'_> {
     /// Returns the master rule, which is evaluated before all others.
-    fn master(&self) -> RuleRow {
-        self.row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
+    fn master_row(&self) -> RuleRow {
+        self.rule_row(&RuleScope::Global, RuleKind::Override, &self.listing.master)
     }
 
     /// Returns the indices of the shown rules in the list, which does not contain the master rule.
-    fn entries(&self) -> Range<usize> {
-        let changed_rule = self.view.changed.as_ref();
+    fn entry_range(&self) -> Range<usize> {
+        let changed_rule = self.view.changed_rule.as_ref();
         let index = changed_rule.and_then(|rule| self.listing.index_of(rule));
         let page = index.map_or(self.view.page, PageNumber::containing);
-        page.entries(self.listing.count())
+        page.entry_range(self.listing.rule_count())
     }
 
     fn pager(&self) -> Option<Pager> {
-        let link = |page| RulesView { page, changed: None }.path(self.nav.lang);
-        PageNumber::pager(&self.entries(), self.listing.count(), &self.layout, link)
+        let link = |page| RulesView { page, changed_rule: None }.path(self.nav.lang);
+        Pager::new(&self.entry_range(), self.listing.rule_count(), &self.layout, link)
     }
 
-    fn sections(&self) -> Vec<Section> {
-        let (entries, mut first) = (self.entries(), 0);
+    fn sections(&self) -> Vec<RuleSection> {
+        let (entries, mut first_index) = (self.entry_range(), 0);
         let mut sections = Vec::new();
         for scope in &self.listing.scopes {
             let mut groups = Vec::new();
             for kind in RuleKind::ALL {
-                let shown_rules = select_entries(&scope.rules[kind], first, &entries);
-                first += scope.rules[kind].len();
+                let shown_rules = select_entries(&scope.rules[kind], first_index, &entries);
+                first_index += scope.rules[kind].len();
                 if !shown_rules.is_empty() {
-                    groups.push(self.group(scope, kind, shown_rules));
+                    groups.push(self.rule_group(scope, kind, shown_rules));
                 }
             }
             if !groups.is_empty() {
-                sections.push(Section { title: scope_title(scope.scope, &self.layout), groups });
+                sections
+                    .push(RuleSection { title: scope_title(scope.scope, &self.layout), groups });
             }
         }
         sections
     }
 
-    fn group(
+    fn rule_group(
         &self,
         scope: &ScopeListing<'_>,
         kind: RuleKind,
         shown_rules: &[Cow<'_, Rule>],
-    ) -> Group {
+    ) -> RuleGroup {
         let has_user_rule = shown_rules.iter().any(|rule| !rule.is_builtin());
-        let changed = self.view.changed.as_ref();
+        let changed_rule = self.view.changed_rule.as_ref();
         let is_changed =
-            changed.is_some_and(|rule| (&rule.scope, rule.kind) == (scope.scope, kind));
-        Group {
+            changed_rule.is_some_and(|rule| (&rule.scope, rule.kind) == (scope.scope, kind));
+        RuleGroup {
             title: self.layout.text(&format!("rules-{kind}")),
             count: scope.rules[kind].len(),
             is_open: has_user_rule || is_changed,
-            rows: shown_rules.iter().map(|rule| self.row(scope.scope, kind, rule)).collect(),
+            rows: shown_rules.iter().map(|rule| self.rule_row(scope.scope, kind, rule)).collect(),
         }
     }
 
-    fn row(&self, scope: &RuleScope, kind: RuleKind, rule: &Rule) -> RuleRow {
-        let name = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
-        let notice = self.notice.filter(|_| self.view.changed.as_ref() == Some(&name));
-        RuleRow::new(&name, rule, notice, &self.layout, self.nav.lang)
+    fn rule_row(&self, scope: &RuleScope, kind: RuleKind, rule: &Rule) -> RuleRow {
+        let rule_ref = RuleRef { scope: scope.clone(), kind, id: rule.rule_id.clone() };
+        let notice = self.notice.filter(|_| self.view.changed_rule.as_ref() == Some(&rule_ref));
+        RuleRow::new(&rule_ref, rule, notice, &self.layout, self.nav.lang)
     }
 
     fn notifications_path(&self) -> String {
@@ -140,7 +141,7 @@ impl RulesPage<'_> {
     }
 }
 
-/// Returns the title of a scope.
+/// Returns a scope's title.
 pub(super) fn scope_title(scope: &RuleScope, layout: &Layout<'_>) -> String {
     match scope {
         RuleScope::Global => layout.text("rules-everywhere").into_owned(),

@@ -9,7 +9,7 @@ use belfry_core::secret::LookupKey;
 use belfry_store::AccountSession;
 use jiff::Timestamp;
 
-use super::field_error::describe_error;
+use super::field_error::describe_field_error;
 use super::last_use::describe_last_use;
 use super::timed_text::{TimeFormat, TimedText};
 use super::{AccountNav, Form, Layout};
@@ -40,7 +40,7 @@ pub struct SecurityPage<'a> {
     /// The account's sessions: this browser's, then the others, the last used first.
     pub sessions: &'a [AccountSession],
     /// The session of this browser.
-    pub current: LookupKey,
+    pub current_session: LookupKey,
     pub now: Timestamp,
     /// Reasons why the page is shown again.
     pub errors: &'a [SecurityError],
@@ -79,7 +79,7 @@ impl SecurityError {
     }
 
     /// Returns the id of the field next to which the error is shown.
-    fn field(self) -> &'static str {
+    fn field_id(self) -> &'static str {
         match self {
             Self::CurrentPassword(_) => "current-password",
             Self::NewPassword(_) => "new-password",
@@ -101,10 +101,10 @@ impl SecurityError {
                 }
             }
             Self::NewPassword(error) => {
-                describe_error(layout, InvalidField { field: Field::Password, error })
+                describe_field_error(layout, InvalidField { field: Field::Password, error })
             }
             Self::Email(error) => {
-                describe_error(layout, InvalidField { field: Field::Email, error })
+                describe_field_error(layout, InvalidField { field: Field::Email, error })
             }
             Self::DifferentPasswords => layout.text("password-different").into_owned(),
             Self::LastAdmin => layout.text("delete-last-admin").into_owned(),
@@ -114,14 +114,14 @@ impl SecurityError {
 
 impl SecurityPage<'_> {
     /// Returns the error of the field with this id.
-    fn error(&self, field: &str) -> Option<String> {
-        let error = self.errors.iter().find(|error| error.field() == field)?;
+    fn field_error(&self, field: &str) -> Option<String> {
+        let error = self.errors.iter().find(|error| error.field_id() == field)?;
         Some(error.text(&self.layout))
     }
 
     /// Returns whether a field has the focus: the one with the first error.
     fn has_focus(&self, field: &str) -> bool {
-        self.errors.first().is_some_and(|error| error.field() == field)
+        self.errors.first().is_some_and(|error| error.field_id() == field)
     }
 
     /// Returns the message key of the hint about the e-mail address.
@@ -129,7 +129,7 @@ impl SecurityPage<'_> {
         if self.has_verified_email { "email-verified" } else { "sign-up-email-hint" }
     }
 
-    fn action(&self, path: &str) -> String {
+    fn form_action(&self, path: &str) -> String {
         with_language(path, self.nav.lang)
     }
 
@@ -138,18 +138,18 @@ impl SecurityPage<'_> {
     }
 
     /// Returns a sentence about the sessions that are not shown.
-    fn more_sessions(&self) -> Option<String> {
+    fn more_sessions_note(&self) -> Option<String> {
         let has_more = self.sessions.len() > MAX_SESSIONS;
         has_more.then(|| self.layout.language.text_with("only-last-used", "count", MAX_SESSIONS))
     }
 
     fn has_other_sessions(&self) -> bool {
-        self.sessions.iter().any(|session| session.lookup != self.current)
+        self.sessions.iter().any(|session| session.lookup != self.current_session)
     }
 
-    fn browser(&self, session: &AccountSession) -> String {
-        let names = session.browser;
-        match (names.browser, names.system) {
+    fn browser_name(&self, session: &AccountSession) -> String {
+        let user_agent = session.browser;
+        match (user_agent.browser, user_agent.system) {
             (Some(browser), Some(system)) => {
                 let names = [("browser", browser.into()), ("system", system.into())];
                 self.layout.language.text_with_all("sessions-browser", names)
@@ -159,7 +159,7 @@ impl SecurityPage<'_> {
         }
     }
 
-    fn since(&self, session: &AccountSession) -> TimedText {
+    fn sign_in_time(&self, session: &AccountSession) -> TimedText {
         TimedText::new(&self.layout, "sessions-since", session.created_at, TimeFormat::Full)
     }
 

@@ -20,15 +20,15 @@ pub struct SignInPage<'a> {
     /// Reason why the user has to sign in again.
     pub notice: Option<Notice>,
     /// Link to the page for resetting the password.
-    pub password_reset: Option<&'a str>,
+    pub password_reset_url: Option<&'a str>,
     /// Link to the sign-up page.
-    pub sign_up: Option<&'a str>,
+    pub sign_up_url: Option<&'a str>,
 }
 
 impl SignInPage<'_> {
     /// Returns whether the page suggests the username: the user entered an e-mail address, which
     /// does not work if it is unverified, like every address from a sign-up.
-    fn suggests_name(&self) -> bool {
+    fn suggests_username(&self) -> bool {
         let is_address = self.name.split_once('@').is_some_and(|(local, _)| !local.is_empty());
         is_address && self.failure == Some(AuthenticationError::WrongPassword)
     }
@@ -39,8 +39,9 @@ impl AuthenticationError {
         match self.retry_after() {
             None if self == Self::Disabled => layout.text("sign-in-disabled").into_owned(),
             None => layout.text("sign-in-wrong").into_owned(),
-            Some(wait) => {
-                let minutes = usize::try_from(wait.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
+            Some(retry_after) => {
+                let minutes =
+                    usize::try_from(retry_after.as_secs().div_ceil(60)).unwrap_or(usize::MAX);
                 layout.language.text_with("sign-in-too-many", "minutes", minutes.max(1))
             }
         }

@@ -3,7 +3,7 @@
 use askama::Template;
 use belfry_core::oauth::sign_up::{Field, InvalidField};
 
-use super::field_error::describe_error;
+use super::field_error::describe_field_error;
 use super::{Form, Layout};
 use crate::auth::authentication::AuthenticationError;
 
@@ -19,31 +19,32 @@ pub struct SignUpPage<'a> {
     pub username: &'a str,
     pub email: &'a str,
     /// Link to the service's rules. Without one, there is nothing to accept.
-    pub rules: Option<&'a str>,
+    pub rules_url: Option<&'a str>,
     pub has_agreed: bool,
     pub errors: &'a [InvalidField],
     pub passwords_differ: bool,
     /// Reason why no account was created, unless a field is invalid.
     pub failure: Option<AuthenticationError>,
-    pub sign_in: &'a str,
+    pub sign_in_path: &'a str,
 }
 
 impl SignUpPage<'_> {
-    /// Returns the error of a field, or of the repeated password.
-    fn error(&self, name: &str) -> Option<String> {
+    /// Returns the error of a field, which may be the repeated password.
+    fn field_error(&self, name: &str) -> Option<String> {
         if name == "password_again" {
             let text = self.layout.text("password-different");
             return self.passwords_differ.then(|| text.into_owned());
         }
         let field = Field::from_name(name)?;
         let error = self.errors.iter().find(|error| error.field == field)?;
-        Some(describe_error(&self.layout, *error))
+        Some(describe_field_error(&self.layout, *error))
     }
 
     /// Returns whether a field has the focus: the first one with an error, or else the first one.
     fn has_focus(&self, name: &str) -> bool {
         let fields = ["username", "email", "password", "password_again", "agreement"];
-        let first = fields.into_iter().find(|field| self.error(field).is_some());
-        first.unwrap_or("username") == name
+        let first_invalid_field =
+            fields.into_iter().find(|field| self.field_error(field).is_some());
+        first_invalid_field.unwrap_or("username") == name
     }
 }

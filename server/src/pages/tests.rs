@@ -7,9 +7,9 @@ use super::samples;
 use super::*;
 
 /// Returns the name and the HTML of every page in every language.
-fn every_page(app: &str) -> impl Iterator<Item = (String, String)> {
+fn pages_in_every_language(app: &str) -> impl Iterator<Item = (String, String)> {
     Language::ALL.iter().copied().flat_map(move |language| {
-        let pages = samples::all(language, app).unwrap();
+        let pages = samples::render_pages(language, app).unwrap();
         pages.into_iter().map(move |(name, page)| (format!("{name}.{}", language.code()), page))
     })
 }
@@ -31,13 +31,13 @@ pub(super) fn sample_layout() -> Layout<'static> {
 /// Returns all values of an attribute.
 fn attribute_values<'a>(page: &'a str, attribute: &str) -> Vec<&'a str> {
     let opening = format!(" {attribute}=\"");
-    page.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    page.split(opening.as_str()).skip(1).filter_map(|value| value.split('"').next()).collect()
 }
 
 #[test]
 fn a_page_declares_its_language_direction_and_title() {
     for &language in Language::ALL {
-        for (name, page) in samples::all(language, "Tusky").unwrap() {
+        for (name, page) in samples::render_pages(language, "Tusky").unwrap() {
             let opening = format!(
                 "<!doctype html>\n<html lang=\"{}\" dir=\"{}\">",
                 language.tag(),
@@ -55,7 +55,7 @@ fn a_page_declares_its_language_direction_and_title() {
 
 #[test]
 fn a_page_is_hidden_from_search_engines_and_sends_no_referrer() {
-    for (name, page) in every_page("Tusky") {
+    for (name, page) in pages_in_every_language("Tusky") {
         for meta in [
             "<meta name=\"referrer\" content=\"no-referrer\">",
             "<meta name=\"robots\" content=\"noindex\">",
@@ -67,59 +67,59 @@ fn a_page_is_hidden_from_search_engines_and_sends_no_referrer() {
 }
 
 #[test]
-fn every_variable_is_replaced() {
-    for (name, page) in every_page("Tusky") {
+fn every_template_variable_is_replaced() {
+    for (name, page) in pages_in_every_language("Tusky") {
         // The JSON of a rule has braces, too.
-        for part in ["{$", "{ $", "{{", "{%", "$}"] {
-            assert!(!page.contains(part), "{name}: {page}");
+        for placeholder in ["{$", "{ $", "{{", "{%", "$}"] {
+            assert!(!page.contains(placeholder), "{name}: {page}");
         }
     }
 }
 
 /// The redirect URI of the app.
-const CALLBACK: &str = "https://tusky.example/callback";
+const CALLBACK_URL: &str = "https://tusky.example/callback";
 /// The configured link on the sign-in page for resetting a password.
-const RESET: &str = "https://social.example/reset";
+const RESET_URL: &str = "https://social.example/reset";
 /// The configured link to the sign-up page.
-const SIGN_UP: &str = "https://social.example/join";
+const SIGN_UP_URL: &str = "https://social.example/join";
 /// The configured link to the service's rules on the sign-up page.
-const RULES: &str = "https://social.example/rules";
+const RULES_URL: &str = "https://social.example/rules";
 /// The configured link on the front page.
-const DOCS: &str = "https://social.example/docs";
+const DOCS_URL: &str = "https://social.example/docs";
 
-/// Returns whether a link leads to the notifications page with a query or a fragment.
-fn is_part_of_notifications(path: &str) -> bool {
+/// Returns whether a link points to the notifications page with a query or a fragment.
+fn is_notifications_link(path: &str) -> bool {
     let query = path.strip_prefix(AccountSection::Notifications.path());
     query.is_some_and(|query| query.starts_with('?') || query.starts_with('#'))
 }
 
 #[test]
 fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
-    for (name, page) in every_page("Tusky") {
-        let lower = page.to_lowercase();
+    for (name, page) in pages_in_every_language("Tusky") {
+        let lowercase_page = page.to_lowercase();
         for forbidden in [" style=", "<style", "javascript:", "<iframe", "<base", "<object"] {
-            assert!(!lower.contains(forbidden), "{name}: {forbidden}");
+            assert!(!lowercase_page.contains(forbidden), "{name}: {forbidden}");
         }
-        let has_handler = lower.split(" on").skip(1).any(|rest| {
+        let has_handler = lowercase_page.split(" on").skip(1).any(|rest| {
             rest.split_once('=')
                 .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_lowercase()))
         });
         assert!(!has_handler, "{name}: {page}");
-        assert!(page.contains(assets::PRESS_GUARD.path()), "{name}");
-        for (place, script) in page.match_indices("<script") {
-            assert!(page[place..].starts_with("<script src=\"/static/"), "{name}: {script}");
-            let tag = page[place..].split("</script>").next().unwrap();
+        assert!(page.contains(assets::PRESS_GUARD_SCRIPT.path()), "{name}");
+        for (position, script) in page.match_indices("<script") {
+            assert!(page[position..].starts_with("<script src=\"/static/"), "{name}: {script}");
+            let tag = page[position..].split("</script>").next().unwrap();
             // The guard sees every press, because it is loaded before the page is shown.
-            let is_guard = tag.contains(assets::PRESS_GUARD.path());
+            let is_guard = tag.contains(assets::PRESS_GUARD_SCRIPT.path());
             assert!(tag.ends_with(" defer>") != is_guard, "{name}: {tag}");
         }
         for path in
             attribute_values(&page, "src").into_iter().chain(attribute_values(&page, "href"))
         {
-            let is_allowed = assets::all().any(|asset| asset.path() == path)
+            let is_allowed = assets::embedded_files().any(|asset| asset.path() == path)
                 || path == samples::logo().path()
                 || AccountSection::VARIANTS.iter().any(|section| section.path() == path)
-                || is_part_of_notifications(path)
+                || is_notifications_link(path)
                 || path.starts_with("/oauth/account/rules")
                 || path.starts_with("/oauth/account?page=")
                 || path == "/oauth/account/security#email"
@@ -128,23 +128,23 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
                     "#main",
                     "/auth/sign_in",
                     "/openapi.json",
-                    CALLBACK,
-                    RESET,
-                    SIGN_UP,
-                    RULES,
-                    DOCS,
+                    CALLBACK_URL,
+                    RESET_URL,
+                    SIGN_UP_URL,
+                    RULES_URL,
+                    DOCS_URL,
                 ]
                 .contains(&path);
             assert!(is_allowed, "{name}: {path}");
         }
-        // Only the response to the app and configured links lead to other origins.
+        // Only the response to the app and configured links point to other origins.
         let remainder = page
-            .replace(&format!("action=\"{CALLBACK}\""), "")
-            .replace(&format!("href=\"{CALLBACK}\""), "")
-            .replace(&format!("href=\"{RESET}\""), "")
-            .replace(&format!("href=\"{SIGN_UP}\""), "")
-            .replace(&format!("href=\"{RULES}\""), "")
-            .replace(&format!("href=\"{DOCS}\""), "")
+            .replace(&format!("action=\"{CALLBACK_URL}\""), "")
+            .replace(&format!("href=\"{CALLBACK_URL}\""), "")
+            .replace(&format!("href=\"{RESET_URL}\""), "")
+            .replace(&format!("href=\"{SIGN_UP_URL}\""), "")
+            .replace(&format!("href=\"{RULES_URL}\""), "")
+            .replace(&format!("href=\"{DOCS_URL}\""), "")
             .replace("name=\"iss\" value=\"https://social.example/\"", "");
         assert!(!remainder.contains("http:") && !remainder.contains("https:"), "{name}");
     }
@@ -152,7 +152,7 @@ fn pages_have_no_inline_code_and_load_nothing_from_other_origins() {
 
 #[test]
 fn an_app_name_is_escaped() {
-    for (evil, escaped) in [
+    for (hostile_name, escaped_name) in [
         ("<b>Evil</b>", "&#60;b&#62;Evil&#60;/b&#62;"),
         ("<img src=x onerror=alert(1)>", "&#60;img src=x onerror=alert(1)&#62;"),
         ("\" autofocus onfocus=\"alert(1)", "&#34; autofocus onfocus=&#34;alert(1)"),
@@ -161,7 +161,7 @@ fn an_app_name_is_escaped() {
         ("{ $app }", "{ $app }"),
         ("&lt;", "&#38;lt;"),
     ] {
-        for (name, page) in every_page(evil) {
+        for (name, page) in pages_in_every_language(hostile_name) {
             let shows_name = [
                 "account.",
                 "consent",
@@ -177,15 +177,15 @@ fn an_app_name_is_escaped() {
             ]
             .iter()
             .any(|page| name.starts_with(page));
-            assert_eq!(page.contains(escaped), shows_name, "{name}: {page}");
-            assert!(evil == escaped || !page.contains(evil), "{name}: {page}");
+            assert_eq!(page.contains(escaped_name), shows_name, "{name}: {page}");
+            assert!(hostile_name == escaped_name || !page.contains(hostile_name), "{name}: {page}");
         }
     }
 }
 
 #[test]
 fn an_app_name_cannot_change_the_direction_of_its_sentence() {
-    for (name, page) in every_page("\u{202e}Tus\u{2069}ky\u{2066}") {
+    for (name, page) in pages_in_every_language("\u{202e}Tus\u{2069}ky\u{2066}") {
         let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         let mut parts = page.split('\u{2068}');
         assert!(!parts.next().unwrap().contains(is_control), "{name}");
@@ -198,8 +198,10 @@ fn an_app_name_cannot_change_the_direction_of_its_sentence() {
 }
 
 #[test]
-fn the_parameters_of_a_form_post_response_are_escaped() {
-    for (name, page) in every_page("Tusky").filter(|(name, _)| name.starts_with("form-post")) {
+fn form_post_response_parameters_are_escaped() {
+    for (name, page) in
+        pages_in_every_language("Tusky").filter(|(name, _)| name.starts_with("form-post"))
+    {
         let state = "name=\"state\" value=\"&#34;&#62;&#60;script&#62;alert(1)&#60;/script&#62;\"";
         assert!(page.contains(state), "{name}: {page}");
     }
@@ -207,19 +209,19 @@ fn the_parameters_of_a_form_post_response_are_escaped() {
 
 #[test]
 fn every_form_posted_to_this_server_has_the_csrf_token() {
-    for (name, page) in every_page("Tusky") {
+    for (name, page) in pages_in_every_language("Tusky") {
         let forms = page.matches("<form method=\"post\"").count();
         assert_eq!(page.matches("<form").count(), forms, "{name}");
         let is_response = name.starts_with("form-post") || name.starts_with("rejected");
-        let expected = if is_response { 0 } else { forms };
+        let expected_tokens = if is_response { 0 } else { forms };
         let tokens = page.matches("<input type=\"hidden\" name=\"csrf\" value=\"c\">").count();
-        assert_eq!(tokens, expected, "{name}");
+        assert_eq!(tokens, expected_tokens, "{name}");
     }
 }
 
 #[test]
 fn every_field_has_a_label_and_every_reference_a_target() {
-    for (name, page) in every_page("Tusky") {
+    for (name, page) in pages_in_every_language("Tusky") {
         let ids = attribute_values(&page, "id");
         for id in attribute_values(&page, "for")
             .into_iter()
@@ -245,8 +247,8 @@ fn every_field_has_a_label_and_every_reference_a_target() {
 
 #[test]
 fn a_failed_sign_in_is_reported_on_the_page() {
-    let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
+    let pages = samples::render_pages(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(page_name, _)| *page_name == name).unwrap().1;
     let wrong_password = page("sign-in-wrong");
     assert!(
         wrong_password.contains("id=\"problem\" role=\"alert\">The name or the password is wrong.")
@@ -261,9 +263,9 @@ fn a_failed_sign_in_is_reported_on_the_page() {
 }
 
 #[test]
-fn consent_shows_app_account_scopes_and_redirect_target() {
-    let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
+fn the_consent_page_shows_app_account_scopes_and_redirect_target() {
+    let pages = samples::render_pages(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(page_name, _)| *page_name == name).unwrap().1;
     for text in [
         "<h1>Allow \u{2068}Tusky\u{2069} to use your account?</h1>",
         "<bdi>tusky.example</bdi>",
@@ -288,7 +290,7 @@ fn consent_shows_app_account_scopes_and_redirect_target() {
 
 #[test]
 fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
-    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let pages = samples::render_pages(Language::English, "Tusky").unwrap();
     for (name, page) in &pages {
         let header = page.split("<header>").nth(1).unwrap().split("</header>").next().unwrap();
         assert!(header.contains("<bdi>Bell Ringers</bdi>"), "{name}");
@@ -309,36 +311,39 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
 
 #[test]
 fn the_front_page_shows_the_configured_paragraphs_or_a_default_sentence() {
-    let page = |description, account| {
+    let render_page = |description, account| {
         let page = FrontPage {
             layout: sample_layout(),
             description,
             account,
             account_path: "/oauth/account",
-            sign_in: "/oauth/sign_in",
-            sign_up: None,
-            api: "/openapi.json",
-            documentation: Some(DOCS),
+            sign_in_path: "/oauth/sign_in",
+            sign_up_url: None,
+            api_path: "/openapi.json",
+            documentation_url: Some(DOCS_URL),
         };
         page.render().unwrap()
     };
-    let anonymous = page("One <b>bell</b>.\n\nTwo\nbells.\n\n\n", None);
-    assert!(anonymous.contains("<p dir=\"auto\">One &#60;b&#62;bell&#60;/b&#62;.</p>\n"));
-    assert!(anonymous.contains("<p dir=\"auto\">Two\nbells.</p>\n<a class=\"button\""));
-    assert_eq!(anonymous.matches("<p dir").count(), 2, "{anonymous}");
-    assert!(!anonymous.contains("Here you decide") && !anonymous.contains("Create an account"));
-    let signed_in = page(" \n", Some("alice"));
-    assert!(signed_in.contains("Here you decide"), "{signed_in}");
-    assert!(signed_in.contains("signed in as \u{2068}alice\u{2069}."), "{signed_in}");
-    assert!(!signed_in.contains("/oauth/sign_in"), "{signed_in}");
+    let anonymous_page = render_page("One <b>bell</b>.\n\nTwo\nbells.\n\n\n", None);
+    assert!(anonymous_page.contains("<p dir=\"auto\">One &#60;b&#62;bell&#60;/b&#62;.</p>\n"));
+    assert!(anonymous_page.contains("<p dir=\"auto\">Two\nbells.</p>\n<a class=\"button\""));
+    assert_eq!(anonymous_page.matches("<p dir").count(), 2, "{anonymous_page}");
+    assert!(
+        !anonymous_page.contains("Here you decide")
+            && !anonymous_page.contains("Create an account")
+    );
+    let signed_in_page = render_page(" \n", Some("alice"));
+    assert!(signed_in_page.contains("Here you decide"), "{signed_in_page}");
+    assert!(signed_in_page.contains("signed in as \u{2068}alice\u{2069}."), "{signed_in_page}");
+    assert!(!signed_in_page.contains("/oauth/sign_in"), "{signed_in_page}");
 }
 
 #[test]
 fn the_sign_in_page_has_the_configured_links() {
-    let pages = samples::all(Language::English, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
+    let pages = samples::render_pages(Language::English, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(page_name, _)| *page_name == name).unwrap().1;
     let link = |url: &str, text: &str| format!("<a href=\"{url}\" rel=\"noreferrer\">{text}</a>");
-    let links = [link(RESET, "Forgot your password?"), link(SIGN_UP, "Create an account")];
+    let links = [link(RESET_URL, "Forgot your password?"), link(SIGN_UP_URL, "Create an account")];
     for link in links {
         assert!(page("sign-in-wrong").contains(&link), "{link}");
         assert!(!page("sign-in").contains(&link), "{link}");
@@ -362,11 +367,11 @@ fn the_navigation_marks_the_current_page_and_keeps_the_language() {
         account: "alice",
         email: None,
         pause: None,
-        sign_out: form,
-        remove: form,
-        revoke: form,
+        sign_out_form: form,
+        remove_app_form: form,
+        revoke_token_form: form,
         apps: &[],
-        count: 0,
+        app_count: 0,
         page: PageNumber::default(),
         now: jiff::Timestamp::UNIX_EPOCH,
     };
@@ -387,7 +392,7 @@ fn the_navigation_marks_the_current_page_and_keeps_the_language() {
 /// A link can move the focus to an element by its id while the user holds a key.
 #[test]
 fn no_link_gives_the_focus_to_a_control_that_changes_something() {
-    for (name, page) in every_page("Tusky") {
+    for (name, page) in pages_in_every_language("Tusky") {
         for button in page.split("<button").skip(1) {
             let attributes = button.split('>').next().unwrap();
             for attribute in [" id=", " autofocus", " accesskey="] {
@@ -412,8 +417,8 @@ fn no_link_gives_the_focus_to_a_control_that_changes_something() {
 
 #[test]
 fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
-    let pages = samples::all(Language::German, "Tusky").unwrap();
-    let page = |name: &str| &pages.iter().find(|(other, _)| *other == name).unwrap().1;
+    let pages = samples::render_pages(Language::German, "Tusky").unwrap();
+    let page = |name: &str| &pages.iter().find(|(page_name, _)| *page_name == name).unwrap().1;
     for (name, sentence, details) in [
         (
             "unknown-app",
@@ -445,7 +450,7 @@ fn an_app_error_has_a_sentence_for_users_and_the_api_message_for_developers() {
 
 #[test]
 fn every_page_links_to_each_language_by_its_native_name() {
-    let pages = samples::all(Language::German, "Tusky").unwrap();
+    let pages = samples::render_pages(Language::German, "Tusky").unwrap();
     for (name, page) in &pages {
         let footer = page.split("<footer>").nth(1).unwrap_or_else(|| panic!("{name}"));
         assert_eq!(attribute_values(footer, "href").len(), Language::ALL.len(), "{name}");
@@ -458,7 +463,7 @@ fn every_page_links_to_each_language_by_its_native_name() {
 
 #[test]
 fn a_matrix_client_is_named_after_its_device() {
-    let pages = samples::all(Language::English, "Tusky").unwrap();
+    let pages = samples::render_pages(Language::English, "Tusky").unwrap();
     let page = &pages.iter().find(|(name, _)| *name == "account").unwrap().1;
     assert!(page.contains(">Matrix clients</h3>"), "several devices");
     assert!(page.contains("<details open>\n<summary>Signed in 11 times</summary>"), "{page}");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
-use belfry_core::rules::explain::{FailureReason, Step, StepOutcome};
+use belfry_core::rules::explain::{FailureReason, RuleStep, StepOutcome};
 use belfry_core::rules::preferences::PreferenceError;
 use belfry_core::rules::trial::{TrialReason, TrialResult};
 use belfry_core::rules::{ConditionKind, Effect, RuleId, RuleRef};
@@ -11,7 +11,7 @@ use belfry_core::text::escape_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::notifications::{describe_preference_error, listed_profiles, more_profiles};
+use super::notifications::{describe_preference_error, listed_profiles, more_profiles_note};
 use super::rules::{builtin_title, group_title, scope_title};
 use super::text::truncate;
 use super::timed_text::{TimeFormat, TimedText};
@@ -26,7 +26,7 @@ pub struct TryPage<'a> {
     pub layout: Layout<'a>,
     pub nav: AccountNav,
     pub form: Form<'a>,
-    pub entered: &'a TryFields,
+    pub message: &'a TryFields,
     /// The profile tags that have rules.
     pub profiles: &'a [&'a str],
     /// The outcome of the form.
@@ -77,7 +77,7 @@ pub struct TryErrors {
 struct TraceRow {
     name: String,
     /// The rule's group and scope.
-    place: String,
+    group_and_scope: String,
     /// The id of a built-in rule, whose name is its title.
     id: Option<String>,
     outcome: &'static str,
@@ -87,17 +87,17 @@ struct TraceRow {
 }
 
 /// The maximum number of checked rules on the page.
-const MAX_RULES: usize = 100;
+const MAX_TRACE_ROWS: usize = 100;
 
 /// The event keys that have a sentence of their own in `describe_failure`.
 const KEYS_WITH_SENTENCE: [&str; 3] = ["content.body", "room_id", "sender"];
 
 /// The maximum number of characters shown of a value.
-const MAX_VALUE: usize = 100;
+const MAX_VALUE_CHARS: usize = 100;
 
 impl TryPage<'_> {
-    /// Returns the error of a field.
-    fn error(&self, field: &str) -> Option<Cow<'static, str>> {
+    /// Returns a field's error.
+    fn field_error(&self, field: &str) -> Option<Cow<'static, str>> {
         let Trial::Invalid(errors) = self.trial else { return None };
         let describe_id_error = |error| describe_preference_error(error, self.layout.language);
         match field {
@@ -111,21 +111,21 @@ impl TryPage<'_> {
     /// Returns whether a field is the first one with an error.
     fn has_focus(&self, field: &str) -> bool {
         let mut fields = ["text", "sender", "room", "members"].into_iter();
-        fields.find(|field| self.error(field).is_some()) == Some(field)
+        fields.find(|field| self.field_error(field).is_some()) == Some(field)
     }
 
     /// Returns the profiles to choose from.
     fn listed_profiles(&self) -> Vec<&str> {
-        let chosen = self.profiles.iter().copied().find(|tag| *tag == self.entered.profile);
-        listed_profiles(self.profiles, chosen)
+        let chosen_profile = self.profiles.iter().copied().find(|tag| *tag == self.message.profile);
+        listed_profiles(self.profiles, chosen_profile)
     }
 
-    fn more_profiles(&self) -> Option<String> {
-        more_profiles(self.profiles, &self.layout)
+    fn more_profiles_note(&self) -> Option<String> {
+        more_profiles_note(self.profiles, &self.layout)
     }
 
     /// Returns whether the user would be notified, in a word.
-    fn state(&self, result: &TrialResult) -> Cow<'static, str> {
+    fn state_text(&self, result: &TrialResult) -> Cow<'static, str> {
         self.layout.text(match result.effect {
             Effect::Silent => "rules-silent",
             Effect::Notify { .. } => "try-notified",
@@ -151,19 +151,19 @@ impl TryPage<'_> {
             (TrialReason::Paused, Some(until)) => {
                 let reason =
                     language.text_with("try-because-paused-until", "time", TimedText::TIME);
-                TimedText::from_text(&sentence(&reason), until.to_second(), TimeFormat::Full)
+                TimedText::from_text(&sentence(&reason), until.to_timestamp(), TimeFormat::Full)
             }
-            (reason, _) => TimedText::plain(sentence(&self.reason(reason))),
+            (reason, _) => TimedText::plain(sentence(&self.reason_text(reason))),
         }
     }
 
     /// Returns the text about the expiry of the deciding rule, unless the sentence contains it.
-    fn end(&self, result: &TrialResult) -> Option<TimedText> {
+    fn expiry_text(&self, result: &TrialResult) -> Option<TimedText> {
         let until = result.until.filter(|_| result.reason != TrialReason::Paused)?;
-        Some(TimedText::new(&self.layout, "try-ends", until.to_second(), TimeFormat::Full))
+        Some(TimedText::new(&self.layout, "try-ends", until.to_timestamp(), TimeFormat::Full))
     }
 
-    fn reason(&self, reason: &TrialReason) -> String {
+    fn reason_text(&self, reason: &TrialReason) -> String {
         let language = self.layout.language;
         let text_with = |key: &str, name: &str, value: &str| {
             language.text_with(key, name, &*format_text(value))
@@ -205,18 +205,18 @@ impl TryPage<'_> {
     }
 
     /// Returns the last rules that were checked. If one decided, it is the last of them.
-    fn trace(&self, result: &TrialResult) -> Vec<TraceRow> {
+    fn trace_rows(&self, result: &TrialResult) -> Vec<TraceRow> {
         let steps = result.trace.iter().skip(count_earlier_rules(result));
         steps.map(|step| self.trace_row(step)).collect()
     }
 
     /// Returns a sentence about the rules that are not shown.
-    fn earlier_rules(&self, result: &TrialResult) -> Option<String> {
+    fn earlier_rules_note(&self, result: &TrialResult) -> Option<String> {
         let count = count_earlier_rules(result);
         (count > 0).then(|| self.layout.language.text_with("try-trace-earlier", "count", count))
     }
 
-    fn trace_row(&self, step: &Step<RuleRef>) -> TraceRow {
+    fn trace_row(&self, step: &RuleStep<RuleRef>) -> TraceRow {
         let RuleRef { scope, id, .. } = &step.rule;
         let group = group_title(&step.rule, &self.layout);
         let is_builtin = RuleId::is_reserved(id);
@@ -226,7 +226,7 @@ impl TryPage<'_> {
             } else {
                 format_text(id).into_owned()
             },
-            place: format!("{group} · {}", scope_title(scope, &self.layout)),
+            group_and_scope: format!("{group} · {}", scope_title(scope, &self.layout)),
             id: is_builtin.then(|| id.clone()),
             outcome: match step.outcome {
                 StepOutcome::Disabled => "off",
@@ -238,7 +238,7 @@ impl TryPage<'_> {
         }
     }
 
-    fn describe_step(&self, step: &Step<RuleRef>) -> String {
+    fn describe_step(&self, step: &RuleStep<RuleRef>) -> String {
         let key = match (step.outcome, &step.condition, step.reason) {
             (StepOutcome::Won, ..) => "try-trace-matched",
             (StepOutcome::Disabled, ..) => "try-trace-off",
@@ -301,7 +301,7 @@ impl TryPage<'_> {
 
     /// Returns the key and the expected and actual values of a condition of a user rule, if it is
     /// about an event property without a sentence of its own.
-    fn describe_condition(&self, step: &Step<RuleRef>) -> Option<String> {
+    fn describe_condition(&self, step: &RuleStep<RuleRef>) -> Option<String> {
         let (key, expected) = match &step.condition.as_ref()?.kind {
             _ if RuleId::is_reserved(&step.rule.id) => return None,
             ConditionKind::EventMatch { key, pattern } if !KEYS_WITH_SENTENCE.contains(&&**key) => {
@@ -313,8 +313,8 @@ impl TryPage<'_> {
         };
         let key = format_text(key);
         Some(match step.found.as_ref().map(format_value) {
-            Some(found) => {
-                let values = [("key", &*key), ("found", &found), ("expected", &expected)];
+            Some(actual) => {
+                let values = [("key", &*key), ("found", &actual), ("expected", &expected)];
                 self.text_with("try-trace-value", &values)
             }
             None => self.text_with("try-trace-absent", &[("key", &*key), ("expected", &expected)]),
@@ -330,7 +330,7 @@ impl TryPage<'_> {
 
 /// Returns the number of checked rules that are not shown.
 fn count_earlier_rules(result: &TrialResult) -> usize {
-    result.trace.len().saturating_sub(MAX_RULES)
+    result.trace.len().saturating_sub(MAX_TRACE_ROWS)
 }
 
 /// Returns a value as JSON, truncated.
@@ -340,7 +340,7 @@ fn format_value(value: &(impl Serialize + ?Sized)) -> String {
 
 /// Returns text as the page shows it: truncated, and with invisible characters escaped.
 fn format_text(text: &str) -> Cow<'_, str> {
-    match truncate(text, MAX_VALUE) {
+    match truncate(text, MAX_VALUE_CHARS) {
         Cow::Borrowed(text) => escape_invisible(text),
         Cow::Owned(text) => Cow::Owned(escape_invisible(&text).into_owned()),
     }

@@ -24,30 +24,30 @@ pub(super) const MAX_EXEMPT_AGE: Duration = Duration::from_mins(10);
 /// The current activity of one connection, shared by its stream, its requests and its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
-    state: Mutex<State>,
-    opened: Instant,
+    state: Mutex<ActivityState>,
+    opened_at: Instant,
     /// The number of consecutive requests that rate limits have rejected.
     rejections: AtomicU32,
     /// True if the body of the last HTTP/1 request was not read to the end.
     has_unread_body: AtomicBool,
     /// Notified when the connection should close after the requests in flight.
-    close: Notify,
+    close_notify: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     /// The requests in flight.
-    requests: usize,
+    requests_in_flight: usize,
     /// True if part of the next HTTP/1 request head, or of the HTTP/2 preface, has arrived.
     is_reading_head: bool,
     /// The time from which timeouts are measured: when the connection became idle, a request head
     /// began to arrive, or a response made progress.
-    since: Instant,
+    timeout_start: Instant,
     protocol: Protocol,
     /// True if a request has been received.
-    is_used: bool,
+    has_had_request: bool,
     /// The time at which the current series of rejections began.
-    rejected_since: Instant,
+    rejections_start: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +61,11 @@ enum Protocol {
 }
 
 /// The first bytes of every HTTP/2 connection (RFC 9113 section 3.4).
-const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Reason why the server closes a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Timeout {
+pub(super) enum CloseReason {
     Idle,
     SlowHead,
     /// Too many requests in a row were rejected by rate limits.
@@ -75,28 +75,28 @@ pub(super) enum Timeout {
 impl Activity {
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        let state = State {
-            requests: 0,
+        let state = ActivityState {
+            requests_in_flight: 0,
             is_reading_head: false,
-            since: now,
+            timeout_start: now,
             protocol: Protocol::Unknown(0),
-            is_used: false,
-            rejected_since: now,
+            has_had_request: false,
+            rejections_start: now,
         };
         Self {
             state: Mutex::new(state),
-            opened: now,
+            opened_at: now,
             rejections: AtomicU32::new(0),
             has_unread_body: AtomicBool::new(false),
-            close: Notify::new(),
+            close_notify: Notify::new(),
         }
     }
 
     /// Starts a request. It ends when the returned guard is dropped, even by a panic or a reset.
     pub(super) fn begin_request(&self) -> RequestGuard<'_> {
         let mut state = self.lock();
-        state.requests += 1;
-        (state.is_reading_head, state.is_used) = (false, true);
+        state.requests_in_flight += 1;
+        (state.is_reading_head, state.has_had_request) = (false, true);
         RequestGuard(self)
     }
 
@@ -110,49 +110,53 @@ impl Activity {
             return false;
         }
         if self.rejections.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.lock().rejected_since = Instant::now();
+            self.lock().rejections_start = Instant::now();
         }
         self.has_too_many_rejections(&self.lock())
     }
 
     /// Returns whether the connection is so old that an exempt request closes it.
     pub(super) fn has_reached_exempt_age(&self) -> bool {
-        self.opened.elapsed() >= MAX_EXEMPT_AGE
+        self.opened_at.elapsed() >= MAX_EXEMPT_AGE
     }
 
     /// Closes the connection after the requests in flight. Only for HTTP/2: HTTP/1 responses have
     /// `Connection: close` instead.
     pub(super) fn close(&self) {
-        self.close.notify_one();
+        self.close_notify.notify_one();
     }
 
     /// Waits for [`Activity::close`].
     pub(super) async fn wait_for_close(&self) {
-        self.close.notified().await;
+        self.close_notify.notified().await;
     }
 
-    fn has_too_many_rejections(&self, state: &State) -> bool {
+    fn has_too_many_rejections(&self, state: &ActivityState) -> bool {
         self.rejections.load(Ordering::Relaxed) >= MAX_REJECTIONS
-            && state.rejected_since.elapsed() >= MIN_REJECTION_TIME
+            && state.rejections_start.elapsed() >= MIN_REJECTION_TIME
     }
 
     /// Waits until the connection must be closed, because a timeout has passed or too many requests
     /// were rejected. The state is checked at intervals of the shorter timeout, without a timer for
     /// each request, so a timeout is detected after at most twice its time.
-    pub(super) async fn wait_for_timeout(&self, head: Duration, idle: Duration) -> Timeout {
+    pub(super) async fn wait_for_close_reason(
+        &self,
+        head_timeout: Duration,
+        idle_timeout: Duration,
+    ) -> CloseReason {
         loop {
-            sleep(head.min(idle)).await;
+            sleep(head_timeout.min(idle_timeout)).await;
             let state = self.lock();
-            let (limit, timeout) = if state.is_reading_head {
-                (head, Timeout::SlowHead)
+            let (timeout, reason) = if state.is_reading_head {
+                (head_timeout, CloseReason::SlowHead)
             } else {
-                (idle, Timeout::Idle)
+                (idle_timeout, CloseReason::Idle)
             };
-            if state.requests == 0 && state.since.elapsed() >= limit {
-                return timeout;
+            if state.requests_in_flight == 0 && state.timeout_start.elapsed() >= timeout {
+                return reason;
             }
             if self.has_too_many_rejections(&state) {
-                return Timeout::Rejected;
+                return CloseReason::Rejected;
             }
         }
     }
@@ -161,7 +165,7 @@ impl Activity {
     /// in separate tasks.
     pub(super) fn is_unused(&self) -> bool {
         let state = self.lock();
-        !state.is_used && state.protocol != Protocol::Http2
+        !state.has_had_request && state.protocol != Protocol::Http2
     }
 
     pub(super) fn is_http2(&self) -> bool {
@@ -172,7 +176,7 @@ impl Activity {
     /// response progress for this long.
     pub(super) fn is_idle_http2(&self, time: Duration) -> bool {
         let state = self.lock();
-        let is_idle = state.requests == 0 && state.since.elapsed() >= time;
+        let is_idle = state.requests_in_flight == 0 && state.timeout_start.elapsed() >= time;
         is_idle && state.protocol == Protocol::Http2
     }
 
@@ -188,20 +192,20 @@ impl Activity {
     /// Records received bytes. They decide the protocol, and may be the start of a request head.
     pub(super) fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
-        if let Protocol::Unknown(received) = state.protocol {
-            let expected = &PREFACE[received..];
+        if let Protocol::Unknown(received_bytes) = state.protocol {
+            let expected = &HTTP2_PREFACE[received_bytes..];
             let length = expected.len().min(bytes.len());
             state.protocol = if bytes[..length] != expected[..length] {
                 Protocol::Http1
             } else if length < expected.len() {
-                Protocol::Unknown(received + length)
+                Protocol::Unknown(received_bytes + length)
             } else {
                 Protocol::Http2
             };
         }
-        let is_reading_head = state.requests == 0 && state.protocol != Protocol::Http2;
+        let is_reading_head = state.requests_in_flight == 0 && state.protocol != Protocol::Http2;
         if state.is_reading_head != is_reading_head {
-            (state.is_reading_head, state.since) = (is_reading_head, Instant::now());
+            (state.is_reading_head, state.timeout_start) = (is_reading_head, Instant::now());
         }
     }
 
@@ -214,10 +218,10 @@ impl Activity {
 
     /// Restarts the timeout, because a response made progress: clients may read slowly.
     pub(super) fn restart_timeout(&self) {
-        self.lock().since = Instant::now();
+        self.lock().timeout_start = Instant::now();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -228,9 +232,9 @@ pub(super) struct RequestGuard<'a>(&'a Activity);
 impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        state.requests -= 1;
-        if state.requests == 0 {
-            state.since = Instant::now();
+        state.requests_in_flight -= 1;
+        if state.requests_in_flight == 0 {
+            state.timeout_start = Instant::now();
         }
     }
 }
@@ -239,21 +243,23 @@ impl Drop for RequestGuard<'_> {
 mod tests {
     use super::*;
 
-    const HEAD: Duration = Duration::from_secs(15);
-    const IDLE: Duration = Duration::from_mins(1);
+    const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
+    const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
-    /// Returns the timeout that closes the connection, and when, while `peer` acts; `None` if there
-    /// is none within ten minutes.
-    async fn measure_timeout(peer: impl AsyncFnOnce(&Activity)) -> Option<(Timeout, Duration)> {
+    /// Returns why the connection is closed, and when, while the peer acts; `None` if it is
+    /// still open after ten minutes.
+    async fn measure_timeout(act: impl AsyncFnOnce(&Activity)) -> Option<(CloseReason, Duration)> {
         let (activity, start) = (Activity::new(), Instant::now());
         let peer = async {
-            peer(&activity).await;
+            act(&activity).await;
             std::future::pending::<()>().await;
         };
         tokio::select! {
-            timeout = activity.wait_for_timeout(HEAD, IDLE) => Some((timeout, start.elapsed())),
+            reason = activity.wait_for_close_reason(HEAD_TIMEOUT, IDLE_TIMEOUT) => {
+                Some((reason, start.elapsed()))
+            }
             () = peer => None,
-            () = sleep(IDLE * 10) => None,
+            () = sleep(IDLE_TIMEOUT * 10) => None,
         }
     }
 
@@ -263,12 +269,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_idle_connection_times_out_before_and_after_a_request() {
-        assert_eq!(measure_timeout(async |_| {}).await, Some((Timeout::Idle, IDLE)));
+        assert_eq!(measure_timeout(async |_| {}).await, Some((CloseReason::Idle, IDLE_TIMEOUT)));
         let one_request = async |activity: &Activity| {
             sleep_seconds(1.0).await;
             drop(activity.begin_request());
         };
-        assert_eq!(measure_timeout(one_request).await, Some((Timeout::Idle, IDLE + HEAD)));
+        assert_eq!(
+            measure_timeout(one_request).await,
+            Some((CloseReason::Idle, IDLE_TIMEOUT + HEAD_TIMEOUT))
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -284,23 +293,26 @@ mod tests {
                     sleep_seconds(1.0).await;
                 }
             });
-            assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));
+            assert_eq!(timeout.await, Some((CloseReason::SlowHead, HEAD_TIMEOUT)));
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_head_in_two_quick_pieces_never_times_out() {
-        for first in [14.9, 1.0, 15.1] {
+        for pause_seconds in [14.9, 1.0, 15.1] {
             let timeout = measure_timeout(async |activity| {
                 for _ in 0..100 {
-                    sleep_seconds(first).await;
+                    sleep_seconds(pause_seconds).await;
                     activity.record_read(b"GET / HT");
                     sleep_seconds(0.2).await;
                     activity.record_read(b"TP/1.1\r\n\r\n");
                     drop(activity.begin_request());
                 }
             });
-            assert!(matches!(timeout.await, None | Some((Timeout::Idle, _))), "{first}");
+            assert!(
+                matches!(timeout.await, None | Some((CloseReason::Idle, _))),
+                "{pause_seconds}"
+            );
         }
     }
 
@@ -340,7 +352,7 @@ mod tests {
     async fn pings_do_not_keep_an_idle_http2_connection_open() {
         for requests in [0, 1] {
             let timeout = measure_timeout(async |activity| {
-                activity.record_read(PREFACE);
+                activity.record_read(HTTP2_PREFACE);
                 for _ in 0..requests {
                     drop(activity.begin_request());
                 }
@@ -350,49 +362,49 @@ mod tests {
                     sleep_seconds(10.0).await;
                 }
             });
-            assert_eq!(timeout.await, Some((Timeout::Idle, IDLE)));
+            assert_eq!(timeout.await, Some((CloseReason::Idle, IDLE_TIMEOUT)));
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_connection_is_idle_when_its_last_concurrent_request_has_ended() {
         let activity = Activity::new();
-        activity.record_read(PREFACE);
-        let (first, second) = (activity.begin_request(), activity.begin_request());
-        drop(first);
+        activity.record_read(HTTP2_PREFACE);
+        let (first_request, second_request) = (activity.begin_request(), activity.begin_request());
+        drop(first_request);
         assert!(!activity.is_idle_http2(Duration::ZERO));
-        drop(second);
+        drop(second_request);
         assert!(activity.is_idle_http2(Duration::ZERO));
     }
 
     #[test]
     fn http2_is_recognised_by_its_whole_preface_in_any_pieces() {
-        let protocol = |pieces: &[&[u8]]| {
+        let detect_protocol = |pieces: &[&[u8]]| {
             let activity = Activity::new();
             for piece in pieces {
                 activity.record_read(piece);
             }
             activity.lock().protocol
         };
-        for split in 0..PREFACE.len() {
-            let (start, end) = PREFACE.split_at(split);
-            assert_eq!(protocol(&[start]), Protocol::Unknown(split));
-            assert_eq!(protocol(&[start, end]), Protocol::Http2);
-            assert_eq!(protocol(&[start, end, b"x"]), Protocol::Http2);
-            assert_eq!(protocol(&[start, b"GET"]), Protocol::Http1);
+        for split in 0..HTTP2_PREFACE.len() {
+            let (start, end) = HTTP2_PREFACE.split_at(split);
+            assert_eq!(detect_protocol(&[start]), Protocol::Unknown(split));
+            assert_eq!(detect_protocol(&[start, end]), Protocol::Http2);
+            assert_eq!(detect_protocol(&[start, end, b"x"]), Protocol::Http2);
+            assert_eq!(detect_protocol(&[start, b"GET"]), Protocol::Http1);
         }
-        assert_eq!(protocol(&[b"PRI /x HTTP/1.1\r\n"]), Protocol::Http1);
-        assert_eq!(protocol(&[b"GET / HTTP/1.1\r\n", PREFACE]), Protocol::Http1);
+        assert_eq!(detect_protocol(&[b"PRI /x HTTP/1.1\r\n"]), Protocol::Http1);
+        assert_eq!(detect_protocol(&[b"GET / HTTP/1.1\r\n", HTTP2_PREFACE]), Protocol::Http1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_preface_in_small_pieces_times_out() {
         let timeout = measure_timeout(async |activity| {
-            for byte in PREFACE {
+            for byte in HTTP2_PREFACE {
                 activity.record_read(&[*byte]);
                 sleep_seconds(1.0).await;
             }
         });
-        assert_eq!(timeout.await, Some((Timeout::SlowHead, HEAD)));
+        assert_eq!(timeout.await, Some((CloseReason::SlowHead, HEAD_TIMEOUT)));
     }
 }

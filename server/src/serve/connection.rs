@@ -20,9 +20,9 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use super::activity::{Activity, Timeout};
+use super::activity::{Activity, CloseReason};
 use super::request_body::RequestBody;
-use super::stream::{CLOSE_TIMEOUT, RecordedStream};
+use super::stream::{CLOSE_TIMEOUT, RecordingStream};
 use super::{request_head, response_body};
 use crate::http::{HttpService, Peer};
 
@@ -59,8 +59,8 @@ impl Connection {
         drop(stream.set_nodelay(true));
         let state = Arc::clone(self.service.state());
         let _open = state.metrics.http.connections.enter();
-        let max_time = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
-        let serving = async {
+        let max_duration = if self.is_health_only { HEALTH_TIMEOUT } else { Duration::MAX };
+        let serve = async {
             match tls {
                 None => self.serve(stream).await,
                 Some(tls) => {
@@ -70,7 +70,7 @@ impl Connection {
                 }
             }
         };
-        drop(timeout(max_time, serving).await);
+        drop(timeout(max_duration, serve).await);
     }
 
     /// Performs the TLS handshake. Gives up after a timeout, and shortly after the server stops.
@@ -80,13 +80,13 @@ impl Connection {
         tls: &TlsAcceptor,
     ) -> Option<TlsStream<S>> {
         let mut stop = self.stop.clone();
-        let stopped = async {
+        let stop_grace = async {
             drop(stop.wait_for(|is_stopping| *is_stopping).await);
             sleep(REQUEST_GRACE).await;
         };
         let result = tokio::select! {
             result = timeout(HANDSHAKE_TIMEOUT, tls.accept(stream)) => result,
-            () = stopped => return None,
+            () = stop_grace => return None,
         };
         match result {
             Ok(Ok(stream)) => return Some(stream),
@@ -102,15 +102,15 @@ impl Connection {
     /// head and for an unresponsive HTTP/2 peer, and cannot close a single idle connection.
     async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let activity = Arc::new(Activity::new());
-        let stream = RecordedStream::new(stream, Arc::clone(&activity));
+        let stream = RecordingStream::new(stream, Arc::clone(&activity));
         // Many clients share a proxy's connection, so neither rejections nor its age close it.
         let is_proxy = self.service.state().limits.active().proxies.contains(self.peer.0.ip());
-        let shared = Arc::new((self.service, Arc::clone(&activity)));
+        let shared_state = Arc::new((self.service, Arc::clone(&activity)));
         let (peer, is_health_only) = (self.peer, self.is_health_only);
         let handler = service_fn(move |request: Request<Incoming>| {
-            let shared = Arc::clone(&shared);
+            let shared_state = Arc::clone(&shared_state);
             async move {
-                let (service, activity) = &*shared;
+                let (service, activity) = &*shared_state;
                 let _request = activity.begin_request();
                 let version = request.version();
                 let violation = request_head::find_violation(version, request.headers());
@@ -131,7 +131,7 @@ impl Connection {
                             // A body that has timed out gets no more time.
                             || response.status() == StatusCode::REQUEST_TIMEOUT
                             // Boxed to keep the common future small.
-                            || !Box::pin(body.discard_rest()).await
+                            || !Box::pin(body.discard_unread()).await
                     }
                     _ => false,
                 };
@@ -160,53 +160,55 @@ impl Connection {
                 Ok::<_, std::convert::Infallible>(response)
             }
         });
-        let mut serving = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
-        // Returns the timeout that closes the connection; `None` if it closes for another reason.
-        let closing = async {
+        let mut connection = pin!(self.builder.serve_connection(TokioIo::new(stream), handler));
+        // Returns the reason why the connection is closed; `None` if the server stops or the
+        // connection has expired.
+        let close_reason = async {
             tokio::select! {
                 () = activity.wait_for_close() => None,
                 _ = self.stop.wait_for(|is_stopping| *is_stopping) => None,
-                timeout = activity.wait_for_timeout(HEADER_TIMEOUT, self.idle_timeout) => {
-                    Some(timeout)
+                reason = activity.wait_for_close_reason(HEADER_TIMEOUT, self.idle_timeout) => {
+                    Some(reason)
                 }
             }
         };
         // Unlike `select!`, this polls the future only when it was woken. Every request wakes the
         // task, and polling `stop` takes a lock that all connections share.
-        let mut closing = FuturesUnordered::from_iter([closing]);
-        let passed_timeout = tokio::select! {
+        let mut close_reasons = FuturesUnordered::from_iter([close_reason]);
+        let close_reason = tokio::select! {
             biased;
-            result = &mut serving => {
+            result = &mut connection => {
                 if let Err(error) = result {
                     tracing::debug!(%error, "connection failed");
                 }
                 return;
             }
-            Some(passed_timeout) = closing.next() => passed_timeout,
+            Some(close_reason) = close_reasons.next() => close_reason,
         };
-        match passed_timeout {
+        match close_reason {
             None => {
                 // HTTP/2 needs no grace period: GOAWAY names the last request that is answered.
-                if !activity.is_http2() && timeout(REQUEST_GRACE, serving.as_mut()).await.is_ok() {
+                if !activity.is_http2() && timeout(REQUEST_GRACE, connection.as_mut()).await.is_ok()
+                {
                     return;
                 }
                 if activity.is_unused() {
                     return;
                 }
-                serving.as_mut().graceful_shutdown();
+                connection.as_mut().graceful_shutdown();
                 // An HTTP/2 connection ends when the peer acknowledges the shutdown, which an
                 // unresponsive peer never does.
-                while timeout(CLOSE_TIMEOUT, serving.as_mut()).await.is_err() {
+                while timeout(CLOSE_TIMEOUT, connection.as_mut()).await.is_err() {
                     if activity.is_idle_http2(CLOSE_TIMEOUT) {
                         break;
                     }
                 }
             }
-            Some(Timeout::Idle | Timeout::Rejected) => {
-                serving.as_mut().graceful_shutdown();
-                drop(timeout(CLOSE_TIMEOUT, serving).await);
+            Some(CloseReason::Idle | CloseReason::Rejected) => {
+                connection.as_mut().graceful_shutdown();
+                drop(timeout(CLOSE_TIMEOUT, connection).await);
             }
-            Some(Timeout::SlowHead) => tracing::debug!("request head timed out"),
+            Some(CloseReason::SlowHead) => tracing::debug!("request head timed out"),
         }
     }
 }

@@ -18,12 +18,12 @@ use crate::config::ListenAddress;
 const MAX_ATTEMPTS: u32 = 20;
 
 /// The maximum number of connections that wait to be accepted.
-const QUEUE_LENGTH: u32 = 1024;
+const MAX_QUEUE_LENGTH: u32 = 1024;
 
 /// Time for TCP handshakes in progress to complete before a socket is closed: longer than a round
-/// trip to a proxy in the same data centre, but short, because new connections are ignored in the
-/// meantime.
-const HANDSHAKE_TIME: Duration = Duration::from_millis(10);
+/// trip to a proxy in the same data centre, but short, because new connections are ignored
+/// during it.
+const HANDSHAKE_GRACE: Duration = Duration::from_millis(10);
 
 /// Listening sockets on one port. There are several if a host name has several addresses.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Listeners {
         let addresses = address.resolve().await?;
         let mut attempt = 1;
         loop {
-            match bind_all(&addresses) {
+            match listen_on_all(&addresses) {
                 Err(error)
                     if error.kind() == io::ErrorKind::AddrInUse
                         && address.port == 0
@@ -57,8 +57,8 @@ impl Listeners {
     /// Accepts the next connection on any socket.
     pub(super) async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
         poll_fn(|context| {
-            let mut accepted = self.0.iter().map(|listener| listener.poll_accept(context));
-            accepted.find(Poll::is_ready).unwrap_or(Poll::Pending)
+            let mut results = self.0.iter().map(|listener| listener.poll_accept(context));
+            results.find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
         .await
     }
@@ -70,8 +70,8 @@ impl Listeners {
             // If this fails, connections that arrive at this moment are reset.
             drop(ignore_new_connections(listener));
         }
-        sleep(HANDSHAKE_TIME).await;
-        self.0.into_iter().flat_map(accept_queued).collect()
+        sleep(HANDSHAKE_GRACE).await;
+        self.0.into_iter().flat_map(accept_queued_connections).collect()
     }
 }
 
@@ -80,12 +80,12 @@ impl Listeners {
 #[cfg(target_os = "linux")]
 fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
     /// Offset of the flags in the TCP header (RFC 9293 section 3.1).
-    const FLAGS: u32 = 13;
+    const FLAGS_OFFSET: u32 = 13;
     /// The flag of a connection's first packet.
     const SYN: u32 = 2;
     // Classic BPF: load the byte; if it has the flag, return 0 (drop), otherwise the whole packet.
     let filter = [
-        SockFilter::new(0x30, 0, 0, FLAGS),
+        SockFilter::new(0x30, 0, 0, FLAGS_OFFSET),
         SockFilter::new(0x45, 0, 1, SYN),
         SockFilter::new(0x06, 0, 0, 0),
         SockFilter::new(0x06, 0, 0, u32::MAX),
@@ -99,19 +99,19 @@ fn ignore_new_connections(_: &TcpListener) -> io::Result<()> {
 }
 
 /// Accepts the connections in the kernel's queue, and closes the socket.
-fn accept_queued(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
+fn accept_queued_connections(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
     let Ok(listener) = listener.into_std() else { return vec![] };
-    let mut accepted = vec![];
+    let mut connections = vec![];
     loop {
         match listener.accept() {
             Ok((stream, peer)) => {
                 let stream =
                     stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
-                accepted.extend(stream.ok().map(|stream| (stream, peer)));
+                connections.extend(stream.ok().map(|stream| (stream, peer)));
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             // Usually `WouldBlock`, because the queue is empty.
-            Err(_) => return accepted,
+            Err(_) => return connections,
         }
     }
 }
@@ -124,29 +124,29 @@ impl From<TcpListener> for Listeners {
 
 /// Listens on an address. Tokio's `TcpListener::bind` is not used, because its queue is too short
 /// for proxies that open a connection for each request.
-fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(QUEUE_LENGTH)
+    socket.listen(MAX_QUEUE_LENGTH)
 }
 
 /// Listens on these addresses, with the same port on all if any free port is requested.
-fn bind_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
+fn listen_on_all(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
     let mut listeners: Vec<TcpListener> = Vec::new();
-    let mut skipped = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    let mut unavailable_error = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
     for address in addresses {
         let mut address = *address;
         if let (0, Some(first)) = (address.port(), listeners.first()) {
             address.set_port(first.local_addr()?.port());
         }
-        match listen(address) {
+        match listen_on(address) {
             Ok(listener) => listeners.push(listener),
-            Err(error) if is_unavailable(&error) => skipped = error,
+            Err(error) if is_unavailable(&error) => unavailable_error = error,
             Err(error) => return Err(error),
         }
     }
-    if listeners.is_empty() { Err(skipped) } else { Ok(listeners) }
+    if listeners.is_empty() { Err(unavailable_error) } else { Ok(listeners) }
 }
 
 /// Returns whether this machine does not have the address, or its protocol.
@@ -171,38 +171,38 @@ mod tests {
         for listener in &listeners.0 {
             let address = listener.local_addr().unwrap();
             assert_eq!(address.port(), port);
-            let (connected, accepted) =
+            let (connect_result, accept_result) =
                 tokio::join!(TcpStream::connect(address), listeners.accept());
-            assert_eq!(connected.unwrap().local_addr().unwrap(), accepted.unwrap().1);
+            assert_eq!(connect_result.unwrap().local_addr().unwrap(), accept_result.unwrap().1);
         }
     }
 
     #[tokio::test]
     async fn an_address_that_this_machine_does_not_have_is_skipped_if_another_is_left() {
         let [local, foreign] = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
-        assert_eq!(bind_all(&[foreign, local]).unwrap().len(), 1);
-        let error = bind_all(&[foreign]).unwrap_err();
+        assert_eq!(listen_on_all(&[foreign, local]).unwrap().len(), 1);
+        let error = listen_on_all(&[foreign]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
-        assert_eq!(bind_all(&[]).unwrap_err().to_string(), "the host has no address");
+        assert_eq!(listen_on_all(&[]).unwrap_err().to_string(), "the host has no address");
     }
 
     #[tokio::test]
     async fn closing_the_listeners_returns_the_connections_not_yet_accepted() {
-        let listener = listen(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let listener = listen_on(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = listener.local_addr().unwrap();
         let mut peers: Vec<std::net::TcpStream> =
             (0..500).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
         for peer in &mut peers {
             peer.write_all(b"a").unwrap();
         }
-        let accepted = Listeners::from(listener).close().await;
-        assert_eq!(accepted.len(), peers.len());
-        for ((mut stream, peer), expected) in accepted.into_iter().zip(&peers) {
-            assert_eq!(peer, expected.local_addr().unwrap());
+        let connections = Listeners::from(listener).close().await;
+        assert_eq!(connections.len(), peers.len());
+        for ((mut stream, peer_address), peer) in connections.into_iter().zip(&peers) {
+            assert_eq!(peer_address, peer.local_addr().unwrap());
             assert_eq!(stream.read_u8().await.unwrap(), b'a');
         }
-        let refused = TcpStream::connect(address).await.unwrap_err();
-        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let error = TcpStream::connect(address).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionRefused);
     }
 
     #[cfg(target_os = "linux")]
@@ -212,9 +212,9 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let mut peer = std::net::TcpStream::connect(address).unwrap();
         ignore_new_connections(&listener).unwrap();
-        let short = Duration::from_millis(50);
-        let ignored = std::net::TcpStream::connect_timeout(&address, short).unwrap_err();
-        assert_eq!(ignored.kind(), io::ErrorKind::TimedOut);
+        let timeout = Duration::from_millis(50);
+        let error = std::net::TcpStream::connect_timeout(&address, timeout).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         peer.write_all(b"a").unwrap();
         let (mut stream, _) = listener.accept().await.unwrap();
         assert_eq!(stream.read_u8().await.unwrap(), b'a');

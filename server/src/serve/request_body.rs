@@ -16,15 +16,15 @@ use hyper::{Request, Version, header};
 use tokio::time::timeout;
 
 /// The maximum number of bytes that are discarded to keep a connection open.
-const MAX_DISCARDED: usize = 64 * 1024;
+const MAX_DISCARDED_BYTES: usize = 64 * 1024;
 /// The maximum time to wait for these bytes.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The body of a request, shared by its handler and its connection.
 #[derive(Clone)]
-pub(super) struct RequestBody(Arc<Mutex<State>>);
+pub(super) struct RequestBody(Arc<Mutex<BodyState>>);
 
-struct State {
+struct BodyState {
     body: Incoming,
     /// True if the client sends the body without waiting for `100 Continue`, which hyper sends when
     /// the body is polled.
@@ -40,20 +40,20 @@ impl RequestBody {
         }
         let is_arriving = !request.headers().contains_key(header::EXPECT);
         let (parts, body) = request.into_parts();
-        let shared = Self(Arc::new(Mutex::new(State { body, is_arriving })));
-        (Request::from_parts(parts, Body::new(shared.clone())), Some(shared))
+        let shared_body = Self(Arc::new(Mutex::new(BodyState { body, is_arriving })));
+        (Request::from_parts(parts, Body::new(shared_body.clone())), Some(shared_body))
     }
 
     /// Discards the unread part of the body, if it is small and arrives soon. Returns whether the
     /// body has ended.
-    pub(super) async fn discard_rest(self) -> bool {
-        let is_small = self.size_hint().lower() <= MAX_DISCARDED as u64;
+    pub(super) async fn discard_unread(self) -> bool {
+        let is_small = self.size_hint().lower() <= MAX_DISCARDED_BYTES as u64;
         if !is_small || !self.lock().is_arriving {
             return false;
         }
-        let mut rest = Limited::new(self, MAX_DISCARDED);
+        let mut unread_body = Limited::new(self, MAX_DISCARDED_BYTES);
         let discard = async {
-            while let Some(frame) = rest.frame().await {
+            while let Some(frame) = unread_body.frame().await {
                 if frame.is_err() {
                     return false;
                 }
@@ -63,7 +63,7 @@ impl RequestBody {
         timeout(DISCARD_TIMEOUT, discard).await.unwrap_or(false)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BodyState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'
             return Some("A request must have a Host header");
         }
         (Some(_), Some(_)) => return Some("A request must not have more than one Host header"),
-        (Some(host), None) if !is_host(host.as_bytes()) => {
+        (Some(host), None) if !has_only_host_chars(host.as_bytes()) => {
             return Some("The Host header must be a host and an optional port");
         }
         _ => {}
@@ -29,7 +29,7 @@ pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'
 /// Returns whether a `Host` header has only characters that are valid in a host and port (RFC 3986
 /// section 3.2), except the comma, which would make it a list. It may be empty. It is not parsed,
 /// because that would allocate for every request.
-fn is_host(value: &[u8]) -> bool {
+fn has_only_host_chars(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=[]:".contains(byte))
 }
 
@@ -70,11 +70,11 @@ mod tests {
                 false,
             ),
         ] {
-            let mut map = HeaderMap::new();
+            let mut header_map = HeaderMap::new();
             for (name, value) in headers {
-                map.append(*name, value.parse().unwrap());
+                header_map.append(*name, value.parse().unwrap());
             }
-            let violation = find_violation(version, &map);
+            let violation = find_violation(version, &header_map);
             assert_eq!(violation.is_none(), is_valid, "{version:?} {headers:?}");
         }
     }

@@ -17,10 +17,10 @@ use super::activity::Activity;
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// A body that h2 receives in pieces.
-struct ResponseBody {
+struct ProgressBody {
     body: Body,
     /// The part of the current frame that h2 has not received yet.
-    rest: Bytes,
+    unsent_data: Bytes,
     activity: Arc<Activity>,
 }
 
@@ -30,10 +30,10 @@ pub(super) fn record_progress(response: Response, activity: &Arc<Activity>) -> R
         return response;
     }
     let activity = Arc::clone(activity);
-    response.map(|body| Body::new(ResponseBody { body, rest: Bytes::new(), activity }))
+    response.map(|body| Body::new(ProgressBody { body, unsent_data: Bytes::new(), activity }))
 }
 
-impl HttpBody for ResponseBody {
+impl HttpBody for ProgressBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -43,30 +43,30 @@ impl HttpBody for ResponseBody {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         // hyper polls only when the peer can receive more.
         self.activity.restart_timeout();
-        if self.rest.is_empty() {
+        if self.unsent_data.is_empty() {
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(context)) {
                 Some(Ok(frame)) => frame,
                 end => return Poll::Ready(end),
             };
             match frame.into_data() {
-                Ok(data) => self.rest = data,
+                Ok(data) => self.unsent_data = data,
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }
         }
-        let size = self.rest.len().min(PIECE_BYTES);
-        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(size)))))
+        let size = self.unsent_data.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.unsent_data.split_to(size)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.unsent_data.is_empty() && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let (unsent_bytes, body) = (self.unsent_data.len() as u64, self.body.size_hint());
         let mut hint = SizeHint::new();
-        hint.set_lower(body.lower() + rest);
+        hint.set_lower(body.lower() + unsent_bytes);
         if let Some(upper) = body.upper() {
-            hint.set_upper(upper + rest);
+            hint.set_upper(upper + unsent_bytes);
         }
         hint
     }

@@ -14,20 +14,20 @@ use crate::config;
 const HEALTH_CONNECTIONS: usize = 32;
 
 /// Limits the connections of one listener.
-pub(super) struct Slots {
-    all: Arc<Semaphore>,
-    health: Arc<Semaphore>,
+pub(super) struct ConnectionSlots {
+    permits: Arc<Semaphore>,
+    health_permits: Arc<Semaphore>,
     /// Number of open connections from each network, and from the /48 around each IPv6 network.
-    networks: Arc<Mutex<HashMap<Network, usize>>>,
+    connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     max_per_network: usize,
     /// Maximum for a /48; `None` if there is none.
     max_per_site: Option<usize>,
 }
 
 /// The slot of an open connection. Dropping it releases the slot.
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     _permit: OwnedSemaphorePermit,
-    _network: Option<NetworkSlot>,
+    _network_slot: Option<NetworkSlot>,
     /// True if the connection exceeds the maximum and serves health requests only.
     pub(super) is_health_only: bool,
 }
@@ -36,17 +36,17 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) struct TooManyConnections;
 
-impl Slots {
+impl ConnectionSlots {
     /// Creates the slots of a listener. A /48 is allowed `site_multiple` times the connections of a
     /// single IPv6 network; any number if `site_multiple` is 0.
-    pub(super) fn new(http: config::Http, site_multiple: u32) -> Self {
-        let all = http.max_connections.min(Semaphore::MAX_PERMITS);
+    pub(super) fn new(http: config::HttpSettings, site_multiple: u32) -> Self {
+        let max_connections = http.max_connections.min(Semaphore::MAX_PERMITS);
         let max_per_network = http.max_connections_per_address;
         let multiple = usize::try_from(site_multiple).unwrap_or(usize::MAX);
         Self {
-            all: Arc::new(Semaphore::new(all)),
-            health: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
-            networks: Arc::default(),
+            permits: Arc::new(Semaphore::new(max_connections)),
+            health_permits: Arc::new(Semaphore::new(HEALTH_CONNECTIONS)),
+            connection_counts: Arc::default(),
             max_per_network,
             max_per_site: (multiple > 0).then(|| max_per_network.saturating_mul(multiple)),
         }
@@ -58,16 +58,17 @@ impl Slots {
     pub(super) async fn acquire(
         &self,
         address: Option<IpAddr>,
-    ) -> Result<Slot, TooManyConnections> {
-        let network = address.map(|address| self.acquire_network_slot(address)).transpose()?;
-        let (all, health) = (Arc::clone(&self.all), Arc::clone(&self.health));
+    ) -> Result<ConnectionSlot, TooManyConnections> {
+        let network_slot = address.map(|address| self.acquire_network_slot(address)).transpose()?;
+        let (permits, health_permits) =
+            (Arc::clone(&self.permits), Arc::clone(&self.health_permits));
         let (permit, is_health_only) = tokio::select! {
             biased;
-            permit = all.acquire_owned() => (permit, false),
-            permit = health.acquire_owned() => (permit, true),
+            permit = permits.acquire_owned() => (permit, false),
+            permit = health_permits.acquire_owned() => (permit, true),
         };
         let permit = permit.expect("the semaphores are never closed");
-        Ok(Slot { _permit: permit, _network: network, is_health_only })
+        Ok(ConnectionSlot { _permit: permit, _network_slot: network_slot, is_health_only })
     }
 
     /// Counts a connection for its network, which is an IPv4 address or the /64 of an IPv6 address,
@@ -75,15 +76,16 @@ impl Slots {
     fn acquire_network_slot(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
         let site = network.site().zip(self.max_per_site);
-        let mut counts = lock(&self.networks);
+        let mut counts = lock_counts(&self.connection_counts);
         let is_full = |(network, max): (Network, usize)| {
             counts.get(&network).is_some_and(|count| *count >= max)
         };
         if iter::once((network, self.max_per_network)).chain(site).any(is_full) {
             return Err(TooManyConnections);
         }
-        let (networks, site) = (Arc::clone(&self.networks), site.map(|(site, _)| site));
-        let slot = NetworkSlot { networks, network, site };
+        let (connection_counts, site) =
+            (Arc::clone(&self.connection_counts), site.map(|(site, _)| site));
+        let slot = NetworkSlot { connection_counts, network, site };
         for network in slot.counted_networks() {
             *counts.entry(network).or_default() += 1;
         }
@@ -93,7 +95,7 @@ impl Slots {
 
 /// A connection counted for its network.
 pub(super) struct NetworkSlot {
-    networks: Arc<Mutex<HashMap<Network, usize>>>,
+    connection_counts: Arc<Mutex<HashMap<Network, usize>>>,
     network: Network,
     /// The /48 for which the connection is counted as well.
     site: Option<Network>,
@@ -107,7 +109,7 @@ impl NetworkSlot {
 
 impl Drop for NetworkSlot {
     fn drop(&mut self) {
-        let mut counts = lock(&self.networks);
+        let mut counts = lock_counts(&self.connection_counts);
         for network in self.counted_networks() {
             if let Some(count) = counts.get_mut(&network) {
                 *count -= 1;
@@ -119,8 +121,10 @@ impl Drop for NetworkSlot {
     }
 }
 
-fn lock(networks: &Mutex<HashMap<Network, usize>>) -> MutexGuard<'_, HashMap<Network, usize>> {
-    networks.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_counts(
+    connection_counts: &Mutex<HashMap<Network, usize>>,
+) -> MutexGuard<'_, HashMap<Network, usize>> {
+    connection_counts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -129,29 +133,40 @@ mod tests {
 
     #[test]
     fn the_addresses_of_a_network_share_its_maximum_number_of_connections() {
-        let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
-        let slots = Slots::new(http, 8);
-        let acquire = |text: &str| slots.acquire_network_slot(text.parse().unwrap());
-        for (one, same, other) in [
+        let http = config::HttpSettings {
+            max_connections_per_address: 2,
+            ..config::HttpSettings::default()
+        };
+        let slots = ConnectionSlots::new(http, 8);
+        let acquire_slot = |text: &str| slots.acquire_network_slot(text.parse().unwrap());
+        for (address, same_network, other_network) in [
             ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
             ("2001:db8:1:2::1", "2001:db8:1:2:ffff::1", "2001:db8:1:3::1"),
         ] {
-            let (first, second) = (acquire(one).unwrap(), acquire(same).unwrap());
-            assert!(acquire(one).is_err() && acquire(same).is_err(), "{one}");
-            assert!(acquire(other).is_ok(), "{other}");
-            drop(first);
-            assert!(acquire(same).is_ok(), "{same}");
-            drop(second);
+            let (first_slot, second_slot) =
+                (acquire_slot(address).unwrap(), acquire_slot(same_network).unwrap());
+            assert!(acquire_slot(address).is_err(), "{address}");
+            assert!(acquire_slot(same_network).is_err(), "{same_network}");
+            assert!(acquire_slot(other_network).is_ok(), "{other_network}");
+            drop(first_slot);
+            assert!(acquire_slot(same_network).is_ok(), "{same_network}");
+            drop(second_slot);
         }
-        assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
+        assert!(
+            lock_counts(&slots.connection_counts).is_empty(),
+            "networks without connections use no memory"
+        );
     }
 
     #[test]
     fn an_ipv6_48_is_allowed_a_multiple_of_the_connections_of_a_64() {
-        let http = config::Http { max_connections_per_address: 2, ..config::Http::default() };
+        let http = config::HttpSettings {
+            max_connections_per_address: 2,
+            ..config::HttpSettings::default()
+        };
         let address = |number: u16| format!("2001:db8:1:{number:x}::1").parse().unwrap();
-        let slots = Slots::new(http, 3);
-        let open: Vec<_> =
+        let slots = ConnectionSlots::new(http, 3);
+        let open_slots: Vec<_> =
             (0..6).map(|number| slots.acquire_network_slot(address(number)).unwrap()).collect();
         assert!(
             slots.acquire_network_slot(address(6)).is_err()
@@ -161,25 +176,31 @@ mod tests {
             slots.acquire_network_slot("2001:db8:2::1".parse().unwrap()).is_ok(),
             "another /48"
         );
-        drop(open);
+        drop(open_slots);
         assert!(slots.acquire_network_slot(address(6)).is_ok());
-        assert!(lock(&slots.networks).is_empty(), "networks without connections use no memory");
+        assert!(
+            lock_counts(&slots.connection_counts).is_empty(),
+            "networks without connections use no memory"
+        );
 
-        let slots = Slots::new(http, 0);
-        let open: Vec<_> =
+        let slots = ConnectionSlots::new(http, 0);
+        let open_slots: Vec<_> =
             (0..100).map(|number| slots.acquire_network_slot(address(number))).collect();
-        assert!(open.iter().all(Result::is_ok), "0 means no maximum");
+        assert!(open_slots.iter().all(Result::is_ok), "0 means no maximum");
     }
 
     #[tokio::test]
     async fn slots_beyond_the_maximum_are_for_health_requests_only() {
-        let slots = Slots::new(config::Http { max_connections: 2, ..config::Http::default() }, 8);
-        let acquire = async || slots.acquire(None).await.unwrap();
-        let regular = [acquire().await, acquire().await];
-        assert!(regular.iter().all(|slot| !slot.is_health_only));
-        let health = acquire().await;
-        assert!(health.is_health_only);
-        drop(regular);
-        assert!(!acquire().await.is_health_only);
+        let slots = ConnectionSlots::new(
+            config::HttpSettings { max_connections: 2, ..config::HttpSettings::default() },
+            8,
+        );
+        let acquire_slot = async || slots.acquire(None).await.unwrap();
+        let regular_slots = [acquire_slot().await, acquire_slot().await];
+        assert!(regular_slots.iter().all(|slot| !slot.is_health_only));
+        let health_slot = acquire_slot().await;
+        assert!(health_slot.is_health_only);
+        drop(regular_slots);
+        assert!(!acquire_slot().await.is_health_only);
     }
 }

@@ -15,33 +15,33 @@ use super::activity::Activity;
 pub(super) const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A stream that records its reads and writes.
-pub(super) struct RecordedStream<S> {
+pub(super) struct RecordingStream<S> {
     stream: S,
     activity: Arc<Activity>,
-    /// Limits how long the rest of a request body is discarded.
-    closing: Option<Pin<Box<Sleep>>>,
+    /// Limits how long the unread part of a request body is discarded.
+    discard_timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> RecordedStream<S> {
+impl<S> RecordingStream<S> {
     pub(super) fn new(stream: S, activity: Arc<Activity>) -> Self {
-        Self { stream, activity, closing: None }
+        Self { stream, activity, discard_timer: None }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for RecordedStream<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for RecordingStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
+        let filled_before = buffer.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(context, buffer))?;
-        self.activity.record_read(&buffer.filled()[before..]);
+        self.activity.record_read(&buffer.filled()[filled_before..]);
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordingStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -73,17 +73,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for RecordedStream<S> {
     /// After a request body that was not read, the connection stays half-open for a while: closing
     /// a socket with unread bytes resets it, and the peer may lose the response.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { stream, activity, closing } = self.get_mut();
-        if closing.is_none() {
+        let Self { stream, activity, discard_timer } = self.get_mut();
+        if discard_timer.is_none() {
             ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
             if !activity.has_unread_body() {
                 return Poll::Ready(Ok(()));
             }
         }
-        let closing = closing.get_or_insert_with(|| Box::pin(sleep(CLOSE_TIMEOUT)));
-        let mut discarded = [0; 8 * 1024];
-        while closing.as_mut().poll(context).is_pending() {
-            let mut buffer = ReadBuf::new(&mut discarded);
+        let discard_timer = discard_timer.get_or_insert_with(|| Box::pin(sleep(CLOSE_TIMEOUT)));
+        let mut discard_buffer = [0; 8 * 1024];
+        while discard_timer.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut discard_buffer);
             ready!(Pin::new(&mut *stream).poll_read(context, &mut buffer))?;
             if buffer.filled().is_empty() {
                 break;

@@ -14,7 +14,7 @@ use belfry_runtime::certificate::rejection::{self, to_timestamp};
 use belfry_runtime::file_access::describe_file_error;
 
 /// Time before a certificate's expiry during which the operator is warned.
-pub const EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
+pub const EXPIRY_WARNING_PERIOD: SignedDuration = SignedDuration::from_hours(14 * 24);
 
 /// A server certificate with the chain of its issuers.
 #[derive(Debug, Clone)]
@@ -33,13 +33,14 @@ impl Certificate {
         let chain = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect::<Result<Vec<_>, _>>)
             .map_err(|error| describe_pem_error(path, &error, "certificate"))?;
-        let first = chain.first().ok_or("it contains no certificate in PEM")?;
-        let (not_before, not_after) = read_validity(first).map_err(|error| match error {
-            rustls::Error::InvalidCertificate(reason) => {
-                format!("the certificate {}", rejection::describe(&reason))
-            }
-            other => other.to_string(),
-        })?;
+        let server_certificate = chain.first().ok_or("it contains no certificate in PEM")?;
+        let (not_before, not_after) =
+            read_validity(server_certificate).map_err(|error| match error {
+                rustls::Error::InvalidCertificate(reason) => {
+                    format!("the certificate {}", rejection::describe(&reason))
+                }
+                error => error.to_string(),
+            })?;
         Ok(Self { chain, not_before, not_after })
     }
 
@@ -47,7 +48,10 @@ impl Certificate {
     /// brackets.
     pub fn covers(&self, host: &str) -> bool {
         let host = host.trim_matches(['[', ']']);
-        let parsed = self.chain.first().and_then(|first| ParsedCertificate::try_from(first).ok());
+        let parsed = self
+            .chain
+            .first()
+            .and_then(|certificate| ParsedCertificate::try_from(certificate).ok());
         let name = ServerName::try_from(host).ok();
         parsed.zip(name).is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
     }
@@ -59,17 +63,17 @@ impl Certificate {
         } else if now > self.not_after {
             Some(ValidityProblem::Expired(self.not_after))
         } else {
-            (self.not_after.duration_since(now) < EXPIRY_WARNING)
+            (self.not_after.duration_since(now) < EXPIRY_WARNING_PERIOD)
                 .then_some(ValidityProblem::ExpiresSoon(self.not_after))
         }
     }
 }
 
-/// Describes why an item of this kind cannot be read from a PEM file.
-pub(crate) fn describe_pem_error(path: &Path, error: &pem::Error, kind: &str) -> String {
+/// Describes why an item, such as a certificate, cannot be read from a PEM file.
+pub(crate) fn describe_pem_error(path: &Path, error: &pem::Error, item: &str) -> String {
     match error {
         pem::Error::Io(error) => describe_file_error(path, error),
-        pem::Error::NoItemsFound => format!("it contains no {kind} in PEM"),
+        pem::Error::NoItemsFound => format!("it contains no {item} in PEM"),
         // The messages of other errors show parts of the file.
         _ => "it is not valid PEM; it may be incomplete".to_owned(),
     }
@@ -84,7 +88,7 @@ pub enum ValidityProblem {
     /// The certificate expired at this time.
     #[error("expired at {0}: clients reject it; renew it")]
     Expired(Timestamp),
-    /// The certificate expires at this time, in less than [`EXPIRY_WARNING`].
+    /// The certificate expires at this time, in less than [`EXPIRY_WARNING_PERIOD`].
     #[error("expires at {0}, in less than 14 days: renew it")]
     ExpiresSoon(Timestamp),
 }
@@ -129,7 +133,7 @@ mod tests {
     use super::*;
 
     /// Created by `openssl x509 -req` without extensions.
-    const VERSION_1: &str = "\
+    const VERSION_1_CERTIFICATE: &str = "\
         MIHiMIGVAhQeuaSppQXP7OYUWY6TnBm2FHXaSzAFBgMrZXAwFDESMBAGA1UEAwwJ\n\
         bG9jYWxob3N0MB4XDTI2MTExNjEwMTEwMloXDTM2MTExMzEwMTEwMlowFDESMBAG\n\
         A1UEAwwJbG9jYWxob3N0MCowBQYDK2VwAyEAg+l1WaUNA1MTWyps0yOom1CUAbrg\n\
@@ -138,19 +142,22 @@ mod tests {
         -----END CERTIFICATE-----\n";
 
     /// Writes a certificate to a file and reads it.
-    fn create_certificate(dir: &Path, change: impl FnOnce(&mut CertificateParams)) -> Certificate {
+    fn create_certificate(
+        dir: &Path,
+        change_params: impl FnOnce(&mut CertificateParams),
+    ) -> Certificate {
         let names = ["ring.example", "*.bells.example", "192.0.2.1", "2001:db8::1"];
         let mut params = CertificateParams::new(names.map(str::to_owned)).unwrap();
         params.not_before = date_time_ymd(2026, 1, 1);
         params.not_after = date_time_ymd(2026, 4, 1);
-        change(&mut params);
+        change_params(&mut params);
         let path = dir.join("certificate.pem");
         let certificate = params.self_signed(&KeyPair::generate().unwrap()).unwrap();
         std::fs::write(&path, certificate.pem()).unwrap();
         Certificate::read(&path).unwrap()
     }
 
-    fn time(text: &str) -> Timestamp {
+    fn parse_time(text: &str) -> Timestamp {
         text.parse().unwrap()
     }
 
@@ -158,14 +165,14 @@ mod tests {
     fn validity_problems_depend_on_the_time() {
         let dir = tempfile::tempdir().unwrap();
         let certificate = create_certificate(dir.path(), |_| ());
-        let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(time);
+        let [start, end] = ["2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"].map(parse_time);
         assert_eq!((certificate.not_before, certificate.not_after), (start, end));
         let second = SignedDuration::from_secs(1);
         for (now, problem) in [
             (start - second, Some(ValidityProblem::NotYetValid(start))),
             (start, None),
-            (end - EXPIRY_WARNING, None),
-            (end - EXPIRY_WARNING + second, Some(ValidityProblem::ExpiresSoon(end))),
+            (end - EXPIRY_WARNING_PERIOD, None),
+            (end - EXPIRY_WARNING_PERIOD + second, Some(ValidityProblem::ExpiresSoon(end))),
             (end, Some(ValidityProblem::ExpiresSoon(end))),
             (end + second, Some(ValidityProblem::Expired(end))),
         ] {
@@ -181,12 +188,12 @@ mod tests {
             params.not_after = date_time_ymd(9999, 12, 31);
         });
         assert_eq!(certificate.not_before, Timestamp::UNIX_EPOCH);
-        assert!(certificate.not_after >= time("9999-12-30T00:00:00Z"));
+        assert!(certificate.not_after >= parse_time("9999-12-30T00:00:00Z"));
         // The certificate of a private authority, used as a server certificate.
         let authority = create_certificate(dir.path(), |params| {
             params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         });
-        assert_eq!(authority.not_after, time("2026-04-01T00:00:00Z"));
+        assert_eq!(authority.not_after, parse_time("2026-04-01T00:00:00Z"));
     }
 
     #[test]
@@ -218,12 +225,15 @@ mod tests {
             std::fs::write(&path, content).unwrap();
             assert_eq!(Certificate::read(&path).unwrap_err(), "it contains no certificate in PEM");
         }
-        for (broken, problem) in [
+        for (invalid_body, problem) in [
             ("AAAA\n-----END CERTIFICATE-----\n", "the certificate cannot be parsed"),
             ("AAAA\n", "it is not valid PEM; it may be incomplete"),
-            (VERSION_1, "the certificate has X.509 version 1, which TLS clients reject"),
+            (
+                VERSION_1_CERTIFICATE,
+                "the certificate has X.509 version 1, which TLS clients reject",
+            ),
         ] {
-            std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{broken}")).unwrap();
+            std::fs::write(&path, format!("-----BEGIN CERTIFICATE-----\n{invalid_body}")).unwrap();
             let error = Certificate::read(&path).unwrap_err();
             assert!(error.starts_with(problem), "{error}");
         }

@@ -11,8 +11,8 @@ use belfry_core::oauth::account::Role;
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase, any_events};
 
-/// Creates a service without rate limits on this database.
-async fn start(database: TestDatabase) -> Service {
+/// Starts a service without rate limits on this database.
+async fn start_unlimited(database: TestDatabase) -> Service {
     Service::start_on(database, unlimited_config()).await
 }
 
@@ -27,7 +27,7 @@ async fn set_role(service: &Service, name: &str, role: Role) {
 
 /// Makes `root` an admin, and returns a client with a token for `root` with these scopes. Creates
 /// the account if it does not exist.
-async fn root(service: &Service, scopes: &str) -> TestClient {
+async fn admin_client(service: &Service, scopes: &str) -> TestClient {
     let root = service.user_client_with_scopes("root", scopes).await;
     set_role(service, "root", Role::Admin).await;
     root.with_header("content-type", "application/x-www-form-urlencoded")

@@ -15,24 +15,24 @@ use crate::support::oauth_client::expect_token;
 use crate::support::process::{add_account, run_successfully};
 use crate::support::service::{config_with, unlimited_config};
 use crate::support::{
-    Browser, OAuthClient, Process, Service, TestClient, TestDatabase, recorded_events,
+    Browser, OAuthClient, ServerProcess, Service, TestClient, TestDatabase, recorded_events,
 };
 
 /// Stores the counted events, and returns all events.
-async fn events(service: &Service) -> Vec<AuditEvent> {
+async fn read_events(service: &Service) -> Vec<AuditEvent> {
     service.state.audit.flush(service.store()).await.unwrap();
     service.store().audit_events(recorded_events(), 10_000).await.unwrap()
 }
 
 /// Returns the events as sorted lines: kind, outcome, account, app, address, detail and count.
-async fn lines(service: &Service) -> Vec<String> {
+async fn event_lines(service: &Service) -> Vec<String> {
     let mut lines: Vec<String> =
-        events(service).await.into_iter().map(|event| line(&event)).collect();
+        read_events(service).await.into_iter().map(|event| format_event(&event)).collect();
     lines.sort();
     lines
 }
 
-fn line(event: &AuditEvent) -> String {
+fn format_event(event: &AuditEvent) -> String {
     let or_dash = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     let (account, app) = (or_dash(&event.account), or_dash(&event.app));
     let (address, detail) = (or_dash(&event.address), or_dash(&event.detail));
@@ -47,28 +47,31 @@ fn config_with_bridge() -> Config {
     toml::from_str(settings).unwrap()
 }
 
-/// Causes every kind of event that requests can cause.
-async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
-    let service = Service::start_on(database, config_with_bridge()).await;
-    service.add_account("alice").await;
-    let sender = "account_add success irc_bot - - irc 1";
-    assert_eq!(lines(&service).await, [sender], "the application service's account");
-    let client = service.register_client().await;
+/// Returns a token request with a wrong client secret.
+fn wrong_secret_form(client_id: &str) -> String {
+    encode_form(&[
+        ("client_id", client_id),
+        ("client_secret", "wrong"),
+        ("grant_type", "client_credentials"),
+    ])
+}
 
+/// Signs in and out on the pages, and grants, redeems, revokes and removes access of an app.
+async fn cause_page_events(service: &Service, client: &OAuthClient) {
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[])).await;
     for (name, password) in [("alice", "wrong horse alice"), ("hunter2 hunter2", "wrong")] {
-        let wrong = [("username", name), ("password", password)];
-        assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+        let fields = [("username", name), ("password", password)];
+        assert_eq!(browser.submit(&page, "/oauth/sign_in", &fields).await.status, 401);
     }
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.redirect_parameters(&client.redirect_uri);
 
-    let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
-    let token = expect_token(&client.redeem(&code, &[]).await);
+    let first_code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
+    let first_token = expect_token(&client.redeem(&first_code, &[]).await);
     let second_code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
     let second_token = expect_token(&client.redeem(&second_code, &[]).await);
-    assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
+    assert_eq!(client.post("/oauth/revoke", &[("token", &first_token)]).await.status, 200);
     // Redeeming a code twice revokes its token.
     assert_eq!(client.redeem(&second_code, &[]).await.status, 400);
     let response =
@@ -78,89 +81,116 @@ async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
     let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
     expect_token(&client.redeem(&code, &[]).await);
     let page = browser.get("/oauth/account").await;
-    let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
+    let app_id =
+        page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.submit(&page, "/oauth/account/remove_app", &[("app", app_id)]).await;
     browser.submit(&page, "/oauth/sign_out", &[]).await;
+}
 
+/// Issues app tokens, signs up with one of them, and sends a wrong client secret.
+async fn cause_app_events(client: &OAuthClient) {
     let [app_token, _] =
         [client.obtain_app_token("read write").await, client.obtain_app_token("read").await];
-    let sign_up = encode_form(&[
+    let sign_up_form = encode_form(&[
         ("username", "bob"),
         ("email", "bob@example.org"),
         ("password", "correct horse bob"),
         ("agreement", "true"),
         ("locale", "en"),
     ]);
-    let api = client.http.with_token(&app_token);
-    api.send("POST /api/v1/accounts", sign_up).await.expect_json(StatusCode::OK);
+    let app_client = client.http.with_token(&app_token);
+    app_client.send("POST /api/v1/accounts", sign_up_form).await.expect_json(StatusCode::OK);
 
-    let wrong_secret = [("client_id", &*client.id), ("client_secret", "wrong")];
-    let wrong_secret =
-        encode_form(&[&wrong_secret[..], &[("grant_type", "client_credentials")]].concat());
-    assert_eq!(client.http.send("POST /oauth/token", wrong_secret).await.status, 401);
+    let wrong_credentials = wrong_secret_form(&client.id);
+    assert_eq!(client.http.send("POST /oauth/token", wrong_credentials).await.status, 401);
+}
 
-    let matrix = async |path: &str, body: Value| {
+/// Signs in, out and up like a Matrix client.
+async fn cause_matrix_events(service: &Service) {
+    let post_to_matrix = async |path: &str, body: Value| {
         let target = format!("POST /_matrix/client/v3/{path}");
         service.anonymous_client().send(&target, body.to_string()).await
     };
-    let login = |password: &str| {
+    let login_body = |password: &str| {
         let identifier = json!({ "type": "m.id.user", "user": "alice" });
         json!({ "type": "m.login.password", "identifier": identifier, "password": password })
     };
-    assert_eq!(matrix("login", login("wrong horse")).await.status, 403);
-    let session = matrix("login", login("correct horse alice")).await.expect_json(StatusCode::OK);
-    let alice = service.anonymous_client().with_token(session["access_token"].as_str().unwrap());
+    assert_eq!(post_to_matrix("login", login_body("wrong horse")).await.status, 403);
+    let login = post_to_matrix("login", login_body("correct horse alice"))
+        .await
+        .expect_json(StatusCode::OK);
+    let alice = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
     assert_eq!(alice.send("POST /_matrix/client/v3/logout", "").await.status, 200);
-    let registration = json!({ "username": "carol", "password": "correct horse", "auth": { "type": "m.login.dummy" } });
-    assert_eq!(matrix("register", registration).await.status, 200);
+    let registration = json!({
+        "username": "carol",
+        "password": "correct horse",
+        "auth": { "type": "m.login.dummy" },
+    });
+    assert_eq!(post_to_matrix("register", registration).await.status, 200);
+}
 
+/// Acts for a user as an application service, and exceeds an abuse limit.
+async fn cause_counted_events(service: &Service) {
     let bridge = service.anonymous_client().with_token("as_token_of_irc");
     for _ in 0..3 {
-        let path = "/_matrix/client/v3/account/whoami?user_id=@alice:ring.example";
-        assert_eq!(bridge.get(path).await.status, 200);
+        let whoami_path = "/_matrix/client/v3/account/whoami?user_id=@alice:ring.example";
+        assert_eq!(bridge.get(whoami_path).await.status, 200);
     }
 
-    let abuser = service.anonymous_client().with_address([192, 0, 2, 9]);
+    let abusive_client = service.anonymous_client().with_address([192, 0, 2, 9]);
     for _ in 0..31 {
-        abuser.send("POST /api/v1/apps", "").await;
+        abusive_client.send("POST /api/v1/apps", "").await;
     }
+}
 
-    let here = "192.0.2.1";
+/// Causes every kind of event that requests can cause.
+async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
+    let service = Service::start_on(database, config_with_bridge()).await;
+    service.add_account("alice").await;
+    let sender_line = "account_add success irc_bot - - irc 1";
+    assert_eq!(event_lines(&service).await, [sender_line], "the application service's account");
+    let client = service.register_client().await;
+    cause_page_events(&service, &client).await;
+    cause_app_events(&client).await;
+    cause_matrix_events(&service).await;
+    cause_counted_events(&service).await;
+
+    let address = "192.0.2.1";
     let mut expected = vec![
-        sender.to_owned(),
-        format!("app_register success - Tusky {here} - 1"),
+        sender_line.to_owned(),
+        format!("app_register success - Tusky {address} - 1"),
         // One failure is on the page, the other by the Matrix client.
-        format!("sign_in failure alice - {here} - 1"),
-        format!("sign_in failure alice - {here} - 1"),
-        format!("sign_in failure - - {here} - 1"),
-        format!("sign_in success alice - {here} - 1"),
-        format!("consent denied alice Tusky {here} - 1"),
-        format!("consent success alice Tusky {here} - 1"),
-        format!("consent success alice Tusky {here} - 1"),
-        format!("consent success alice Tusky {here} granted before 1"),
-        format!("token_issue success alice Tusky {here} - 1"),
-        format!("token_issue success alice Tusky {here} - 1"),
-        format!("token_issue success alice Tusky {here} - 1"),
-        format!("token_revoke success alice Tusky {here} - 1"),
-        format!("token_revoke success alice Tusky {here} - 1"),
-        format!("token_revoke success alice Tusky {here} authorization code used twice 1"),
-        format!("token_issue failure alice Tusky {here} the code has been redeemed before 1"),
-        format!("sign_out success alice - {here} - 1"),
+        format!("sign_in failure alice - {address} - 1"),
+        format!("sign_in failure alice - {address} - 1"),
+        format!("sign_in failure - - {address} - 1"),
+        format!("sign_in success alice - {address} - 1"),
+        format!("consent denied alice Tusky {address} - 1"),
+        format!("consent success alice Tusky {address} - 1"),
+        format!("consent success alice Tusky {address} - 1"),
+        format!("consent success alice Tusky {address} granted before 1"),
+        format!("token_issue success alice Tusky {address} - 1"),
+        format!("token_issue success alice Tusky {address} - 1"),
+        format!("token_issue success alice Tusky {address} - 1"),
+        format!("token_revoke success alice Tusky {address} - 1"),
+        format!("token_revoke success alice Tusky {address} - 1"),
+        format!("token_revoke success alice Tusky {address} authorization code used twice 1"),
+        format!("token_issue failure alice Tusky {address} the code has been redeemed before 1"),
+        format!("sign_out success alice - {address} - 1"),
         "app_token_issue success - Tusky - - 2".to_owned(),
-        format!("sign_up success bob - {here} - 1"),
-        format!("token_issue success bob Tusky {here} - 1"),
-        format!("client_authentication failure - Tusky {here} wrong secret 1"),
-        format!("sign_in success alice Matrix clients {here} - 1"),
-        format!("token_issue success alice Matrix clients {here} - 1"),
-        format!("sign_out success alice Matrix clients {here} - 1"),
-        format!("token_revoke success alice Matrix clients {here} - 1"),
-        format!("sign_up success carol - {here} - 1"),
-        format!("token_issue success carol Matrix clients {here} - 1"),
+        format!("sign_up success bob - {address} - 1"),
+        format!("token_issue success bob Tusky {address} - 1"),
+        format!("client_authentication failure - Tusky {address} wrong secret 1"),
+        format!("sign_in success alice Matrix clients {address} - 1"),
+        format!("token_issue success alice Matrix clients {address} - 1"),
+        format!("sign_out success alice Matrix clients {address} - 1"),
+        format!("token_revoke success alice Matrix clients {address} - 1"),
+        format!("sign_up success carol - {address} - 1"),
+        format!("token_issue success carol Matrix clients {address} - 1"),
         "service_use success alice - - irc 3".to_owned(),
         "abuse_limit failure - - 192.0.2.9 app_registration 1".to_owned(),
     ];
     expected.sort();
-    assert_eq!(lines(&service).await, expected);
+    assert_eq!(event_lines(&service).await, expected);
 }
 
 #[tokio::test]
@@ -169,17 +199,14 @@ async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
     let client = service.register_client().await;
     let guesser = client.http.with_address([192, 0, 2, 8]);
     for _ in 0..27 {
-        let credentials = [("client_id", &*client.id), ("client_secret", "wrong")];
-        let body =
-            encode_form(&[&credentials[..], &[("grant_type", "client_credentials")]].concat());
-        guesser.send("POST /oauth/token", body).await;
+        guesser.send("POST /oauth/token", wrong_secret_form(&client.id)).await;
     }
-    let event_lines = lines(&service).await;
+    let lines = event_lines(&service).await;
     for expected in [
         "client_authentication failure - Tusky 192.0.2.8 wrong secret 25",
         "abuse_limit failure - Tusky 192.0.2.8 client_secret 2",
     ] {
-        assert!(event_lines.iter().any(|line| line == expected), "{event_lines:?}");
+        assert!(lines.iter().any(|line| line == expected), "{lines:?}");
     }
 }
 
@@ -203,18 +230,19 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
     let client = service.register_client().await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[("state", "a secret state")])).await;
-    let swapped = [("username", "correct horse alice"), ("password", "alice")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &swapped).await.status, 401);
+    let swapped_fields = [("username", "correct horse alice"), ("password", "alice")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &swapped_fields).await.status, 401);
     let page = browser.sign_in(&page, "alice").await;
     let code =
         browser.decide(&page, "allow").await.redirect_parameters(&client.redirect_uri)["code"]
             .clone();
     let token = expect_token(&client.redeem(&code, &[]).await);
-    let guess = [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
-    client.http.send("POST /oauth/token", encode_form(&guess)).await;
+    let guessed_credentials =
+        [("client_id", "a guessed id"), ("client_secret", "a guessed secret")];
+    client.http.send("POST /oauth/token", encode_form(&guessed_credentials)).await;
     client.post("/oauth/revoke", &[("token", &token)]).await;
-    let text = format!("{:?}", events(&service).await);
-    assert!(text.contains("token_revoke"), "{text}");
+    let events_text = format!("{:?}", read_events(&service).await);
+    assert!(events_text.contains("token_revoke"), "{events_text}");
     let secrets = [
         "correct horse",
         "secret",
@@ -223,41 +251,42 @@ async fn no_event_contains_a_secret_or_an_entered_name() {
         &client.id,
         &code,
         &token,
-        browser.cookie(),
+        browser.session_cookie(),
     ];
     for secret in secrets {
-        assert!(!text.contains(secret), "{secret}: {text}");
+        assert!(!events_text.contains(secret), "{secret}: {events_text}");
     }
 }
 
 #[tokio::test]
-async fn an_event_has_the_request_id_of_the_response() {
-    let trusting = config_with(|config| {
+async fn an_event_has_the_responses_request_id() {
+    let config = config_with(|config| {
         config.trusted_proxies = TrustedProxies(vec!["192.0.2.1".parse().unwrap()]);
     });
-    let service = Service::start_with(trusting).await;
-    let app = encode_form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
+    let service = Service::start_with(config).await;
+    let registration =
+        encode_form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    let register = async |client: &TestClient| {
-        let response = client.send("POST /api/v1/apps", app.clone()).await;
+    let register_app = async |client: &TestClient| {
+        let response = client.send("POST /api/v1/apps", registration.clone()).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.header("x-request-id").to_owned()
     };
-    let from_proxy = register(&http.with_header("x-request-id", "proxy-1.2_3")).await;
-    assert_eq!(from_proxy, "proxy-1.2_3");
-    let generated = register(&http).await;
-    assert_eq!(generated.len(), 32);
-    let unsafe_id = register(&http.with_header("x-request-id", "a b\"")).await;
-    assert_eq!(unsafe_id.len(), 32, "{unsafe_id}");
-    let untrusted =
+    let proxy_id = register_app(&http.with_header("x-request-id", "proxy-1.2_3")).await;
+    assert_eq!(proxy_id, "proxy-1.2_3");
+    let generated_id = register_app(&http).await;
+    assert_eq!(generated_id.len(), 32);
+    let unsafe_replacement = register_app(&http.with_header("x-request-id", "a b\"")).await;
+    assert_eq!(unsafe_replacement.len(), 32, "{unsafe_replacement}");
+    let untrusted_client =
         http.with_address([198, 51, 100, 1]).with_header("x-request-id", "from-the-client");
-    let for_untrusted = register(&untrusted).await;
-    assert_eq!(for_untrusted.len(), 32, "{for_untrusted}");
+    let untrusted_replacement = register_app(&untrusted_client).await;
+    assert_eq!(untrusted_replacement.len(), 32, "{untrusted_replacement}");
     let mut ids: Vec<String> =
-        events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
+        read_events(&service).await.into_iter().filter_map(|event| event.request_id).collect();
     ids.sort();
-    let mut expected = [from_proxy, generated, unsafe_id, for_untrusted];
+    let mut expected = [proxy_id, generated_id, unsafe_replacement, untrusted_replacement];
     expected.sort();
     assert_eq!(ids, expected);
 }
@@ -273,14 +302,10 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
             Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
         let http = service.anonymous_client().with_address([198, 51, 100, 77]);
         let client = OAuthClient::register(http).await;
-        let wrong = encode_form(&[
-            ("client_id", &*client.id),
-            ("client_secret", "wrong"),
-            ("grant_type", "client_credentials"),
-        ]);
-        assert_eq!(client.http.send("POST /oauth/token", wrong).await.status, 401);
+        let form = wrong_secret_form(&client.id);
+        assert_eq!(client.http.send("POST /oauth/token", form).await.status, 401);
         let addresses: Vec<_> =
-            events(&service).await.into_iter().map(|event| event.address).collect();
+            read_events(&service).await.into_iter().map(|event| event.address).collect();
         let expected = expected.map(str::to_owned);
         assert_eq!(addresses, [expected.clone(), expected]);
     }
@@ -293,26 +318,19 @@ async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
         Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    let wrong = encode_form(&[
-        ("client_id", "nobody"),
-        ("client_secret", "wrong"),
-        ("grant_type", "client_credentials"),
-    ]);
+    let form = wrong_secret_form("nobody");
     for round in 0..3 {
         for address in 0..1000 {
-            let from = Ipv4Addr::from_bits(0x0a00_0000 + address);
-            assert_eq!(
-                http.with_address(from).send("POST /oauth/token", wrong.clone()).await.status,
-                401
-            );
+            let client = http.with_address(Ipv4Addr::from_bits(0x0a00_0000 + address));
+            assert_eq!(client.send("POST /oauth/token", form.clone()).await.status, 401);
         }
-        let rows = events(&service).await;
+        let rows = read_events(&service).await;
         assert_eq!(rows.len(), 101, "round {round}");
         assert_eq!(rows.iter().map(|row| row.count).sum::<i64>(), 1000 * (round + 1));
     }
     service.clock.advance(3600);
-    http.send("POST /oauth/token", wrong).await;
-    assert_eq!(events(&service).await.len(), 102, "the next hour has its own rows");
+    http.send("POST /oauth/token", form).await;
+    assert_eq!(read_events(&service).await.len(), 102, "the next hour has its own rows");
 }
 
 #[tokio::test]
@@ -324,7 +342,7 @@ async fn counts_that_cannot_be_stored_are_stored_later() {
     assert!(service.state.audit.flush(service.store()).await.is_err());
     client.obtain_app_token("read").await;
     service.execute_sql("alter table hidden rename to audit_events");
-    let counts: Vec<i64> = events(&service)
+    let counts: Vec<i64> = read_events(&service)
         .await
         .into_iter()
         .filter(|event| event.kind == "app_token_issue")
@@ -348,15 +366,17 @@ async fn an_event_records_whether_a_page_or_a_client_caused_it() {
     assert_eq!(client.post("/oauth/revoke", &[("token", &token)]).await.status, 200);
     issue_token(&mut browser).await;
     let page = browser.get("/oauth/account").await;
-    let app = page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    browser.submit(&page, "/oauth/account/remove_app", &[("app", app)]).await;
+    let app_id =
+        page.text.split("name=\"app\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    browser.submit(&page, "/oauth/account/remove_app", &[("app", app_id)]).await;
 
-    let events = events(&service).await;
+    let events = read_events(&service).await;
     let origins = |kind: &str| -> Vec<&str> {
-        let mut origins: Vec<_> = events.iter().filter(|event| event.kind == kind).collect();
+        let mut matching_events: Vec<_> =
+            events.iter().filter(|event| event.kind == kind).collect();
         // Events within one second have no order.
-        origins.sort_by_key(|event| event.origin.clone());
-        origins.into_iter().map(|event| &*event.origin).collect()
+        matching_events.sort_by_key(|event| event.origin.clone());
+        matching_events.into_iter().map(|event| &*event.origin).collect()
     };
     assert_eq!(origins("token_revoke"), ["client", "page"]);
     assert_eq!(origins("sign_in"), ["page"]);
@@ -367,26 +387,27 @@ async fn an_event_records_whether_a_page_or_a_client_caused_it() {
 
 /// A password is guessed on the sign-in page and by a Matrix client until the limit rejects both.
 #[tokio::test]
-async fn counted_events_have_the_origin_of_their_requests() {
+async fn counted_events_have_their_requests_origin() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    let wrong = [("username", "alice"), ("password", "wrong horse")];
-    let login = json!({
+    let wrong_fields = [("username", "alice"), ("password", "wrong horse")];
+    let login_body = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "alice" },
         "password": "wrong horse",
     });
-    let matrix = service.anonymous_client();
+    let matrix_client = service.anonymous_client();
     let mut statuses = Vec::new();
     while !statuses.ends_with(&[429, 429]) {
-        let on_page = browser.submit(&page, "/oauth/sign_in", &wrong).await;
-        let by_client = matrix.send("POST /_matrix/client/v3/login", login.to_string()).await;
-        statuses.extend([on_page, by_client].map(|response| response.status));
+        let page_response = browser.submit(&page, "/oauth/sign_in", &wrong_fields).await;
+        let client_response =
+            matrix_client.send("POST /_matrix/client/v3/login", login_body.to_string()).await;
+        statuses.extend([page_response, client_response].map(|response| response.status));
     }
     let mut actual: Vec<(String, String)> =
-        events(&service).await.into_iter().map(|event| (event.kind, event.origin)).collect();
+        read_events(&service).await.into_iter().map(|event| (event.kind, event.origin)).collect();
     actual.sort();
     let expected = [
         ("abuse_limit", "client"),
@@ -405,13 +426,13 @@ async fn events_are_logged_even_if_the_log_level_is_error() {
     let path = dir.path();
     let password = add_account(path, "alice");
     std::fs::write(path.join("belfry.toml"), "[log]\nlevel = 'error'\nformat = 'json'\n").unwrap();
-    let mut server = Process::start(path, &[]);
+    let mut server = ServerProcess::start(path, &[]);
     let mut browser = Browser::over_http(&server.url);
     let page = browser.get("/oauth/sign_in").await;
-    let wrong = [("username", "alice"), ("password", "wrong horse")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
-    let right = [("username", "alice"), ("password", &*password)];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &right).await.status, 303);
+    let wrong_fields = [("username", "alice"), ("password", "wrong horse")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong_fields).await.status, 401);
+    let correct_fields = [("username", "alice"), ("password", &*password)];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &correct_fields).await.status, 303);
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
 
@@ -419,17 +440,18 @@ async fn events_are_logged_even_if_the_log_level_is_error() {
     let log_lines: Vec<Value> =
         log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let fields = ["target", "kind", "outcome", "origin", "address", "count"];
-    let summary: Vec<Value> =
+    let summaries: Vec<Value> =
         log_lines.iter().map(|event| fields.map(|field| event[field].clone()).into()).collect();
-    let event =
+    let expected_event =
         |outcome, origin| json!(["belfry::audit", "sign_in", outcome, origin, "127.0.0.1", 1]);
-    assert_eq!(summary.len(), 2, "{log}");
+    assert_eq!(summaries.len(), 2, "{log}");
     assert!(
-        summary.contains(&event("success", "page")) && summary.contains(&event("failure", "page")),
+        summaries.contains(&expected_event("success", "page"))
+            && summaries.contains(&expected_event("failure", "page")),
         "{log}"
     );
     assert!(log_lines.iter().all(|event| event["account"].is_string()), "{log}");
-    for secret in [&*password, "wrong horse", browser.cookie()] {
+    for secret in [&*password, "wrong horse", browser.session_cookie()] {
         assert!(!log.contains(secret), "{log}");
     }
     let output = run_successfully(path, &["audit", "--json"]);

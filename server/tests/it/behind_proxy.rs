@@ -11,18 +11,18 @@ use tempfile::TempDir;
 use test_engines::{EngineError, Proxy, free_port, programs};
 
 use crate::support::files::write_certificate;
-use crate::support::{Process, report_skipped};
+use crate::support::{ServerProcess, report_skipped};
 
 const GUIDE: &str = include_str!("../../../docs/install.md");
-const NGINX: &str = include_str!("../../../docs/examples/nginx.conf");
-const CADDY: &str = include_str!("../../../docs/examples/Caddyfile");
+const NGINX_EXAMPLE: &str = include_str!("../../../docs/examples/nginx.conf");
+const CADDY_EXAMPLE: &str = include_str!("../../../docs/examples/Caddyfile");
 
 /// Belfry and a proxy in front of it.
 struct Site {
     port: u16,
     /// Path of the proxy's certificate.
     certificate: String,
-    _belfry: Process,
+    _belfry: ServerProcess,
     _proxy: Proxy,
     _dir: TempDir,
 }
@@ -40,7 +40,7 @@ impl Site {
     /// curl or the proxy is not installed.
     fn start(
         configure: impl FnOnce(u16, &str, &Path) -> String,
-        start: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
+        start_proxy: impl FnOnce(u16, &str) -> Result<Proxy, EngineError>,
     ) -> Option<Self> {
         if programs::find(&["curl"]).is_none() {
             report_skipped("curl", "it is not installed");
@@ -55,11 +55,11 @@ impl Site {
         let test_settings =
             "operator_addresses = ['127.0.0.9']\n[limits.rows]\nip = { requests = 3 }\n";
         fs::write(dir.path().join("belfry.toml"), format!("{settings}{test_settings}")).unwrap();
-        let belfry = Process::start(dir.path(), &[]);
+        let belfry = ServerProcess::start(dir.path(), &[]);
 
         let port = free_port().unwrap();
         let address = belfry.url.strip_prefix("http://").unwrap();
-        let proxy = match start(port, &configure(port, address, dir.path())) {
+        let proxy = match start_proxy(port, &configure(port, address, dir.path())) {
             Ok(proxy) => proxy,
             Err(error @ EngineError::Missing(_)) => {
                 report_skipped("a proxy", &error.to_string());
@@ -75,7 +75,7 @@ impl Site {
         let configure = |port, belfry: &str, dir: &Path| {
             let dir = dir.display();
             let certificates = "/etc/letsencrypt/live/ring.example";
-            let example = NGINX
+            let site = NGINX_EXAMPLE
                 .replace("127.0.0.1:8080", belfry)
                 .replace("listen 443 ssl;", &format!("listen 127.0.0.1:{port} ssl;"))
                 .replace("listen 80;", &format!("listen 127.0.0.1:{};", free_port().unwrap()))
@@ -84,10 +84,10 @@ impl Site {
                     &format!("{dir}/certificate.pem"),
                 )
                 .replace(&format!("{certificates}/privkey.pem"), &format!("{dir}/key.pem"));
-            let lines = example.lines().filter(|line| !line.contains("listen [::]"));
-            let example: Vec<&str> = lines.collect();
+            let lines = site.lines().filter(|line| !line.contains("listen [::]"));
+            let ipv4_lines: Vec<&str> = lines.collect();
             let directives = "access_log off; client_body_temp_path body; proxy_temp_path proxy;";
-            format!("events {{}} http {{ {directives}\n{} }}", example.join("\n"))
+            format!("events {{}} http {{ {directives}\n{} }}", ipv4_lines.join("\n"))
         };
         Self::start(configure, Proxy::nginx)
     }
@@ -96,7 +96,7 @@ impl Site {
         let configure = |port, belfry: &str, dir: &Path| {
             let dir = dir.display();
             let tls = format!("tls {dir}/certificate.pem {dir}/key.pem");
-            let example = CADDY
+            let example = CADDY_EXAMPLE
                 .replace("127.0.0.1:8080", belfry)
                 .replace("ring.example {", &format!("ring.example:{port} {{\n{tls}\n"));
             format!("{{\nadmin off\nauto_https disable_redirects\n}}\n{example}")
@@ -104,49 +104,57 @@ impl Site {
         Self::start(configure, Proxy::caddy)
     }
 
-    /// Sends a request from this address.
+    /// Sends a request from this client address.
     #[track_caller]
-    fn curl(&self, from: &str, path: &str, arguments: &[&str]) -> Response {
+    fn curl(&self, client_address: &str, path: &str, arguments: &[&str]) -> Response {
         let mut curl = Command::new("curl");
-        curl.args(["--silent", "--show-error", "--include", "--http1.1", "--interface", from]);
+        curl.args([
+            "--silent",
+            "--show-error",
+            "--include",
+            "--http1.1",
+            "--interface",
+            client_address,
+        ]);
         curl.args(["--resolve", &format!("ring.example:{}:127.0.0.1", self.port)]);
         curl.args(["--cacert", &self.certificate]).args(arguments);
         curl.arg(format!("https://ring.example:{}{path}", self.port));
         let output = curl.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8(output.stdout).unwrap();
-        let (headers, body) = text.split_once("\r\n\r\n").unwrap();
+        let response = String::from_utf8(output.stdout).unwrap();
+        let (headers, body) = response.split_once("\r\n\r\n").unwrap();
         let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
         Response { status, headers: headers.to_lowercase(), body: body.to_owned() }
     }
 
     /// Asserts the behaviour that is required behind every proxy.
-    fn verify(&self) {
+    fn verify_forwarding(&self) {
         // Links begin with the base URL, whatever the proxy forwards.
-        let metadata = self.curl("127.0.0.2", "/.well-known/oauth-authorization-server", &[]);
-        let metadata: Value = serde_json::from_str(&metadata.body).unwrap();
+        let response = self.curl("127.0.0.2", "/.well-known/oauth-authorization-server", &[]);
+        let metadata: Value = serde_json::from_str(&response.body).unwrap();
         assert_eq!(metadata["token_endpoint"], "https://ring.example/oauth/token");
 
         // Each client has its own limits, which its headers do not change.
-        let forged = ["-H", "X-Forwarded-For: 192.0.2.7", "-H", "Forwarded: for=192.0.2.8"];
+        let forged_address = ["-H", "X-Forwarded-For: 192.0.2.7", "-H", "Forwarded: for=192.0.2.8"];
         for remaining in [1, 0] {
-            let response = self.curl("127.0.0.2", "/api/v1/instance", &forged);
+            let response = self.curl("127.0.0.2", "/api/v1/instance", &forged_address);
             assert_eq!(response.status, 200);
             let expected = format!("x-ratelimit-remaining: {remaining}\r\n");
             assert!(response.headers.contains(&expected), "{}", response.headers);
         }
-        assert_eq!(self.curl("127.0.0.2", "/api/v1/instance", &forged).status, 429);
+        assert_eq!(self.curl("127.0.0.2", "/api/v1/instance", &forged_address).status, 429);
         assert_eq!(self.curl("127.0.0.3", "/api/v1/instance", &[]).status, 200);
 
         // Metrics are for operators, and headers cannot make a client an operator.
-        let forged = ["-H", "X-Forwarded-For: 127.0.0.9", "-H", "Forwarded: for=127.0.0.9"];
-        assert_eq!(self.curl("127.0.0.4", "/metrics", &forged).status, 404);
+        let forged_operator =
+            ["-H", "X-Forwarded-For: 127.0.0.9", "-H", "Forwarded: for=127.0.0.9"];
+        assert_eq!(self.curl("127.0.0.4", "/metrics", &forged_operator).status, 404);
         assert_eq!(self.curl("127.0.0.9", "/metrics", &[]).status, 200);
 
         // The response has a request id, which the client cannot choose.
-        let app =
+        let registration =
             ["-d", "client_name=a&redirect_uris=https://app.example/", "-H", "X-Request-Id: mine"];
-        let response = self.curl("127.0.0.4", "/api/v1/apps", &app);
+        let response = self.curl("127.0.0.4", "/api/v1/apps", &registration);
         assert_eq!(response.status, 200, "{}", response.body);
         assert!(response.headers.contains("\r\nx-request-id: "), "{}", response.headers);
         assert!(!response.headers.contains("x-request-id: mine"), "{}", response.headers);
@@ -156,14 +164,14 @@ impl Site {
 #[test]
 fn nginx_forwards_the_client_address() {
     if let Some(site) = Site::nginx() {
-        site.verify();
+        site.verify_forwarding();
     }
 }
 
 #[test]
 fn caddy_forwards_the_client_address() {
     if let Some(site) = Site::caddy() {
-        site.verify();
+        site.verify_forwarding();
     }
 }
 
@@ -171,7 +179,7 @@ fn caddy_forwards_the_client_address() {
 #[tokio::test]
 async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
     let dir = tempfile::tempdir().unwrap();
-    let belfry = Process::start(dir.path(), &[]);
+    let belfry = ServerProcess::start(dir.path(), &[]);
     let (port, upstream) = (free_port().unwrap(), &belfry.url);
     let configuration = format!(
         "events {{}} http {{ access_log off; server {{ listen 127.0.0.1:{port};\n\
@@ -187,9 +195,9 @@ async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
         (upstream.clone(), 200, r#"{"database":"ok","status":"ready"}"#),
         (format!("http://127.0.0.1:{port}"), 404, r#"{"status":"ready"}"#),
     ] {
-        let metrics = reqwest::get(format!("{origin}/metrics")).await.unwrap();
-        assert_eq!(metrics.status(), status, "{origin}");
-        let ready = reqwest::get(format!("{origin}/readyz")).await.unwrap();
-        assert_eq!(ready.text().await.unwrap(), readiness, "{origin}");
+        let response = reqwest::get(format!("{origin}/metrics")).await.unwrap();
+        assert_eq!(response.status(), status, "{origin}");
+        let response = reqwest::get(format!("{origin}/readyz")).await.unwrap();
+        assert_eq!(response.text().await.unwrap(), readiness, "{origin}");
     }
 }

@@ -3,13 +3,13 @@
 mod accounts;
 mod apps;
 mod audit;
-mod denied;
+mod denied_files;
 mod doctor;
 mod files;
 mod health;
 mod import;
 mod lists;
-mod missing;
+mod missing_database;
 mod next_to_server;
 mod postgres_tls;
 mod read_only;
@@ -29,7 +29,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::support::TestDatabase;
-use crate::support::process::{belfry, run, run_successfully};
+use crate::support::process::{belfry_command, run_belfry, run_successfully};
 
 /// A directory to run commands in, and their database: `None` for SQLite in the directory.
 struct Workspace {
@@ -39,7 +39,7 @@ struct Workspace {
 
 /// Creates a workspace whose commands use this database. SQLite uses the default file in the
 /// workspace's directory.
-async fn start(database: TestDatabase) -> Workspace {
+async fn create_workspace(database: TestDatabase) -> Workspace {
     let database = database.url().is_some().then_some(database);
     Workspace { database, ..Workspace::sqlite() }
 }
@@ -50,7 +50,7 @@ impl Workspace {
     }
 
     async fn postgres() -> Option<Self> {
-        Some(start(TestDatabase::postgres().await?).await)
+        Some(create_workspace(TestDatabase::postgres().await?).await)
     }
 
     fn path(&self) -> &Path {
@@ -69,14 +69,14 @@ impl Workspace {
 
     /// Runs a command that prints lines of JSON.
     #[track_caller]
-    fn json(&self, arguments: &[&str]) -> Vec<Value> {
-        let lines = self.run(&[arguments, &["--json"]].concat());
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    fn run_json(&self, arguments: &[&str]) -> Vec<Value> {
+        let output = self.run(&[arguments, &["--json"]].concat());
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// Runs a command with this standard input.
     fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
-        let mut child = belfry(self.path(), &[arguments, &self.flags()].concat())
+        let mut child = belfry_command(self.path(), &[arguments, &self.flags()].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -88,8 +88,8 @@ impl Workspace {
 
     /// Runs a command that must fail with exit code 1, and returns its message.
     #[track_caller]
-    fn fail(&self, arguments: &[&str]) -> String {
-        let output = run(self.path(), &[arguments, &self.flags()].concat());
+    fn run_failing(&self, arguments: &[&str]) -> String {
+        let output = run_belfry(self.path(), &[arguments, &self.flags()].concat());
         assert_eq!(output.status.code(), Some(1), "belfry {arguments:?}");
         String::from_utf8(output.stderr).unwrap()
     }
@@ -100,7 +100,7 @@ impl Workspace {
     }
 
     /// Runs statements on the database, as another program would.
-    async fn execute(&self, statements: &str) {
+    async fn execute_sql(&self, statements: &str) {
         if let [_, url] = self.flags()[..] {
             let (client, connection) =
                 tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();

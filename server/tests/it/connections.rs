@@ -22,34 +22,34 @@ use crate::support::service::config_with;
 
 /// Far longer than every timeout tested here.
 const DEADLINE: Duration = Duration::from_mins(1);
-const SHORT: Duration = Duration::from_millis(200);
+const SHORT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A service on a socket.
 pub(crate) struct Server {
     address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    serving: JoinHandle<()>,
+    stop_sender: Option<oneshot::Sender<()>>,
+    serve_task: JoinHandle<()>,
     pub(crate) service: Service,
 }
 
 impl Server {
-    pub(crate) async fn with(config: Config) -> Self {
+    pub(crate) async fn with_config(config: Config) -> Self {
         // Boxed to keep the tests' futures small.
         Self::start(Box::pin(Service::start_with(config)).await).await
     }
 
     pub(crate) async fn start(service: Service) -> Self {
-        let tls = service.state.config.tls.clone();
-        let tls = tls.map(|files| belfry::tls::Tls::load(files).unwrap());
+        let tls_settings = service.state.config.tls.clone();
+        let tls = tls_settings.map(|files| belfry::tls::Tls::load(files).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (stop, stop_receiver) = oneshot::channel::<()>();
+        let (stop_sender, stop_receiver) = oneshot::channel::<()>();
         if let Some(tls) = &tls {
             tokio::spawn(tls.clone().watch());
         }
-        let stopped = async { drop(stop_receiver.await) };
-        let serving = tokio::spawn(serve(listener, tls, service.http.clone(), stopped));
-        Self { address, stop: Some(stop), serving, service }
+        let stop_signal = async { drop(stop_receiver.await) };
+        let serve_task = tokio::spawn(serve(listener, tls, service.http.clone(), stop_signal));
+        Self { address, stop_sender: Some(stop_sender), serve_task, service }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
@@ -65,8 +65,8 @@ impl Server {
     }
 
     async fn stop(mut self) {
-        drop(self.stop.take());
-        timeout(DEADLINE, self.serving).await.expect("the server stops").unwrap();
+        drop(self.stop_sender.take());
+        timeout(DEADLINE, self.serve_task).await.expect("the server stops").unwrap();
     }
 }
 
@@ -80,7 +80,8 @@ async fn read_until_closed(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn an_incomplete_pipelined_request_counts_as_idle() {
-    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
+    let server =
+        Server::with_config(config_with(|config| config.http.idle_timeout = SHORT_TIMEOUT)).await;
     let requests = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nX-Slow: ";
     let responses = server.send(requests).await;
     assert_eq!(responses.matches("HTTP/1.1 ").count(), 1, "{responses}");
@@ -89,7 +90,8 @@ async fn an_incomplete_pipelined_request_counts_as_idle() {
 
 #[tokio::test]
 async fn a_connection_without_a_request_is_closed() {
-    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
+    let server =
+        Server::with_config(config_with(|config| config.http.idle_timeout = SHORT_TIMEOUT)).await;
     assert_eq!(server.send(b"").await, "");
     // The same for an incomplete HTTP/2 preface.
     assert_eq!(server.send(b"PRI * HT").await, "");
@@ -98,7 +100,8 @@ async fn a_connection_without_a_request_is_closed() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_after_its_response() {
-    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
+    let server =
+        Server::with_config(config_with(|config| config.http.idle_timeout = SHORT_TIMEOUT)).await;
     let responses = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(responses.starts_with("HTTP/1.1 200 OK\r\n"), "{responses}");
     server.stop().await;
@@ -106,7 +109,8 @@ async fn an_idle_connection_is_closed_after_its_response() {
 
 #[tokio::test]
 async fn a_connection_with_a_request_in_flight_is_not_idle() {
-    let server = Server::with(config_with(|config| config.http.idle_timeout = SHORT)).await;
+    let server =
+        Server::with_config(config_with(|config| config.http.idle_timeout = SHORT_TIMEOUT)).await;
     let token = server.service.user_client("alice").await.token().to_owned();
     let head = format!(
         "PUT /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
@@ -115,7 +119,7 @@ async fn a_connection_with_a_request_in_flight_is_not_idle() {
     let mut stream = server.connect().await;
     stream.write_all(head.as_bytes()).await.unwrap();
     // Longer than the timeout and the interval at which it is checked.
-    tokio::time::sleep(SHORT * 3).await;
+    tokio::time::sleep(SHORT_TIMEOUT * 3).await;
     stream.write_all(br#"{"actions":[]}"#).await.unwrap();
     let response = read_until_closed(&mut stream).await;
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
@@ -124,7 +128,7 @@ async fn a_connection_with_a_request_in_flight_is_not_idle() {
 
 #[tokio::test]
 async fn too_many_headers_are_rejected() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     let headers = "X: 1\r\n".repeat(101);
     let response = server.send(format!("GET /healthz HTTP/1.1\r\n{headers}\r\n").as_bytes()).await;
     assert!(response.starts_with("HTTP/1.1 431 "), "{response}");
@@ -133,11 +137,11 @@ async fn too_many_headers_are_rejected() {
 
 #[tokio::test]
 async fn a_request_head_that_is_too_large_is_rejected() {
-    let server = Server::with(Config::default()).await;
-    let long = "a".repeat(64 * 1024);
+    let server = Server::with_config(Config::default()).await;
+    let long_text = "a".repeat(64 * 1024);
     for request in [
-        format!("GET /healthz HTTP/1.1\r\nX-Long: {long}\r\n\r\n"),
-        format!("GET /{long} HTTP/1.1\r\nHost: a\r\n\r\n"),
+        format!("GET /healthz HTTP/1.1\r\nX-Long: {long_text}\r\n\r\n"),
+        format!("GET /{long_text} HTTP/1.1\r\nHost: a\r\n\r\n"),
     ] {
         let response = server.send(request.as_bytes()).await;
         let status = response.get(9..12).unwrap_or_default();
@@ -148,7 +152,7 @@ async fn a_request_head_that_is_too_large_is_rejected() {
 
 #[tokio::test]
 async fn invalid_http_is_rejected() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     for bytes in [
         &b"\x16\x03\x01 this is TLS\r\n\r\n"[..],
         b"GET\r\n\r\n",
@@ -166,7 +170,7 @@ async fn invalid_http_is_rejected() {
 
 #[tokio::test]
 async fn http2_is_supported() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let response = client.get(format!("http://{}/healthz", server.address)).send().await.unwrap();
     assert_eq!(response.version(), reqwest::Version::HTTP_2);
@@ -177,23 +181,23 @@ async fn http2_is_supported() {
 
 /// Links have the configured host, whatever host a request names.
 #[tokio::test]
-async fn the_host_of_a_request_is_not_trusted() {
-    let server = Server::with(Config::default()).await;
-    let metadata = "/.well-known/oauth-authorization-server";
-    for (target, hosts) in [
-        (format!("http://evil.example{metadata}"), "Host: evil.example\r\n"),
-        (format!("http://evil.example{metadata}"), "Host: ring.example\r\n"),
-        (format!("https://evil.example:99{metadata}"), "Host: evil.example:99\r\n"),
-        (metadata.to_owned(), "Host: evil.example\r\n"),
+async fn the_host_in_a_request_is_not_trusted() {
+    let server = Server::with_config(Config::default()).await;
+    let metadata_path = "/.well-known/oauth-authorization-server";
+    for (target, host_header) in [
+        (format!("http://evil.example{metadata_path}"), "Host: evil.example\r\n"),
+        (format!("http://evil.example{metadata_path}"), "Host: ring.example\r\n"),
+        (format!("https://evil.example:99{metadata_path}"), "Host: evil.example:99\r\n"),
+        (metadata_path.to_owned(), "Host: evil.example\r\n"),
         ("http://evil.example/api/v2/instance".to_owned(), "Host: evil.example\r\n"),
         ("http://evil.example/oauth/sign_in".to_owned(), "Host: evil.example\r\n"),
         ("http://evil.example/oauth/authorize".to_owned(), "Host: evil.example\r\n"),
     ] {
-        let request = format!("GET {target} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+        let request = format!("GET {target} HTTP/1.1\r\n{host_header}Connection: close\r\n\r\n");
         let response = server.send(request.as_bytes()).await;
         assert!(response.starts_with("HTTP/1.1 "), "{request}");
         assert!(!response.contains("evil.example"), "{request}{response}");
-        if target.ends_with(metadata) {
+        if target.ends_with(metadata_path) {
             assert!(
                 response.contains(r#""issuer":"https://ring.example/""#),
                 "{request}{response}"
@@ -201,9 +205,9 @@ async fn the_host_of_a_request_is_not_trusted() {
         }
     }
     // A request that names a different host is routed like any other.
-    let foreign_host =
+    let foreign_request =
         "GET http://evil.example/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    let response = server.send(foreign_host.as_bytes()).await;
+    let response = server.send(foreign_request.as_bytes()).await;
     assert!(
         response.starts_with("HTTP/1.1 200 OK\r\n") && !response.contains("ratelimit"),
         "{response}"
@@ -213,8 +217,8 @@ async fn the_host_of_a_request_is_not_trusted() {
 
 #[tokio::test]
 async fn a_request_without_a_host_or_with_two_is_rejected_and_its_connection_closed() {
-    let server = Server::with(Config::default()).await;
-    let next = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    let server = Server::with_config(Config::default()).await;
+    let next_request = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     for head in [
         "GET /healthz HTTP/1.1\r\n\r\n",
         "GET http://ring.example/healthz HTTP/1.1\r\n\r\n",
@@ -223,7 +227,7 @@ async fn a_request_without_a_host_or_with_two_is_rejected_and_its_connection_clo
         "GET /healthz HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n",
         "POST /oauth/sign_in HTTP/1.1\r\nContent-Length: 34\r\n\r\n",
     ] {
-        let response = server.send(format!("{head}{next}").as_bytes()).await;
+        let response = server.send(format!("{head}{next_request}").as_bytes()).await;
         assert_eq!(response.get(8..13), Some(" 400 "), "{head}{response}");
         assert!(response.contains("Host header"), "{head}{response}");
         assert!(response.contains("cache-control: no-store\r\n"), "{head}{response}");
@@ -234,7 +238,7 @@ async fn a_request_without_a_host_or_with_two_is_rejected_and_its_connection_clo
 
 #[tokio::test]
 async fn http_1_0_is_supported() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     let response = server.send(b"GET /healthz HTTP/1.0\r\n\r\n").await;
     assert!(response.starts_with("HTTP/1.0 200 "), "{response}");
     server.stop().await;
@@ -242,14 +246,14 @@ async fn http_1_0_is_supported() {
 
 #[tokio::test]
 async fn an_error_response_has_a_complete_body() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     for path in ["/nothing", "/_service/nothing", "/oauth/nothing", "/api/v1/nothing"] {
         let response = reqwest::get(format!("http://{}{path}", server.address)).await.unwrap();
         assert_eq!(response.status(), 404);
         let length = response.headers()["content-length"].to_str().unwrap().to_owned();
-        let text = response.text().await.unwrap();
-        assert!(text.contains("There is nothing at this path"), "{path}: {text}");
-        assert_eq!(length, text.len().to_string(), "{path}");
+        let body = response.text().await.unwrap();
+        assert!(body.contains("There is nothing at this path"), "{path}: {body}");
+        assert_eq!(length, body.len().to_string(), "{path}");
     }
     server.stop().await;
 }

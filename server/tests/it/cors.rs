@@ -1,13 +1,13 @@
 //! Cross-origin requests (CORS).
 
-use crate::rules::{pushrules, service};
+use crate::rules::{pushrules_path, start_unlimited};
 
 #[tokio::test]
 async fn any_origin_may_send_preflight_and_actual_requests() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await.with_header("origin", "https://app.example");
     for path in [
-        pushrules("global/room/a"),
+        pushrules_path("global/room/a"),
         "/_matrix/client/v3/login".to_owned(),
         "/api/v1/apps".to_owned(),
         "/oauth/token".to_owned(),
@@ -25,11 +25,14 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
         for method in ["GET", "PUT", "DELETE", "POST"] {
             assert!(preflight.header("access-control-allow-methods").contains(method), "{path}");
         }
-        let headers = preflight.header("access-control-allow-headers");
-        assert_eq!(headers, "Authorization, Content-Type, Traceparent, Tracestate", "{path}");
+        let allowed_headers = preflight.header("access-control-allow-headers");
+        assert_eq!(
+            allowed_headers, "Authorization, Content-Type, Traceparent, Tracestate",
+            "{path}"
+        );
         let response = alice.get(&path).await;
         assert_eq!(response.header("access-control-allow-origin"), "*", "{path}");
-        let exposed = response.header("access-control-expose-headers");
+        let exposed_headers = response.header("access-control-expose-headers");
         for name in [
             "X-RateLimit-Remaining",
             "X-RateLimit-Reset",
@@ -37,19 +40,19 @@ async fn any_origin_may_send_preflight_and_actual_requests() {
             "Retry-After",
             "X-Request-Id",
         ] {
-            assert!(exposed.contains(name), "{path}: {exposed}");
+            assert!(exposed_headers.contains(name), "{path}: {exposed_headers}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_preflight_request_needs_no_token_and_changes_nothing() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &crate::rules::minimal_rule("room")).await;
     let preflight = service
         .anonymous_client()
-        .send(&format!("OPTIONS {}", pushrules("global/room/a")), "")
+        .send(&format!("OPTIONS {}", pushrules_path("global/room/a")), "")
         .await;
     assert_eq!(preflight.status, 204);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
@@ -57,11 +60,11 @@ async fn a_preflight_request_needs_no_token_and_changes_nothing() {
 
 #[tokio::test]
 async fn pages_do_not_allow_other_origins() {
-    let service = service().await;
-    let page = service.anonymous_client().with_header("origin", "https://evil.example");
+    let service = start_unlimited().await;
+    let foreign_client = service.anonymous_client().with_header("origin", "https://evil.example");
     for path in ["/oauth/authorize", "/oauth/authorize/native", "/healthz", "/"] {
         for method in ["GET", "OPTIONS"] {
-            let response = page.send(&format!("{method} {path}"), "").await;
+            let response = foreign_client.send(&format!("{method} {path}"), "").await;
             assert_eq!(response.header("access-control-allow-origin"), "", "{method} {path}");
             assert_eq!(response.header("access-control-allow-methods"), "", "{method} {path}");
         }

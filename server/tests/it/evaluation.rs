@@ -20,15 +20,15 @@ pub(crate) const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain
 pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 
 /// An application service that may act for all users.
-pub(crate) const PRODUCT: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
+pub(crate) const PRODUCT_SETTINGS: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
     sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
 
 /// Returns a service without rate limits, and a client with its application service's token.
-async fn with_product() -> (Service, TestClient) {
-    with_settings(PRODUCT).await
+async fn start_with_product() -> (Service, TestClient) {
+    start_with_settings(PRODUCT_SETTINGS).await
 }
 
-async fn with_settings(settings: &str) -> (Service, TestClient) {
+async fn start_with_settings(settings: &str) -> (Service, TestClient) {
     start_on(TestDatabase::sqlite(), settings).await
 }
 
@@ -40,7 +40,7 @@ async fn start_on(database: TestDatabase, settings: &str) -> (Service, TestClien
     (service, product)
 }
 
-fn message(body: &str) -> Value {
+fn message_event(body: &str) -> Value {
     json!({
         "type": "m.room.message", "room_id": "!r:x", "sender": "@bob:elsewhere.example",
         "content": { "msgtype": "m.text", "body": body },
@@ -71,17 +71,17 @@ impl TestClient {
     }
 
     /// Evaluates an event and returns the groups: the rule's ID, and the users.
-    async fn groups(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
+    async fn evaluate(&self, body: &Value) -> Vec<(Option<String>, Vec<String>)> {
         let response = self.send_json(EVALUATE, body).await.expect_json(StatusCode::OK);
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let group = |group: &Value| {
-            let users = group["users"].as_array().unwrap().iter().map(text).collect();
+        let to_string = |value: &Value| value.as_str().unwrap().to_owned();
+        let to_pair = |group: &Value| {
+            let users = group["users"].as_array().unwrap().iter().map(to_string).collect();
             (group["rule"]["rule_id"].as_str().map(str::to_owned), users)
         };
-        response["groups"].as_array().unwrap().iter().map(group).collect()
+        response["groups"].as_array().unwrap().iter().map(to_pair).collect()
     }
 }
 
-fn group(rule: &str, names: &[&str]) -> (Option<String>, Vec<String>) {
+fn rule_group(rule: &str, names: &[&str]) -> (Option<String>, Vec<String>) {
     (Some(rule.to_owned()), names.iter().map(|name| user_id(name)).collect())
 }

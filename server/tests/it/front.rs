@@ -5,7 +5,7 @@ use belfry::config::Config;
 use serde_json::json;
 
 use crate::support::Service;
-use crate::support::process::{run, run_successfully};
+use crate::support::process::{run_belfry, run_successfully};
 
 #[tokio::test]
 async fn browsers_get_the_front_page_and_api_clients_do_not() {
@@ -40,7 +40,7 @@ async fn browsers_get_the_front_page_and_api_clients_do_not() {
 }
 
 #[tokio::test]
-async fn the_front_page_leads_a_signed_in_user_to_the_account() {
+async fn the_front_page_links_signed_in_users_to_their_account() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
@@ -53,14 +53,14 @@ async fn the_front_page_leads_a_signed_in_user_to_the_account() {
 
 #[tokio::test]
 async fn the_front_page_offers_no_account_if_registration_is_closed() {
-    let closed = toml::from_str::<Config>("registration = 'closed'").unwrap();
-    let page = Service::start_with(closed).await.browser().get("/").await;
+    let config = toml::from_str::<Config>("registration = 'closed'").unwrap();
+    let page = Service::start_with(config).await.browser().get("/").await;
     page.assert_page(200, "href=\"/oauth/sign_in\"");
     assert!(!page.text.contains("Create an account"), "{page:?}");
 }
 
 #[tokio::test]
-async fn the_configured_description_links_and_accent_are_shown() {
+async fn the_configured_description_links_and_accent_are_used() {
     let settings = "[instance]\ntitle = 'Bell Ringers'\naccent = '#8A2B57'\n\
         description = '''Rings <every> bell.\n\nOnly at noon.'''\n\
         sign_up_url = 'https://ring.example/join'\n\
@@ -83,10 +83,13 @@ async fn the_configured_description_links_and_accent_are_shown() {
     let path = style_path(&page.text);
     assert_eq!(style_path(&service.browser().get("/oauth/sign_in").await.text), path);
     assert_ne!(path, style_path(&Service::start().await.browser().get("/").await.text));
-    let style = service.anonymous_client().get(&path).await;
-    assert_eq!((style.status, style.header("content-type")), (200, "text/css; charset=utf-8"));
-    assert_eq!(style.header("cache-control"), "public, max-age=31536000, immutable");
-    assert!(style.text.contains("\n:root { --accent: #8a2b57;"), "{}", style.text);
+    let response = service.anonymous_client().get(&path).await;
+    assert_eq!(
+        (response.status, response.header("content-type")),
+        (200, "text/css; charset=utf-8")
+    );
+    assert_eq!(response.header("cache-control"), "public, max-age=31536000, immutable");
+    assert!(response.text.contains("\n:root { --accent: #8a2b57;"), "{}", response.text);
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn config_check_and_serve_reject_an_accent_with_too_little_contrast() {
 
     std::fs::write(&file, "[instance]\naccent = \"#40c0b0\"\n").unwrap();
     for command in [&["config", "check"][..], &["serve"]] {
-        let output = run(dir.path(), command);
+        let output = run_belfry(dir.path(), command);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success());
         for text in ["instance.accent: \"#40c0b0\" has a contrast of 2.0:1", "4.5:1", "line 2"] {

@@ -6,10 +6,10 @@ use belfry::config::LimitMode;
 use belfry_core::limits::forwarded::TrustedProxies;
 use serde_json::Value;
 
-use crate::requests::json_lines;
-use crate::support::client::address;
+use crate::requests::parse_json_lines;
+use crate::support::client::documentation_address;
 use crate::support::service::config_with;
-use crate::support::{Process, Service, TestClient, TestResponse, any_events};
+use crate::support::{ServerProcess, Service, TestClient, TestResponse, any_events};
 
 /// Sends a check as nginx does.
 async fn check_like_nginx(client: &TestClient, method: &str, uri: &str) -> TestResponse {
@@ -30,13 +30,13 @@ async fn check_like_envoy(client: &TestClient, method: &str, uri: &str) -> TestR
 }
 
 /// Registers an app with the server at this URL, and returns an app token.
-async fn app_token(base_url: &str) -> String {
+async fn obtain_app_token(base_url: &str) -> String {
     let post = async |path: &str, fields: &[(&str, &str)]| {
         let request = reqwest::Client::new().post(format!("{base_url}{path}")).form(fields);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     };
-    let app = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
-    let app = post("/api/v1/apps", &app).await;
+    let registration = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let app = post("/api/v1/apps", &registration).await;
     let [id, secret] = ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap());
     let grant = ("grant_type", "client_credentials");
     let fields = [grant, ("client_id", id), ("client_secret", secret)];
@@ -74,7 +74,7 @@ async fn a_check_may_use_any_method() {
 }
 
 #[tokio::test]
-async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
+async fn a_token_in_the_original_query_is_accepted_but_two_tokens_are_not() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     let uri = format!("/x?access_token={}", alice.token());
@@ -86,33 +86,40 @@ async fn a_token_in_the_original_query_is_accepted_and_two_tokens_are_not() {
 #[tokio::test]
 async fn an_invalid_token_is_rejected_with_the_reason() {
     let service = Service::start().await;
-    let revoked = service.user_client("alice").await;
-    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let disabled = service.user_client("bob").await;
-    let bob = service.store().account_by_name("bob").await.unwrap().unwrap().id;
-    service.store().set_account_disabled_at(&any_events(), bob, Some(service.now())).await.unwrap();
-    let invalid = r#"Bearer error="invalid_token""#;
-    let missing = "No access token was sent; send it as Authorization: Bearer TOKEN";
-    for (client, status, text, challenge) in [
-        (&service.anonymous_client(), 401, missing, "Bearer"),
+    let revoked_client = service.user_client("alice").await;
+    let revoked_token = belfry_core::secret::SplitToken::parse(revoked_client.token())
+        .unwrap()
+        .hashed_secret()
+        .lookup;
+    service.store().revoke_token(&any_events(), revoked_token, service.now()).await.unwrap();
+    let disabled_client = service.user_client("bob").await;
+    let bob_id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), bob_id, Some(service.now()))
+        .await
+        .unwrap();
+    let invalid_challenge = r#"Bearer error="invalid_token""#;
+    let missing_message = "No access token was sent; send it as Authorization: Bearer TOKEN";
+    for (client, status, message, challenge) in [
+        (&service.anonymous_client(), 401, missing_message, "Bearer"),
         (
             &service.anonymous_client().with_token("made-up"),
             401,
             "The access token is invalid",
-            invalid,
+            invalid_challenge,
         ),
         (
             &service.anonymous_client().with_header("authorization", "Basic x"),
             401,
-            missing,
+            missing_message,
             "Bearer",
         ),
-        (&revoked, 401, "The access token was revoked", invalid),
-        (&disabled, 403, "Your login is currently disabled", ""),
+        (&revoked_client, 401, "The access token was revoked", invalid_challenge),
+        (&disabled_client, 403, "Your login is currently disabled", ""),
     ] {
         let response = check_like_nginx(client, "GET", "/x").await;
-        assert_eq!((response.status, response.json()["error"].as_str()), (status, Some(text)));
+        assert_eq!((response.status, response.json()["error"].as_str()), (status, Some(message)));
         assert_eq!(response.header("www-authenticate"), challenge);
         assert_eq!(response.header("x-account-id"), "");
         assert_ne!(response.header("x-ratelimit-remaining"), "");
@@ -144,19 +151,19 @@ async fn a_check_can_require_scopes() {
         let response = client.get(&format!("/gateway/check{query}")).await;
         assert_eq!(response.status, status, "{query}: {}", response.text);
     }
-    let rejected = client.get("/gateway/check?scopes=write").await;
+    let response = client.get("/gateway/check?scopes=write").await;
     let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
-    assert_eq!(rejected.json()["error"], error);
-    let rejected = client.get("/gateway/check?scope=write").await;
-    assert_eq!(rejected.json()["error"], "This action is outside the authorized scopes");
-    assert_eq!(rejected.json()["error_description"], "This token lacks the scope write");
+    assert_eq!(response.json()["error"], error);
+    let response = client.get("/gateway/check?scope=write").await;
+    assert_eq!(response.json()["error"], "This action is outside the authorized scopes");
+    assert_eq!(response.json()["error_description"], "This token lacks the scope write");
     let challenge = r#"Bearer error="insufficient_scope", scope="write""#;
-    assert_eq!(rejected.header("www-authenticate"), challenge);
+    assert_eq!(response.header("www-authenticate"), challenge);
     // Only the missing scopes are named.
-    let rejected = client.get("/gateway/check?scope=read+push+write:statuses").await;
+    let response = client.get("/gateway/check?scope=read+push+write:statuses").await;
     let description = "This token lacks the scope push and write:statuses";
-    assert_eq!(rejected.json()["error_description"], description);
-    assert!(rejected.header("www-authenticate").ends_with(r#", scope="push write:statuses""#));
+    assert_eq!(response.json()["error_description"], description);
+    assert!(response.header("www-authenticate").ends_with(r#", scope="push write:statuses""#));
 }
 
 /// For an app token the account header is present but empty, so a proxy that copies the header
@@ -165,9 +172,10 @@ async fn a_check_can_require_scopes() {
 async fn an_app_token_passes_only_if_the_check_allows_it() {
     let service = Service::start().await;
     let token = service.issue_token(None, "read").await;
-    let app = service.anonymous_client().with_token(token.reveal());
-    let check = async |query: &str, uri: &str| {
-        let client = app.with_header("x-original-method", "GET").with_header("x-original-uri", uri);
+    let app_client = service.anonymous_client().with_token(token.reveal());
+    let send_check = async |query: &str, uri: &str| {
+        let client =
+            app_client.with_header("x-original-method", "GET").with_header("x-original-uri", uri);
         client.get(&format!("/gateway/check{query}")).await
     };
     for (query, uri, status) in [
@@ -184,36 +192,36 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
         ("?app=allow", "/x?q=100%", 403),
         ("?app=allow&q=100%", "/x", 400),
     ] {
-        let response = check(query, uri).await;
+        let response = send_check(query, uri).await;
         assert_eq!(response.status, status, "{query} {uri}: {}", response.text);
         assert_eq!(response.header("cache-control"), "private, no-store", "{query} {uri}");
     }
     let error = "The access token belongs to an app; this request requires the token of a user";
     let expected = serde_json::json!({ "errcode": "M_FORBIDDEN", "error": error });
-    let rejected = check("", "/x").await;
-    assert_eq!(rejected.json(), expected);
-    assert_eq!(rejected.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
-    assert_eq!(check_like_envoy(&app, "GET", "/x?app=allow").await.status, 403);
-    let admitted = check("?app=allow", "/x").await;
-    assert_eq!(admitted.headers.get("x-account-id").unwrap(), "");
-    assert_eq!(admitted.header("x-app-id"), "1");
+    let response = send_check("", "/x").await;
+    assert_eq!(response.json(), expected);
+    assert_eq!(response.header("www-authenticate"), r#"Bearer error="insufficient_scope""#);
+    assert_eq!(check_like_envoy(&app_client, "GET", "/x?app=allow").await.status, 403);
+    let response = send_check("?app=allow", "/x").await;
+    assert_eq!(response.headers.get("x-account-id").unwrap(), "");
+    assert_eq!(response.header("x-app-id"), "1");
 }
 
 /// The error response reaches the proxy's client, so hints for the operator are in the log.
 #[tokio::test(flavor = "multi_thread")]
 async fn hints_for_the_operator_are_logged() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Process::start(dir.path(), &[]);
-    let check = format!("{}/gateway/check", server.url);
-    let token = app_token(&server.url).await;
-    let request = reqwest::Client::new().get(check).bearer_auth(token);
+    let mut server = ServerProcess::start(dir.path(), &[]);
+    let check_url = format!("{}/gateway/check", server.url);
+    let token = obtain_app_token(&server.url).await;
+    let request = reqwest::Client::new().get(check_url).bearer_auth(token);
     let check_for = |uri: &str| {
         let request = request.try_clone().unwrap().header("x-original-method", "POST");
         request.header("x-original-uri", uri)
     };
     let target = format!("/{}?access_token=hidden", "y".repeat(1000));
-    let misspelt = check_for(&target).query(&[("scopes", "hidden")]);
-    assert_eq!(misspelt.send().await.unwrap().status(), 400);
+    let misspelt_check = check_for(&target).query(&[("scopes", "hidden")]);
+    assert_eq!(misspelt_check.send().await.unwrap().status(), 400);
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 400);
     let request = check_for("/x");
     assert_eq!(request.try_clone().unwrap().send().await.unwrap().status(), 403);
@@ -222,7 +230,7 @@ async fn hints_for_the_operator_are_logged() {
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     let log = server.log();
-    let lines: Vec<Value> = json_lines(&log);
+    let lines: Vec<Value> = parse_json_lines(&log);
     for message in [
         "a gateway check without app=allow rejected an app token",
         "a gateway check names different requests; the proxy must remove X-Original-* and \
@@ -231,37 +239,39 @@ async fn hints_for_the_operator_are_logged() {
         assert!(lines.iter().any(|line| line["message"] == message), "{message}: {log}");
     }
     let is_misconfigured = |line: &&Value| line["message"] == "a gateway check is misconfigured";
-    let [misspelt, unnamed] = lines.iter().filter(is_misconfigured).collect::<Vec<_>>()[..] else {
+    let [misspelt_line, unnamed_line] =
+        lines.iter().filter(is_misconfigured).collect::<Vec<_>>()[..]
+    else {
         panic!("{log}");
     };
-    let fields = |line: &Value| {
+    let logged_fields = |line: &Value| {
         ["level", "method", "path", "error"].map(|name| line[name].as_str().unwrap().to_owned())
     };
     let error = "unknown parameter `scopes`; a check has only `scope` and `app`";
-    assert_eq!(fields(misspelt), ["WARN", "POST", &target[..500], error]);
-    assert_eq!(fields(unnamed)[..3], ["WARN", "GET", "/gateway/check"]);
-    assert!(fields(unnamed)[3].starts_with("name the original request"), "{log}");
-    assert!(!misspelt.to_string().contains("hidden"), "{log}");
+    assert_eq!(logged_fields(misspelt_line), ["WARN", "POST", &target[..500], error]);
+    assert_eq!(logged_fields(unnamed_line)[..3], ["WARN", "GET", "/gateway/check"]);
+    assert!(logged_fields(unnamed_line)[3].starts_with("name the original request"), "{log}");
+    assert!(!misspelt_line.to_string().contains("hidden"), "{log}");
 }
 
 /// An app has the limits of an account, at the gateway and at Belfry itself.
 #[tokio::test]
-async fn all_app_tokens_of_an_app_share_its_limits() {
+async fn an_apps_tokens_share_its_limits() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     let tokens =
         [service.issue_token(None, "write").await, service.issue_token(None, "write").await];
-    let apps = tokens.map(|token| service.anonymous_client().with_token(token.reveal()));
-    let upload = async |client: &TestClient| {
+    let app_clients = tokens.map(|token| service.anonymous_client().with_token(token.reveal()));
+    let check_upload = async |client: &TestClient| {
         let client = client.with_header("x-original-method", "POST");
         client.with_header("x-original-uri", "/api/v1/media").get("/gateway/check?app=allow").await
     };
     for number in 0..30 {
-        assert_eq!(upload(&apps[number % 2]).await.status, 200);
+        assert_eq!(check_upload(&app_clients[number % 2]).await.status, 200);
     }
-    assert_eq!(upload(&apps[0]).await.status, 429);
-    assert_eq!(apps[1].send("POST /api/v1/media", "").await.status, 429);
-    assert_eq!(upload(&alice).await.status, 200);
+    assert_eq!(check_upload(&app_clients[0]).await.status, 429);
+    assert_eq!(app_clients[1].send("POST /api/v1/media", "").await.status, 429);
+    assert_eq!(check_upload(&alice).await.status, 200);
 }
 
 #[tokio::test]
@@ -289,40 +299,42 @@ async fn the_original_request_is_counted_and_not_the_check() {
     for _ in 0..30 {
         assert_eq!(check_like_nginx(&alice, "POST", "/api/v1/media").await.status, 200);
     }
-    let rejected = check_like_nginx(&alice, "POST", "/api/v1/media").await;
-    assert_eq!(rejected.status, 429);
+    let response = check_like_nginx(&alice, "POST", "/api/v1/media").await;
+    assert_eq!(response.status, 429);
     let body = serde_json::json!({
         "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 1_800_000,
     });
-    assert_eq!(rejected.json(), body);
-    assert_eq!(rejected.header("x-ratelimit-limit"), "30");
-    assert_eq!(rejected.header("retry-after"), "1800");
-    assert_eq!(rejected.header("x-account-id"), "");
+    assert_eq!(response.json(), body);
+    assert_eq!(response.header("x-ratelimit-limit"), "30");
+    assert_eq!(response.header("retry-after"), "1800");
+    assert_eq!(response.header("x-account-id"), "");
     assert_eq!(
         alice.send("POST /api/v1/media", "").await.status,
         429,
         "shared with requests to Belfry itself"
     );
-    let other = check_like_nginx(&alice, "GET", "/api/v1/media").await;
-    assert_eq!((other.status, other.header("x-ratelimit-remaining")), (200, "269"));
+    let response = check_like_nginx(&alice, "GET", "/api/v1/media").await;
+    assert_eq!((response.status, response.header("x-ratelimit-remaining")), (200, "269"));
 }
 
 #[tokio::test]
 async fn conflicting_and_incomplete_original_requests_are_rejected() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    let upload = alice
+    let upload_check = alice
         .with_header("x-original-method", "POST")
         .with_header("x-original-uri", "/api/v1/media");
-    for (status, client, check) in [
+    for (status, client, path_suffix) in [
         (
             403,
-            upload.with_header("x-forwarded-method", "GET").with_header("x-forwarded-uri", "/x"),
+            upload_check
+                .with_header("x-forwarded-method", "GET")
+                .with_header("x-forwarded-uri", "/x"),
             "",
         ),
-        (403, upload.with_header("x-original-uri", "/x"), ""),
-        (403, upload.clone(), "/"),
-        (400, upload.with_header("x-forwarded-uri", "/x"), ""),
+        (403, upload_check.with_header("x-original-uri", "/x"), ""),
+        (403, upload_check.clone(), "/"),
+        (400, upload_check.with_header("x-forwarded-uri", "/x"), ""),
         (
             400,
             alice
@@ -332,7 +344,7 @@ async fn conflicting_and_incomplete_original_requests_are_rejected() {
         ),
         (400, alice.clone(), ""),
     ] {
-        let response = client.get(&format!("/gateway/check{check}")).await;
+        let response = client.get(&format!("/gateway/check{path_suffix}")).await;
         assert_eq!(response.status, status, "{}", response.text);
         assert!(response.json()["error"].as_str().unwrap().len() > 20);
     }
@@ -350,12 +362,12 @@ async fn a_check_without_an_original_request_is_counted_itself() {
 }
 
 #[tokio::test]
-async fn behind_a_trusted_proxy_the_client_address_counts() {
+async fn behind_a_trusted_proxy_the_client_address_is_counted() {
     let proxies = TrustedProxies(vec!["10.0.0.1".parse().unwrap()]);
     let service = Service::start_with(config_with(|config| config.trusted_proxies = proxies)).await;
     for (peer, forwarded_for, remaining) in [
-        (address(9), "198.51.100.1", 299),
-        (address(9), "198.51.100.2", 298),
+        (documentation_address(9), "198.51.100.1", 299),
+        (documentation_address(9), "198.51.100.2", 298),
         ([10, 0, 0, 1].into(), "198.51.100.1", 299),
         ([10, 0, 0, 1].into(), "198.51.100.2", 299),
     ] {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use belfry::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
-use belfry::http::diagnostics::{DIAGNOSTICS, Health};
+use belfry::http::diagnostics::{DIAGNOSTICS_HEADER, Health};
 use belfry_runtime::supervisor::Task;
 use serde_json::{Value, json};
 
@@ -30,12 +30,12 @@ async fn readyz_reports_the_database() {
 }
 
 #[tokio::test]
-async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_readyz() {
+async fn a_repeatedly_failing_task_is_restarted_counted_and_named_by_readyz() {
     let service = Service::start().await;
-    let broken = || async { panic!("a broken task") };
-    service.state.tasks.add(Task::spawn("broken", broken));
-    let healthy = || std::future::pending::<()>();
-    service.state.tasks.add(Task::spawn("healthy", healthy));
+    let broken_task = || async { panic!("a broken task") };
+    service.state.tasks.add(Task::spawn("broken", broken_task));
+    let idle_task = || std::future::pending::<()>();
+    service.state.tasks.add(Task::spawn("healthy", idle_task));
     let start = Instant::now();
     let response = loop {
         let response = service.operator_client().get("/readyz").await;
@@ -63,8 +63,8 @@ async fn a_background_task_that_keeps_failing_is_restarted_counted_and_named_by_
 
 #[tokio::test]
 async fn metrics_with_a_separate_address_are_not_served_on_the_public_one() {
-    let separate = config_with(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
-    let service = Service::start_with(separate).await;
+    let config = config_with(|config| config.metrics_listen = "127.0.0.1:0".parse().ok());
+    let service = Service::start_with(config).await;
     assert_eq!(service.operator_client().get("/metrics").await.status, 404);
 }
 
@@ -95,13 +95,13 @@ async fn only_operators_see_metrics_and_the_details_of_readiness() {
         if let Some(forwarded_for) = forwarded_for {
             client = client.with_header("x-forwarded-for", forwarded_for);
         }
-        let (metrics, ready) = (client.get("/metrics").await, client.get("/readyz").await);
+        let (metrics, readiness) = (client.get("/metrics").await, client.get("/readyz").await);
         let expected = if is_operator {
             (200, json!({ "status": "ready", "database": "ok" }))
         } else {
             (404, json!({ "status": "ready" }))
         };
-        let actual = (metrics.status, ready.expect_json(StatusCode::OK));
+        let actual = (metrics.status, readiness.expect_json(StatusCode::OK));
         assert_eq!(actual, expected, "{peer} {forwarded_for:?}");
     }
 }
@@ -114,7 +114,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         config.trusted_proxies.0 = vec!["127.0.0.2".parse().unwrap()];
     }))
     .await;
-    let trusting = Service::start_with(config_with(|config| {
+    let trusting_service = Service::start_with(config_with(|config| {
         config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
     }))
     .await;
@@ -124,7 +124,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         });
         client.send(target, "").await.status == 200
     };
-    let metrics = "GET /metrics";
+    let metrics_request = "GET /metrics";
     for (headers, expected) in [
         (&[][..], true),
         (&[("host", "127.0.0.1:8080")], true),
@@ -152,7 +152,7 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         (&[("fly-client-ip", "127.0.0.1")], false),
         (&[("x-client", "127.0.0.1")], false),
     ] {
-        assert_eq!(is_operator(&service, metrics, headers).await, expected, "{headers:?}");
+        assert_eq!(is_operator(&service, metrics_request, headers).await, expected, "{headers:?}");
     }
     // With HTTP/2, or HTTP/1.1 with an absolute URL, the host is in the target.
     for (target, expected) in [
@@ -161,8 +161,8 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         ("GET http://localhost/metrics", true),
         ("GET http://ring.example/metrics", false),
     ] {
-        let host = &[("host", "127.0.0.1")][..];
-        assert_eq!(is_operator(&service, target, host).await, expected, "{target}");
+        let host_header = &[("host", "127.0.0.1")][..];
+        assert_eq!(is_operator(&service, target, host_header).await, expected, "{target}");
         assert_eq!(is_operator(&service, target, &[]).await, expected, "{target}");
     }
     // A trusted proxy on this machine, whose address is an operator's.
@@ -175,12 +175,16 @@ async fn a_request_that_a_proxy_may_have_forwarded_is_not_an_operators() {
         (&[("host", "ring.example")], false),
         (&[("via", "1.1 proxy")], false),
     ] {
-        assert_eq!(is_operator(&trusting, metrics, headers).await, expected, "{headers:?}");
+        assert_eq!(
+            is_operator(&trusting_service, metrics_request, headers).await,
+            expected,
+            "{headers:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn an_unknown_path_has_the_error_format_of_its_area() {
+async fn an_unknown_path_has_its_areas_error_format() {
     let service = Service::start().await;
     let error = "There is nothing at this path";
     for (path, body) in [
@@ -221,22 +225,22 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     .await;
     let key = &service.state.diagnostics_key;
     let fetch_diagnostics = async |client: TestClient, header: &str| {
-        let response = client.with_header(DIAGNOSTICS, header).get("/healthz").await;
+        let response = client.with_header(DIAGNOSTICS_HEADER, header).get("/healthz").await;
         assert_eq!(response.status, 200);
         serde_json::from_str::<Health>(&response.text).unwrap().diagnostics
     };
-    let through_proxy = || {
+    let proxied_client = || {
         service
             .anonymous_client()
             .with_address([10, 0, 0, 1])
             .with_header("x-forwarded-for", "192.0.2.1")
     };
-    let other = DiagnosticsKey::random();
+    let other_key = DiagnosticsKey::random();
     for purpose in [Purpose::Settings, Purpose::Arrival] {
         let challenge = Challenge::new(purpose);
-        let unsigned = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
-        for header in ["", "guess", &challenge.to_header(&other), &unsigned] {
-            for client in [service.operator_client(), through_proxy()] {
+        let unsigned_header = challenge.to_header(key).rsplit_once(' ').unwrap().0.to_owned();
+        for header in ["", "guess", &challenge.to_header(&other_key), &unsigned_header] {
+            for client in [service.operator_client(), proxied_client()] {
                 assert!(fetch_diagnostics(client, header).await.is_none(), "{header}");
             }
         }
@@ -246,22 +250,22 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     let diagnostics =
         fetch_diagnostics(service.operator_client(), &challenge.to_header(key)).await.unwrap();
     let settings: Value = diagnostics.verify(&challenge, key).unwrap();
-    let digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
-    assert_eq!(digest.len(), 16);
+    let proxies_digest = settings["settings"]["trusted_proxies"]["value"].as_str().unwrap();
+    assert_eq!(proxies_digest.len(), 16);
     assert!(!settings.to_string().contains("10.0.0.1"), "{settings}");
 
     let challenge = Challenge::new(Purpose::Arrival);
     let header = challenge.to_header(key);
-    let diagnostics = fetch_diagnostics(through_proxy(), &header).await.unwrap();
+    let diagnostics = fetch_diagnostics(proxied_client(), &header).await.unwrap();
     let arrival: Value = diagnostics.verify(&challenge, key).unwrap();
     assert_eq!(arrival["is_trusted_proxy"], true);
     assert_eq!(arrival["headers"], json!(["x-forwarded-for"]));
     assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
     assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
-    let next = Challenge::new(Purpose::Arrival);
-    assert_eq!(diagnostics.verify::<Value>(&next, key), None, "an earlier response");
+    let next_challenge = Challenge::new(Purpose::Arrival);
+    assert_eq!(diagnostics.verify::<Value>(&next_challenge, key), None, "an earlier response");
     assert_eq!(
-        diagnostics.verify::<Value>(&challenge, &other),
+        diagnostics.verify::<Value>(&challenge, &other_key),
         None,
         "the key of a different process"
     );

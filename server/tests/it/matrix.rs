@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::support::{TestClient, TestResponse};
 
-const CLIENT: &str = "/_matrix/client/v3";
+const CLIENT_API: &str = "/_matrix/client/v3";
 
 async fn post(client: &TestClient, path: &str, body: &Value) -> TestResponse {
-    client.send(&format!("POST {CLIENT}/{path}"), body.to_string()).await
+    client.send(&format!("POST {CLIENT_API}/{path}"), body.to_string()).await
 }
 
 fn password_login(user: &str, password: &str) -> Value {

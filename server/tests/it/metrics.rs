@@ -27,19 +27,19 @@ async fn requests_are_counted_by_route_method_and_status() {
     operator.get("/_matrix/client/v3/pushrules/").await;
 
     let scrape = Scrape::parse(&service.metrics().await);
-    let rules = "/{segment}/client/{api}/pushrules/";
+    let rules_route = "/{segment}/client/{api}/pushrules/";
     for (route, method, status, count) in [
         ("/healthz", "GET", "200", 1.0),
         ("/healthz", "other", "405", 1.0),
         ("unmatched", "GET", "404", 1.0),
-        (rules, "GET", "200", 2.0),
-        (rules, "GET", "401", 1.0),
+        (rules_route, "GET", "200", 2.0),
+        (rules_route, "GET", "401", 1.0),
     ] {
         let labels = [("route", route), ("method", method), ("status", status)];
         assert_eq!(scrape.value("belfry_http_requests_total", &labels), Some(count), "{route}");
     }
     let durations = "belfry_http_request_duration_seconds_count";
-    let labels = [("route", rules), ("method", "GET")];
+    let labels = [("route", rules_route), ("method", "GET")];
     assert_eq!(scrape.value(durations, &labels), Some(3.0));
     assert_eq!(scrape.value(durations, &[("route", "/metrics"), ("method", "GET")]), None);
 }
@@ -60,21 +60,21 @@ async fn metrics_have_the_prometheus_text_format() {
 #[tokio::test]
 async fn store_failures_are_counted_in_the_metrics() {
     let database = TestDatabase::sqlite();
-    let file = database.database.clone();
+    let sqlite_database = database.database.clone();
     let service = Service::start_on(database, Config::default()).await;
     let alice = service.user_client("alice").await;
-    let failures = async || {
+    let failure_count = async || {
         let metrics = service.metrics().await;
-        let name =
+        let series =
             "belfry_store_failures_total{engine=\"sqlite\",operation=\"read\",reason=\"failed\"} ";
-        let count = metrics.lines().find_map(|line| line.strip_prefix(name));
+        let count = metrics.lines().find_map(|line| line.strip_prefix(series));
         count.expect("the metric exists").to_owned()
     };
-    assert_eq!(failures().await, "0");
+    assert_eq!(failure_count().await, "0");
 
-    let Database::Sqlite(path) = &file else { panic!("{file:?}") };
+    let Database::Sqlite(path) = &sqlite_database else { panic!("{sqlite_database:?}") };
     rusqlite::Connection::open(path).unwrap().execute_batch("drop table rulesets").unwrap();
 
     assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 500);
-    assert_eq!(failures().await, "1");
+    assert_eq!(failure_count().await, "1");
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::service::unlimited_config;
 use crate::support::{Browser, Service, TestClient, TestResponse};
 
-pub(crate) const PAGE: &str = "/oauth/account/notifications";
+pub(crate) const PAGE_PATH: &str = "/oauth/account/notifications";
 
 /// Alice in a browser, and with an app that uses the API.
 struct Alice {
@@ -27,10 +27,10 @@ struct Alice {
 
 impl Alice {
     async fn new() -> Self {
-        Self::with(unlimited_config()).await
+        Self::with_config(unlimited_config()).await
     }
 
-    async fn with(config: Config) -> Self {
+    async fn with_config(config: Config) -> Self {
         let service = Arc::new(Service::start_with(config).await);
         service.add_account("alice").await;
         let browser = sign_in(&service).await;
@@ -38,31 +38,31 @@ impl Alice {
         Self { service, browser, app }
     }
 
-    async fn page(&mut self) -> TestResponse {
-        self.browser.get(PAGE).await
+    async fn get_page(&mut self) -> TestResponse {
+        self.browser.get(PAGE_PATH).await
     }
 
-    /// Submits a form of the page without following the redirect.
+    /// Submits a form on the page without following the redirect.
     async fn post(&mut self, fields: &[(&str, &str)]) -> TestResponse {
-        self.post_to(PAGE, fields).await
+        self.post_to(PAGE_PATH, fields).await
     }
 
-    /// Submits a form of the page to this path, which may have a query.
+    /// Submits a form on the page to this path, which may have a query.
     async fn post_to(&mut self, path: &str, fields: &[(&str, &str)]) -> TestResponse {
-        let csrf = csrf(&self.page().await);
-        let all: Vec<(&str, &str)> =
-            [("csrf", &*csrf)].into_iter().chain(fields.iter().copied()).collect();
-        self.browser.post(path, &all).await
+        let csrf_token = csrf_token(&self.get_page().await);
+        let all_fields: Vec<(&str, &str)> =
+            [("csrf", &*csrf_token)].into_iter().chain(fields.iter().copied()).collect();
+        self.browser.post(path, &all_fields).await
     }
 
     /// Submits a form, which must be accepted, and returns the page that follows.
-    async fn change(&mut self, fields: &[(&str, &str)]) -> TestResponse {
+    async fn submit(&mut self, fields: &[(&str, &str)]) -> TestResponse {
         let response = self.post(fields).await;
         self.browser.follow(&response).await
     }
 
     /// Returns the user's rules at this path, as a client sees them.
-    async fn rules(&self, path: &str) -> Value {
+    async fn get_rules(&self, path: &str) -> Value {
         self.app.get_rules(path).await
     }
 
@@ -80,14 +80,14 @@ async fn sign_in(service: &Service) -> Browser {
     browser
 }
 
-fn csrf(page: &TestResponse) -> String {
+fn csrf_token(page: &TestResponse) -> String {
     let field = page.text.split("name=\"csrf\" value=\"").nth(1).unwrap();
     field.split('"').next().unwrap().to_owned()
 }
 
 /// Returns the hidden field `seen` in the form for this percent-encoded rule id.
 #[track_caller]
-fn seen(page: &TestResponse, rule: &str) -> String {
+fn seen_field(page: &TestResponse, rule: &str) -> String {
     let entry = page.text.split(&format!("name=\"rule\" value=\"{rule}\">")).nth(1);
     let entry = entry.unwrap_or_else(|| panic!("{rule}: {}", page.text));
     let value = entry.split("name=\"seen\" value=\"").nth(1).unwrap();

@@ -27,7 +27,7 @@ mod secrets;
 mod sign_in;
 mod token;
 
-pub(crate) use self::client_auth::basic;
+pub(crate) use self::client_auth::basic_header;
 pub(crate) use self::pages::assert_security_headers;
 use crate::support::{Browser, OAuthClient, Service};
 

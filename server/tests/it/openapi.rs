@@ -7,13 +7,13 @@ use serde_json::json;
 use crate::interop::python;
 use crate::support::Service;
 
-const PATH: &str = "/openapi.json";
+const DOCUMENT_PATH: &str = "/openapi.json";
 
 #[tokio::test]
 async fn the_document_names_the_server_and_the_configured_segments() {
     let config: Config = toml::from_str("name_segments = ['_ring']").unwrap();
     let service = Service::start_with(config).await;
-    let document = service.anonymous_client().get(PATH).await.expect_json(StatusCode::OK);
+    let document = service.anonymous_client().get(DOCUMENT_PATH).await.expect_json(StatusCode::OK);
     assert_eq!(document["openapi"], "3.1.0");
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     assert_eq!(document["servers"], json!([{ "url": "https://ring.example" }]));
@@ -21,15 +21,15 @@ async fn the_document_names_the_server_and_the_configured_segments() {
     assert_eq!(flow["tokenUrl"], "https://ring.example/oauth/token");
     let paths = document["paths"].as_object().unwrap();
     for api in ["api/v1", "r0", "v3"] {
-        let rule = format!("/_ring/client/{api}/pushrules/{{scope}}/{{kind}}/{{rule_id}}");
-        assert!(paths[&rule]["put"].is_object(), "{rule}");
+        let rule_path = format!("/_ring/client/{api}/pushrules/{{scope}}/{{kind}}/{{rule_id}}");
+        assert!(paths[&rule_path]["put"].is_object(), "{rule_path}");
     }
     assert!(!paths.keys().any(|path| path.contains("_matrix")));
 }
 
 #[tokio::test]
 async fn the_document_is_revalidated_and_readable_by_any_origin() {
-    let response = Service::start().await.anonymous_client().get(PATH).await;
+    let response = Service::start().await.anonymous_client().get(DOCUMENT_PATH).await;
     assert_eq!(response.header("cache-control"), "max-age=0");
     assert_eq!(response.header("access-control-allow-origin"), "*");
 }
@@ -39,8 +39,12 @@ async fn the_document_is_revalidated_and_readable_by_any_origin() {
 async fn the_document_is_valid_and_describes_the_recorded_responses() {
     let service = Service::start().await;
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("openapi.json");
-    std::fs::write(&file, service.anonymous_client().get(PATH).await.text).unwrap();
+    let document_file = dir.path().join("openapi.json");
+    std::fs::write(&document_file, service.anonymous_client().get(DOCUMENT_PATH).await.text)
+        .unwrap();
     let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/wire/snapshots");
-    python::run(include_str!("openapi/validate.py"), &[file.to_str().unwrap(), snapshots]);
+    python::run_script(
+        include_str!("openapi/validate.py"),
+        &[document_file.to_str().unwrap(), snapshots],
+    );
 }

@@ -19,31 +19,31 @@ async fn a_request_whose_owner_is_deleted_before_its_write_is_rejected_on_sqlite
     client.obtain_app_token("read").await;
     assert_eq!(alice.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
-    let before = writes(&service).await;
+    let writes_before = write_count(&service).await;
     let command = rusqlite::Connection::open(path).unwrap();
     command.execute_batch("begin immediate; delete from accounts; delete from apps").unwrap();
-    let put = tokio::spawn(async move {
+    let put_rule = tokio::spawn(async move {
         let path = "PUT /_matrix/client/v3/pushrules/global/room/!a:x";
         alice.send(path, r#"{"actions":[]}"#).await.status_and_errcode()
     });
-    let issue = tokio::spawn(async move {
+    let issue_token = tokio::spawn(async move {
         let response = client.post("/oauth/token", &[("grant_type", "client_credentials")]).await;
         (response.status, response.json()["error"].clone())
     });
     // Both requests have read their owner, which the command's transaction does not block.
     let start = Instant::now();
-    while writes(&service).await < before + 2.0 {
+    while write_count(&service).await < writes_before + 2.0 {
         assert!(start.elapsed() < Duration::from_mins(1), "a write does not wait");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     command.execute_batch("commit").unwrap();
 
-    assert_eq!(put.await.unwrap(), (403, "M_USER_DEACTIVATED".to_owned()));
-    assert_eq!(issue.await.unwrap(), (401, "invalid_client".into()));
+    assert_eq!(put_rule.await.unwrap(), (403, "M_USER_DEACTIVATED".to_owned()));
+    assert_eq!(issue_token.await.unwrap(), (401, "invalid_client".into()));
 }
 
 /// Returns the number of writes so far, including waiting ones.
-async fn writes(service: &Service) -> f64 {
+async fn write_count(service: &Service) -> f64 {
     let metrics = service.metrics().await;
     metric_value(&metrics, "belfry_sqlite_commit_writes_sum")
         + metric_value(&metrics, r#"belfry_sqlite_queue_length{operation="write"}"#)

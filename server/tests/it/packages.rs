@@ -21,7 +21,7 @@ use crate::support::report_skipped;
 const GUIDE: &str = include_str!("../../../docs/install.md");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Modification time of all packaged files.
-const TIME: u64 = 1_700_000_000;
+const MODIFICATION_TIME: u64 = 1_700_000_000;
 
 /// Returns the packages, built once.
 fn packages() -> &'static Packages {
@@ -33,18 +33,18 @@ fn packages() -> &'static Packages {
         let binary = dir.join("belfry");
         let mut strip = Command::new("strip");
         strip.arg("--strip-debug").arg("-o").arg(&binary).arg(env!("CARGO_BIN_EXE_belfry"));
-        succeed(&mut strip);
-        build(&repository(), &binary, TIME, &dir.join("dist")).unwrap()
+        expect_success(&mut strip);
+        build(&repository_dir(), &binary, MODIFICATION_TIME, &dir.join("dist")).unwrap()
     })
 }
 
-fn repository() -> PathBuf {
+fn repository_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
-fn succeed(command: &mut Command) -> String {
+fn expect_success(command: &mut Command) -> String {
     let Output { status, stdout, stderr } =
         command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -65,7 +65,7 @@ fn can_install() -> bool {
 
 /// Returns the commands in the first console block after a heading, without prompts. A backslash
 /// continues a command on the next line.
-fn commands(document: &str, heading: &str) -> Vec<String> {
+fn console_commands(document: &str, heading: &str) -> Vec<String> {
     let (_, section) = document.split_once(&format!("\n## {heading}\n")).unwrap();
     let (_, block) = section.split_once("```console\n").unwrap();
     let (block, _) = block.split_once("```").unwrap();
@@ -77,9 +77,9 @@ fn commands(document: &str, heading: &str) -> Vec<String> {
 #[ignore = "long: builds the packages"]
 fn checksums_match_the_packages() {
     let packages = packages();
-    let mut check = Command::new("sha256sum");
-    check.args(["--check", "--strict", "SHA256SUMS"]);
-    let output = succeed(check.current_dir(packages.checksums.parent().unwrap()));
+    let mut sha256sum = Command::new("sha256sum");
+    sha256sum.args(["--check", "--strict", "SHA256SUMS"]);
+    let output = expect_success(sha256sum.current_dir(packages.checksums.parent().unwrap()));
     let files = [&packages.archive, &packages.debian, &packages.image, &packages.sbom];
     let names = files.map(|path| path.file_name().unwrap().to_str().unwrap());
     assert_eq!(output, names.map(|name| format!("{name}: OK\n")).concat());
@@ -91,11 +91,13 @@ fn checksums_match_the_packages() {
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn packages_of_the_same_binary_are_identical() {
-    let first = packages();
+fn packages_built_from_the_same_binary_are_identical() {
+    let first_build = packages();
     let dir = tempfile::tempdir().unwrap();
-    let binary = first.checksums.parent().unwrap().with_file_name("belfry");
-    let second = build(&repository(), &binary, TIME, &dir.path().join("dist")).unwrap();
-    let [first, second] = [first, &second].map(|packages| fs::read_to_string(&packages.checksums));
-    assert_eq!(first.unwrap(), second.unwrap());
+    let binary = first_build.checksums.parent().unwrap().with_file_name("belfry");
+    let second_build =
+        build(&repository_dir(), &binary, MODIFICATION_TIME, &dir.path().join("dist")).unwrap();
+    let [first_checksums, second_checksums] =
+        [first_build, &second_build].map(|packages| fs::read_to_string(&packages.checksums));
+    assert_eq!(first_checksums.unwrap(), second_checksums.unwrap());
 }

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use crate::support::Process;
+use crate::support::ServerProcess;
 
 const README: &str = include_str!("../../../README.md");
 
 /// Returns the code blocks in the section "The first five minutes", without their fences.
-fn blocks() -> Vec<&'static str> {
+fn readme_blocks() -> Vec<&'static str> {
     let (_, section) = README.split_once("\n## The first five minutes\n").unwrap();
     let section = section.split("\n## ").next().unwrap();
     let blocks = section.split("```").skip(1).step_by(2);
@@ -15,7 +15,7 @@ fn blocks() -> Vec<&'static str> {
 }
 
 /// Returns the commands of a `console` block, including continuation lines.
-fn commands(block: &str) -> Vec<String> {
+fn console_commands(block: &str) -> Vec<String> {
     let mut commands: Vec<String> = vec![];
     let mut is_continued = false;
     for line in block.lines() {
@@ -33,28 +33,31 @@ fn commands(block: &str) -> Vec<String> {
 #[test]
 fn the_readme_shows_what_the_server_prints() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Process::start(dir.path(), &["--log-format", "human"]);
-    let block = blocks()[0].replace("http://127.0.0.1:8080", &server.url);
-    let without_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
+    let server = ServerProcess::start(dir.path(), &["--log-format", "human"]);
+    let block = readme_blocks()[0].replace("http://127.0.0.1:8080", &server.url);
+    let strip_time = |line: &str| line.split_once(' ').unwrap().1.to_owned();
     let log = server.log();
-    let [first, second] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
-    assert_eq!(without_time(first), without_time(log.lines().next().unwrap()));
-    assert_eq!(second, format!("belfry listening on {}", server.url));
+    let [log_line, ready_line] = block.lines().collect::<Vec<_>>()[..] else { panic!("{block}") };
+    assert_eq!(strip_time(log_line), strip_time(log.lines().next().unwrap()));
+    assert_eq!(ready_line, format!("belfry listening on {}", server.url));
 }
 
 /// Runs all commands, but opens no page in a browser. The code is therefore unknown, and the error
 /// `invalid_grant` shows that the last command reaches the token endpoint with valid credentials.
 #[test]
-fn the_first_five_minutes_work_as_typed() {
+fn the_first_five_minutes_commands_succeed() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Process::start(dir.path(), &[]);
-    let blocks = blocks();
-    let [_, rules, quota, app, token] = blocks[..] else { panic!("{blocks:#?}") };
+    let server = ServerProcess::start(dir.path(), &[]);
+    let blocks = readme_blocks();
+    let [_, rules_block, quota_block, app_block, token_block] = blocks[..] else {
+        panic!("{blocks:#?}")
+    };
     let program = format!("belfry() {{ {} \"$@\"; }}", env!("CARGO_BIN_EXE_belfry"));
-    let lines: Vec<String> = [rules, app, token].into_iter().flat_map(commands).collect();
-    let typed = lines.join("\n").replace("alias belfry=target/release/belfry", &program);
-    assert!(typed.starts_with(&program), "{typed}");
-    let script = format!("set -eu\n{typed}\n").replace("http://127.0.0.1:8080", &server.url);
+    let commands: Vec<String> =
+        [rules_block, app_block, token_block].into_iter().flat_map(console_commands).collect();
+    let typed_script = commands.join("\n").replace("alias belfry=target/release/belfry", &program);
+    assert!(typed_script.starts_with(&program), "{typed_script}");
+    let script = format!("set -eu\n{typed_script}\n").replace("http://127.0.0.1:8080", &server.url);
     let script = script.replace("curl ", "curl -s ").replace("read -r CODE", "CODE=unknown");
     let mut shell = Command::new("bash");
     shell.args(["-c", &script]).current_dir(dir.path());
@@ -63,12 +66,12 @@ fn the_first_five_minutes_work_as_typed() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stdout}\n{stderr}");
 
-    let rule = rules.lines().last().unwrap();
-    assert!(stdout.contains(&format!("{{}}{rule}")), "{stdout}");
-    let page = format!("{}/oauth/authorize?response_type=code&client_id=", server.url);
-    assert!(stdout.contains(&page), "{stdout}");
+    let rule_response = rules_block.lines().last().unwrap();
+    assert!(stdout.contains(&format!("{{}}{rule_response}")), "{stdout}");
+    let authorize_url = format!("{}/oauth/authorize?response_type=code&client_id=", server.url);
+    assert!(stdout.contains(&authorize_url), "{stdout}");
     assert!(stdout.ends_with('}') && stdout.contains(r#""error":"invalid_grant""#), "{stdout}");
-    for line in quota.lines() {
+    for line in quota_block.lines() {
         let name = line.split(':').next().unwrap();
         let url = format!("{}/api/v1/instance", server.url);
         let headers = Command::new("curl").args(["-si", &url]).output().unwrap().stdout;

@@ -5,18 +5,19 @@ mod change;
 mod list;
 mod rule;
 mod trial;
+mod trial_input;
 
 use belfry::config::{Config, LimitMode};
 use serde_json::{Value, json};
 
-use crate::rules::pushrules;
+use crate::rules::pushrules_path;
 use crate::support::browser::visible_text;
 use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestClient, TestResponse};
 
-const RULES: &str = "/oauth/account/rules";
-const RULE: &str = "/oauth/account/rules/rule";
-const TRY: &str = "/oauth/account/try";
+const RULES_PATH: &str = "/oauth/account/rules";
+const RULE_PATH: &str = "/oauth/account/rules/rule";
+const TRY_PATH: &str = "/oauth/account/try";
 
 /// A service with Alice, her client and her browser.
 struct Alice {
@@ -38,7 +39,7 @@ async fn alice_with_a_thousand_profiles() -> Alice {
         (tag, rules)
     });
     let rules = json!({ "global": {}, "device": profiles.collect::<serde_json::Map<_, _>>() });
-    let import = format!("POST {}", pushrules("import"));
+    let import = format!("POST {}", pushrules_path("import"));
     let response = alice.client.send(&import, rules.to_string()).await;
     assert_eq!(response.status, 200, "{response:?}");
     alice
@@ -46,11 +47,11 @@ async fn alice_with_a_thousand_profiles() -> Alice {
 
 impl Alice {
     async fn new() -> Self {
-        Self::with(|_| ()).await
+        Self::with_config(|_| ()).await
     }
 
     /// Starts a service without rate limits and with these settings.
-    async fn with(change: impl FnOnce(&mut Config)) -> Self {
+    async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::start_with(config_with(|config| {
             config.limits.mode = LimitMode::Off;
             change(config);
@@ -62,15 +63,15 @@ impl Alice {
     }
 
     /// Adds room rules in this order.
-    async fn add_rooms(&self, ids: &[&str]) {
+    async fn add_room_rules(&self, ids: &[&str]) {
         for id in ids.iter().rev() {
             let path = format!("global/room/{}", belfry_core::percent::encode(id));
-            self.client.put_ok(&path, &json!({ "actions": [] })).await;
+            self.client.put_rules_ok(&path, &json!({ "actions": [] })).await;
         }
     }
 
     /// Returns the ids of the room rules in order, separated by spaces.
-    async fn rooms(&self) -> String {
+    async fn room_rule_ids(&self) -> String {
         let rules = self.client.get_rules("global/room/").await;
         let ids = rules.as_array().unwrap().iter().map(|rule| rule["rule_id"].as_str().unwrap());
         ids.collect::<Vec<_>>().join(" ")
@@ -92,13 +93,13 @@ struct PageForm {
 }
 
 impl PageForm {
-    fn value(&self, name: &str) -> Option<&str> {
-        self.fields.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
+    fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the form with this value in a field.
-    fn set(mut self, name: &str, value: &str) -> Self {
-        self.fields.retain(|(other, _)| other != name);
+    fn with_field(mut self, name: &str, value: &str) -> Self {
+        self.fields.retain(|(field, _)| field != name);
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
@@ -111,8 +112,8 @@ impl PageForm {
 
     /// Submits the form with one of its buttons.
     async fn press(&self, button: &str, browser: &mut Browser) -> TestResponse {
-        assert!(self.buttons.iter().any(|other| other == button), "{button}: {self:?}");
-        self.clone().set("change", button).submit(browser).await
+        assert!(self.buttons.iter().any(|value| value == button), "{button}: {self:?}");
+        self.clone().with_field("change", button).submit(browser).await
     }
 }
 
@@ -128,19 +129,19 @@ fn attribute(tag: &str, name: &str) -> Option<String> {
 }
 
 /// Parses all forms on a page.
-fn forms(page: &TestResponse) -> Vec<PageForm> {
-    let parse = |form: &str| {
-        let (opening, rest) = form.split_once('>').unwrap();
+fn parse_forms(page: &TestResponse) -> Vec<PageForm> {
+    let parse_form = |form: &str| {
+        let (form_tag, rest) = form.split_once('>').unwrap();
         let content = rest.split_once("</form>").unwrap().0;
-        let tags = |name: &str| -> Vec<String> {
-            let opening = format!("<{name} ");
+        let opening_tags = |name: &str| -> Vec<String> {
+            let tag_start = format!("<{name} ");
             content
-                .split(&opening)
+                .split(&tag_start)
                 .skip(1)
                 .map(|tag| format!(" {}", tag.split_once('>').unwrap().0))
                 .collect()
         };
-        let mut fields: Vec<(String, String)> = tags("input")
+        let mut fields: Vec<(String, String)> = opening_tags("input")
             .iter()
             .map(|tag| {
                 (attribute(tag, "name").unwrap(), attribute(tag, "value").unwrap_or_default())
@@ -153,22 +154,23 @@ fn forms(page: &TestResponse) -> Vec<PageForm> {
             let text = text.strip_prefix('\n').unwrap_or(text);
             fields.push((attribute(&format!(" {tag}"), "name").unwrap(), unescape(text)));
         }
-        let buttons = tags("button").iter().filter_map(|tag| attribute(tag, "value")).collect();
-        PageForm { action: attribute(&format!(" {opening}"), "action").unwrap(), fields, buttons }
+        let buttons =
+            opening_tags("button").iter().filter_map(|tag| attribute(tag, "value")).collect();
+        PageForm { action: attribute(&format!(" {form_tag}"), "action").unwrap(), fields, buttons }
     };
-    page.text.split("<form").skip(1).map(parse).collect()
+    page.text.split("<form").skip(1).map(parse_form).collect()
 }
 
-/// Returns the form on the page for the rule with this path.
+/// Returns the form for the rule with this path.
 #[track_caller]
-fn row(page: &TestResponse, rule: &str) -> PageForm {
-    let form = forms(page).into_iter().find(|form| form.value("rule") == Some(rule));
+fn rule_form(page: &TestResponse, rule: &str) -> PageForm {
+    let form = parse_forms(page).into_iter().find(|form| form.field("rule") == Some(rule));
     form.unwrap_or_else(|| panic!("{rule}: {}", page.text))
 }
 
 /// Returns the URL of the page for the rule with this path.
-fn rule_page(rule: &str) -> String {
-    format!("{RULE}?rule={}", belfry_core::percent::encode(rule))
+fn rule_page_url(rule: &str) -> String {
+    format!("{RULE_PATH}?rule={}", belfry_core::percent::encode(rule))
 }
 
 /// Returns the path and the query of a redirect, without the fragment.
@@ -206,6 +208,6 @@ fn rule_path(scope: &str, kind: &str, id: &str) -> String {
 }
 
 /// Returns the body of a rule that notifies.
-fn notify() -> Value {
+fn notifying_rule() -> Value {
     json!({ "actions": ["notify"] })
 }

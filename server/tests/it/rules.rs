@@ -25,18 +25,18 @@ use crate::support::{Service, TestClient, TestDatabase, TestResponse};
 /// The five kinds, in the order of evaluation.
 pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "underride"];
 
-/// Returns a service without rate limits.
-pub(crate) async fn service() -> Service {
+/// Starts a service without rate limits, on SQLite.
+pub(crate) async fn start_unlimited() -> Service {
     Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await
 }
 
-/// Returns a service without rate limits on this database.
-async fn unlimited_service(database: TestDatabase) -> Service {
+/// Starts a service without rate limits on this database.
+async fn start_unlimited_on(database: TestDatabase) -> Service {
     Service::start_on(database, unlimited_config()).await
 }
 
 /// Returns the path of a push rules resource under the default prefix.
-pub(crate) fn pushrules(path: &str) -> String {
+pub(crate) fn pushrules_path(path: &str) -> String {
     format!("/_service/client/api/v1/pushrules/{path}")
 }
 
@@ -45,35 +45,36 @@ impl TestClient {
     #[track_caller]
     pub(crate) fn get_rules(&self, path: &str) -> impl Future<Output = Value> {
         let (client, path) = (self.clone(), path.to_owned());
-        async move { client.get(&pushrules(&path)).await.expect_json(StatusCode::OK) }
+        async move { client.get(&pushrules_path(&path)).await.expect_json(StatusCode::OK) }
     }
 
     /// Puts a push rules resource.
-    pub(crate) async fn put(&self, path: &str, body: &Value) -> TestResponse {
-        self.send(&format!("PUT {}", pushrules(path)), body.to_string()).await
+    pub(crate) async fn put_rules(&self, path: &str, body: &Value) -> TestResponse {
+        self.send(&format!("PUT {}", pushrules_path(path)), body.to_string()).await
     }
 
     /// Puts a push rules resource, which must succeed with `{}`.
-    pub(crate) async fn put_ok(&self, path: &str, body: &Value) {
-        let response = self.put(path, body).await;
+    pub(crate) async fn put_rules_ok(&self, path: &str, body: &Value) {
+        let response = self.put_rules(path, body).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "PUT {path} {body}");
     }
 
     /// Deletes a rule.
-    pub(crate) async fn delete(&self, path: &str) -> TestResponse {
-        self.send(&format!("DELETE {}", pushrules(path)), "").await
+    pub(crate) async fn delete_rule(&self, path: &str) -> TestResponse {
+        self.send(&format!("DELETE {}", pushrules_path(path)), "").await
     }
 
     /// Returns the ids of the user rules at this path, in order.
     pub(crate) async fn user_rule_ids(&self, path: &str) -> Vec<String> {
-        ids(&self.get_rules(path).await, false)
+        rule_ids(&self.get_rules(path).await, false)
     }
 }
 
-/// Returns the ids of the built-in rules in an array, or of the user rules if `builtin` is false.
-pub(crate) fn ids(rules: &Value, builtin: bool) -> Vec<String> {
-    let rules = rules.as_array().unwrap().iter().filter(|rule| rule["default"] == builtin);
-    rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
+/// Returns the ids of the built-in rules in an array, or of the user rules unless `is_builtin`.
+pub(crate) fn rule_ids(rules: &Value, is_builtin: bool) -> Vec<String> {
+    let matching_rules =
+        rules.as_array().unwrap().iter().filter(|rule| rule["default"] == is_builtin);
+    matching_rules.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Returns a body with only the required fields of a kind.

@@ -15,11 +15,11 @@ use belfry_store::AuditFilter;
 
 use crate::support::{Browser, Service, TestDatabase, TestResponse, recorded_events};
 
-const SECURITY: &str = "/oauth/account/security";
-const PASSWORD: &str = "/oauth/account/security/password";
+const SECURITY_PATH: &str = "/oauth/account/security";
+const PASSWORD_PATH: &str = "/oauth/account/security/password";
 
-/// Creates a service with default settings on this database.
-async fn start(database: TestDatabase) -> Service {
+/// Starts a service with default settings on this database.
+async fn start_with_defaults(database: TestDatabase) -> Service {
     Service::start_on(database, Config::default()).await
 }
 
@@ -44,7 +44,7 @@ const SAFARI: &str = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) App
 
 /// Returns the events of an account: kind, outcome, count and detail. Sorted, because events within
 /// one second have no order.
-async fn events(service: &Service, name: &str) -> Vec<String> {
+async fn read_events(service: &Service, name: &str) -> Vec<String> {
     service.state.audit.flush(service.store()).await.unwrap();
     let account = service.store().account_by_name(name).await.unwrap().map(|account| account.id);
     let filter = AuditFilter { account, ..recorded_events() };
@@ -61,29 +61,33 @@ async fn events(service: &Service, name: &str) -> Vec<String> {
 
 /// Returns the lookup key in a cookie or token, by which forms name a session or token.
 fn lookup_key(secret: &str) -> String {
-    SplitToken::parse(secret).unwrap().hashed().lookup.to_text()
+    SplitToken::parse(secret).unwrap().hashed_secret().lookup.to_text()
 }
 
 /// Returns whether a browser is signed in.
 async fn is_signed_in(browser: &mut Browser) -> bool {
-    browser.get(SECURITY).await.status == 200
+    browser.get(SECURITY_PATH).await.status == 200
 }
 
 /// Submits the form that changes the password.
 async fn change_password(
     browser: &mut Browser,
     page: &TestResponse,
-    current: &str,
-    new: &str,
+    current_password: &str,
+    new_password: &str,
 ) -> TestResponse {
-    let fields = [("current_password", current), ("new_password", new), ("password_again", new)];
-    browser.submit(page, PASSWORD, &fields).await
+    let fields = [
+        ("current_password", current_password),
+        ("new_password", new_password),
+        ("password_again", new_password),
+    ];
+    browser.submit(page, PASSWORD_PATH, &fields).await
 }
 
 /// Every form on the pages, and its fields except the CSRF token.
 const FORMS: [(&str, &[(&str, &str)]); 8] = [
     (
-        PASSWORD,
+        PASSWORD_PATH,
         &[
             ("current_password", "correct horse alice"),
             ("new_password", "a new password"),
@@ -106,33 +110,33 @@ const FORMS: [(&str, &[(&str, &str)]); 8] = [
 async fn no_form_is_accepted_from_another_site_or_without_the_csrf_token() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
+    let csrf_token = browser.get(SECURITY_PATH).await.hidden_fields(PASSWORD_PATH)[0].1.clone();
     for (action, fields) in FORMS {
         let response = browser.post(action, fields).await;
         response.assert_page(403, "This form could not be checked");
         let mut fields = fields.to_vec();
-        fields.push(("csrf", &csrf));
+        fields.push(("csrf", &csrf_token));
         browser.fetch_site = Some("cross-site");
         browser.post(action, &fields).await.assert_page(403, "This form could not be checked");
         browser.fetch_site = Some("same-origin");
-        let get = browser.get(action).await;
-        assert_eq!(get.status, 405, "{action}");
+        let response = browser.get(action).await;
+        assert_eq!(response.status, 405, "{action}");
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
-    assert_eq!(events(&service, "alice").await, ["sign_in success 1"]);
+    assert_eq!(read_events(&service, "alice").await, ["sign_in success 1"]);
 }
 
 /// The user learns that nothing was changed, and returns to the page after signing in.
 #[tokio::test]
-async fn a_form_sent_after_the_session_ended_changes_nothing_and_says_so() {
+async fn a_form_sent_after_the_session_ended_changes_nothing_and_reports_it() {
     let service = Service::start().await;
     service.add_account("alice").await;
     for (action, fields) in FORMS {
         let mut browser = sign_in(&service, "alice", FIREFOX).await;
         let mut fields = fields.to_vec();
-        let csrf = browser.get(SECURITY).await.form(PASSWORD)[0].1.clone();
-        fields.push(("csrf", &csrf));
+        let csrf_token = browser.get(SECURITY_PATH).await.hidden_fields(PASSWORD_PATH)[0].1.clone();
+        fields.push(("csrf", &csrf_token));
         service.clock.advance(15 * 86_400);
         let response = browser.post(action, &fields).await;
         assert_eq!(response.status, 303, "{action}");
@@ -140,14 +144,14 @@ async fn a_form_sent_after_the_session_ended_changes_nothing_and_says_so() {
         if action != "/oauth/account/security/download" {
             page.assert_page(200, "Nothing was saved, because you were no longer signed in.");
         }
-        let back = browser.sign_in(&page, "alice").await;
+        let returned_page = browser.sign_in(&page, "alice").await;
         let title = if action.contains("security") { "Security" } else { "Your account" };
-        back.assert_page(200, &format!("<h1>{title}</h1>"));
+        returned_page.assert_page(200, &format!("<h1>{title}</h1>"));
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
-    let changes = events(&service, "alice").await;
-    assert!(changes.iter().all(|event| event.starts_with("sign_in success")), "{changes:?}");
+    let events = read_events(&service, "alice").await;
+    assert!(events.iter().all(|event| event.starts_with("sign_in success")), "{events:?}");
 }
 
 #[tokio::test]
@@ -155,7 +159,7 @@ async fn a_signed_out_user_signs_in_and_returns_to_the_security_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
-    let response = browser.get(SECURITY).await;
+    let response = browser.get(SECURITY_PATH).await;
     let page = browser.follow(&response).await;
     browser.sign_in(&page, "alice").await.assert_page(200, "<h1>Security</h1>");
 }

@@ -16,5 +16,5 @@ pub(crate) use test_engines::shared::report_skipped;
 pub(crate) use self::browser::Browser;
 pub(crate) use self::client::{TestClient, TestResponse};
 pub(crate) use self::oauth_client::OAuthClient;
-pub(crate) use self::process::Process;
+pub(crate) use self::process::ServerProcess;
 pub(crate) use self::service::Service;

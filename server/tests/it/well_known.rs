@@ -30,24 +30,25 @@ async fn without_a_contact_there_is_no_security_txt() {
 
 /// A different response for existing names would reveal which names exist.
 #[tokio::test]
-async fn every_profile_link_leads_to_the_account_page() {
+async fn every_profile_link_redirects_to_the_account_page() {
     let service = Service::start().await;
     service.user_client("alice").await;
-    let profile = async |name: &str| {
+    let get_profile = async |name: &str| {
         let response = service.anonymous_client().get(&format!("/@{name}")).await;
         (response.status, response.header("location").to_owned(), response.text)
     };
-    let alice = profile("alice").await;
-    assert_eq!((alice.0, &*alice.1), (303, "/oauth/account"));
-    assert_eq!(profile("nobody").await, alice);
+    let alice_profile = get_profile("alice").await;
+    assert_eq!((alice_profile.0, &*alice_profile.1), (303, "/oauth/account"));
+    assert_eq!(get_profile("nobody").await, alice_profile);
 }
 
 /// Password managers open this path after they have checked that an unknown path returns 404.
 #[tokio::test]
-async fn change_password_leads_to_the_security_page() {
+async fn change_password_redirects_to_the_security_page() {
     let service = Service::start().await;
     let response = service.anonymous_client().get("/.well-known/change-password").await;
     assert_eq!((response.status, response.header("location")), (303, "/oauth/account/security"));
-    let unknown = "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
-    assert_eq!(service.anonymous_client().get(unknown).await.status, 404);
+    let unknown_path =
+        "/.well-known/resource-that-should-not-exist-whose-status-code-should-not-be-200";
+    assert_eq!(service.anonymous_client().get(unknown_path).await.status, 404);
 }

@@ -21,13 +21,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::limits::count_admitted;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::{Service, TestClient, TestResponse};
 
-const FORM: &str = "application/x-www-form-urlencoded";
+const FORM_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// Headers that snapshots record. Headers that are in none of these lists are tested elsewhere.
-const HEADERS: [&str; 16] = [
+/// Headers that every snapshot records. Headers that are in none of these three lists are tested
+/// elsewhere.
+const RECORDED_HEADERS: [&str; 16] = [
     "access-control-allow-headers",
     "access-control-allow-methods",
     "access-control-allow-origin",
@@ -46,11 +47,11 @@ const HEADERS: [&str; 16] = [
     "x-ratelimit-limit",
 ];
 
-/// Headers with counts, which depend on earlier requests. Compared for rejected requests only.
-const COUNTS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+/// Headers with counts, which depend on earlier requests. Recorded for rejected requests only.
+const COUNT_HEADERS: [&str; 3] = ["ratelimit", "x-ratelimit-remaining", "x-ratelimit-reset"];
 
 /// Headers in which the gateway check reports the client's identity to a proxy.
-const IDENTITY: [&str; 3] = ["x-account-id", "x-app-id", "x-scopes"];
+const IDENTITY_HEADERS: [&str; 3] = ["x-account-id", "x-app-id", "x-scopes"];
 
 /// A request line and its response.
 #[derive(Serialize)]
@@ -65,9 +66,9 @@ struct Exchange {
 
 impl Exchange {
     fn new(request: &str, response: &TestResponse) -> Self {
-        let counts = if response.status == 429 { &COUNTS[..] } else { &[] };
-        let names = HEADERS.iter().chain(counts).chain(&IDENTITY);
-        let header = |name: &&'static str| {
+        let counts = if response.status == 429 { &COUNT_HEADERS[..] } else { &[] };
+        let names = RECORDED_HEADERS.iter().chain(counts).chain(&IDENTITY_HEADERS);
+        let recorded_header = |name: &&'static str| {
             let value = response.headers.get(*name)?;
             Some((*name, value.to_str().unwrap().to_owned()))
         };
@@ -75,19 +76,19 @@ impl Exchange {
             case: "",
             request: request.to_owned(),
             status: response.status,
-            headers: names.filter_map(header).collect(),
-            body: body(response),
+            headers: names.filter_map(recorded_header).collect(),
+            body: snapshot_body(response),
         }
     }
 
     /// Compares the exchange with its snapshot.
-    fn assert(&self, name: &str) {
+    fn assert_snapshot(&self, name: &str) {
         assert_snapshot(name, self);
     }
 }
 
 /// Returns the JSON body, the title of a page, or null for an empty body.
-fn body(response: &TestResponse) -> Value {
+fn snapshot_body(response: &TestResponse) -> Value {
     if response.text.is_empty() {
         return Value::Null;
     }
@@ -118,7 +119,7 @@ impl Cases {
 
 /// Returns a client whose address has used up its rate limit.
 async fn limited_client(service: &Service) -> TestClient {
-    let client = service.anonymous_client().with_address(address(77));
+    let client = service.anonymous_client().with_address(documentation_address(77));
     assert_eq!(count_admitted(&client, "GET /x", 300).await, 300);
     client
 }
@@ -130,41 +131,41 @@ fn assert_snapshot(name: &str, value: &impl Serialize) {
     settings.set_snapshot_path("wire/snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    for name in ["access_token", "client_id", "client_secret", "code"] {
-        let selector = format!(".**.{name}");
+    for field in ["access_token", "client_id", "client_secret", "code"] {
+        let selector = format!(".**.{field}");
         settings.add_dynamic_redaction(&selector, move |value, _| {
-            replace(&value, |text| redact_secret(name, text))
+            redact_string(&value, |text| redact_secret(field, text))
         });
     }
     for selector in [".**.id", ".**[\"x-account-id\"]", ".**.uri", ".**.sub"] {
-        settings.add_dynamic_redaction(selector, |value, _| replace(&value, redact_id));
+        settings.add_dynamic_redaction(selector, |value, _| redact_string(&value, redact_id));
     }
     settings.add_dynamic_redaction(".**.link", |value, _| {
-        replace(&value, |links| links.split_inclusive('>').map(redact_link).collect())
+        redact_string(&value, |links| links.split_inclusive('>').map(redact_link).collect())
     });
     for selector in [".**.device_id", ".**.session"] {
         settings.add_redaction(selector, "[random]");
     }
-    settings.add_dynamic_redaction(".**.version", |value, _| replace(&value, redact_version));
+    settings.add_dynamic_redaction(".**.version", |value, _| redact_string(&value, redact_version));
     settings.bind(|| insta::assert_json_snapshot!(name, value));
 }
 
-/// Applies a replacement to a string. Keeps numbers, such as the ids of roles, which are constant.
-fn replace(value: &Content, replacement: impl Fn(&str) -> String) -> Content {
-    value.as_str().map_or_else(|| value.clone(), |text| Content::from(replacement(text)))
+/// Redacts a string. Keeps numbers, such as the ids of roles, which are constant.
+fn redact_string(value: &Content, redact: impl Fn(&str) -> String) -> Content {
+    value.as_str().map_or_else(|| value.clone(), |text| Content::from(redact(text)))
 }
 
-/// Replaces a random value of 64 base64url characters with its name.
-fn redact_secret(name: &str, text: &str) -> String {
+/// Replaces a random value of 64 base64url characters with the name of its field.
+fn redact_secret(field: &str, text: &str) -> String {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     assert!(text.len() == 64 && text.bytes().all(is_base64url), "{text}");
-    format!("[{name}]")
+    format!("[{field}]")
 }
 
 /// Replaces a number of at least ten digits at the end.
 fn redact_id(text: &str) -> String {
-    let rest = text.trim_end_matches(|last: char| last.is_ascii_digit());
-    if text.len() - rest.len() < 10 { text.to_owned() } else { format!("{rest}[id]") }
+    let prefix = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    if text.len() - prefix.len() < 10 { text.to_owned() } else { format!("{prefix}[id]") }
 }
 
 /// Replaces the id at the end of a link's URL.

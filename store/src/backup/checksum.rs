@@ -14,20 +14,20 @@ pub(super) struct TableChecksum {
 }
 
 impl TableChecksum {
-    pub(super) fn add(&mut self, row: &[Value]) {
+    pub(super) fn add_row(&mut self, row: &[Value]) {
         self.rows += 1;
-        let digest = digest(row);
+        let digest = row_digest(row);
         let mut carry = false;
         for (limb, bytes) in self.sum.iter_mut().zip(digest.rchunks_exact(8)) {
             let summand = bytes.iter().fold(0, |number, &byte| number << 8 | u64::from(byte));
-            let (sum, first) = limb.overflowing_add(summand);
-            let (sum, second) = sum.overflowing_add(u64::from(carry));
-            (*limb, carry) = (sum, first || second);
+            let (sum, has_carried) = limb.overflowing_add(summand);
+            let (sum, has_carried_again) = sum.overflowing_add(u64::from(carry));
+            (*limb, carry) = (sum, has_carried || has_carried_again);
         }
     }
 
     /// Returns the sum as 64 hexadecimal digits.
-    pub(super) fn to_text(&self) -> String {
+    pub(super) fn to_hex(&self) -> String {
         let [a, b, c, d] = self.sum;
         format!("{d:016x}{c:016x}{b:016x}{a:016x}")
     }
@@ -35,7 +35,7 @@ impl TableChecksum {
 
 /// Returns the digest of a row. The types of its values and the lengths of its strings are hashed
 /// too, so that different rows never have the same hash input.
-fn digest(row: &[Value]) -> [u8; 32] {
+fn row_digest(row: &[Value]) -> [u8; 32] {
     let mut hash = Sha256::new();
     for value in row {
         match value {
@@ -61,13 +61,13 @@ mod tests {
     fn checksum(rows: &[&[Value]]) -> TableChecksum {
         let mut checksum = TableChecksum::default();
         for row in rows {
-            checksum.add(row);
+            checksum.add_row(row);
         }
         checksum
     }
 
     #[test]
-    fn the_order_of_rows_does_not_matter() {
+    fn row_order_does_not_affect_the_checksum() {
         let rows: [&[Value]; 3] = [&[1.into(), "a".into()], &[2.into(), Value::Null], &["".into()]];
         let [a, b, c] = rows;
         assert_eq!(checksum(&[a, b, c]), checksum(&[c, a, b]));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_rows_differ() {
+    fn similar_rows_have_different_checksums() {
         let rows: [&[Value]; 9] = [
             &[Value::Null],
             &["".into()],
@@ -89,31 +89,31 @@ mod tests {
             &[Value::Null, Value::Null],
         ];
         for (index, row) in rows.iter().enumerate() {
-            for other in &rows[index + 1..] {
-                assert_ne!(checksum(&[row]), checksum(&[other]), "{row:?} {other:?}");
+            for other_row in &rows[index + 1..] {
+                assert_ne!(checksum(&[row]), checksum(&[other_row]), "{row:?} {other_row:?}");
             }
         }
     }
 
     #[test]
-    fn the_sum_carries_into_all_digits() {
+    fn a_carry_propagates_through_all_limbs() {
         let mut checksum = TableChecksum { rows: 0, sum: [u64::MAX; 4] };
-        checksum.add(&[1.into()]);
+        checksum.add_row(&[1.into()]);
         // The initial sum is minus one, modulo 2^256.
         let mut one_less = TableChecksum::default();
-        one_less.add(&[1.into()]);
+        one_less.add_row(&[1.into()]);
         one_less.sum[0] -= 1;
         assert_eq!(checksum.sum, one_less.sum);
-        assert_eq!(checksum.to_text().len(), 64);
-        assert_eq!(TableChecksum::default().to_text(), "0".repeat(64));
+        assert_eq!(checksum.to_hex().len(), 64);
+        assert_eq!(TableChecksum::default().to_hex(), "0".repeat(64));
     }
 
     /// The checksum is part of the file format.
     #[test]
-    fn the_checksum_of_a_row_is_fixed() {
+    fn the_checksum_algorithm_does_not_change() {
         let row = ["alice".into(), Value::Null, i64::MIN.into()];
         assert_eq!(
-            checksum(&[&row]).to_text(),
+            checksum(&[&row]).to_hex(),
             "33cbd99b64193984575e30f01bcd400ba39e785f8260c969c42ada2154fe16b1"
         );
     }

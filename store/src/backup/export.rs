@@ -7,11 +7,11 @@ use rusqlite::params_from_iter;
 
 use super::checksum::TableChecksum;
 use super::manifest::{Manifest, TableSummary};
-use super::new_file::{NewFile, Overwrite};
+use super::new_file::{NewBackupFile, Overwrite};
 use super::row_check::RowCheck;
 use super::schema::Schema;
-use super::transaction::{SCHEMA_VERSION, TableTransaction};
-use super::{BackupError, Report, RowCounter};
+use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
+use super::{BackupError, ProgressCallback, RowCounter};
 use crate::Migrations;
 use crate::migrations::SchemaVersion;
 use crate::{Database, SchemaPolicy};
@@ -27,7 +27,7 @@ pub(super) struct Export<'a> {
 
 impl Export<'_> {
     /// Checks that the file may be written, before anything is read.
-    pub(super) fn check(&self) -> Result<(), BackupError> {
+    pub(super) fn check_file(&self) -> Result<(), BackupError> {
         if let Database::Sqlite(path) = self.database
             && let (Ok(file), Ok(database)) = (self.file.canonicalize(), path.canonicalize())
             && file == database
@@ -46,42 +46,42 @@ impl Export<'_> {
     }
 }
 
-/// Copies all tables of a transaction to the file. If the progress is reported, rows are counted
-/// first.
-pub(super) async fn write<T: TableTransaction>(
+/// Copies all tables that a transaction reads to the file. If the progress is reported, rows are
+/// counted first.
+pub(super) async fn write_backup<T: TableTransaction>(
     source: T,
     export: &Export<'_>,
-    report: Option<Report<'_>>,
+    report: Option<ProgressCallback<'_>>,
 ) -> Result<Manifest, BackupError> {
-    let version = source.read_integer(SCHEMA_VERSION).await?;
+    let version = source.read_integer(SELECT_SCHEMA_VERSION).await?;
     // Another process may have migrated the database since it was opened. A newer schema may be
     // compatible, but has tables or columns that would be missing in the backup.
     let (schema_version, database) = (SchemaVersion::exact(version), export.database.location());
     export.migrations.pending(SchemaPolicy::Require, &database, schema_version)?;
     let schema = Schema::at(version, export.migrations)?;
-    let mut ignore = |_| {};
+    let mut ignore_progress = |_| {};
     let mut counter = match report {
         Some(report) => RowCounter::new("saving", count_rows(&source, &schema).await?, report),
-        None => RowCounter::new("saving", 0, &mut ignore),
+        None => RowCounter::new("saving", 0, &mut ignore_progress),
     };
-    let new_file = NewFile::create(export.file, &schema)?;
+    let new_file = NewBackupFile::create(export.file, &schema)?;
     let mut tables = Vec::new();
-    for table in schema.tables() {
+    for table in schema.backup_tables() {
         let write_error = |error: rusqlite::Error| new_file.write_error(&error);
-        let mut insert = new_file.connection.prepare(&table.insert()).map_err(write_error)?;
+        let mut insert = new_file.connection.prepare(&table.insert_sql()).map_err(write_error)?;
         let mut checksum = TableChecksum::default();
         let mut row_check = RowCheck::new(table);
-        let mut copy = |row: &[_]| {
+        let mut copy_row = |row: &[_]| {
             row_check
                 .check(row)
                 .map_err(|value| BackupError::Unreadable { database: database.clone(), value })?;
-            checksum.add(row);
+            checksum.add_row(row);
             counter.advance();
             insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
-        source.scan(table, &mut copy).await?;
-        let (rows, checksum) = (checksum.rows, checksum.to_text());
-        tables.push(TableSummary { name: table.name.clone(), rows, checksum });
+        source.scan(table, &mut copy_row).await?;
+        let (row_count, checksum) = (checksum.rows, checksum.to_hex());
+        tables.push(TableSummary { name: table.name.clone(), row_count, checksum });
     }
     // Ends the transaction before the file is synced.
     drop(source);
@@ -98,7 +98,7 @@ pub(super) async fn write<T: TableTransaction>(
 /// Returns the number of rows that will be copied. Counting may read whole tables.
 async fn count_rows<T: TableTransaction>(source: &T, schema: &Schema) -> Result<u64, BackupError> {
     let mut total = 0;
-    for table in schema.tables() {
+    for table in schema.backup_tables() {
         let count = source.read_integer(&format!("select count(*) from {}", table.name)).await?;
         total += u64::try_from(count).unwrap_or_default();
     }

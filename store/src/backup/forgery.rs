@@ -14,15 +14,15 @@ pub fn forge_checksums(backup: &Connection) {
     let (manifest, _) = Manifest::read(backup).unwrap();
     for table in manifest.tables {
         let mut checksum = TableChecksum::default();
-        let mut add = |row: &[_]| {
-            checksum.add(row);
+        let mut add_row = |row: &[_]| {
+            checksum.add_row(row);
             Ok(())
         };
         let select = format!("select * from {}", table.name);
-        let store_error = |error: rusqlite::Error| StoreError::Failed(error.to_string()).into();
-        scan(backup, &select, &mut add, store_error).unwrap();
+        let to_error = |error: rusqlite::Error| StoreError::Failed(error.to_string()).into();
+        scan(backup, &select, &mut add_row, to_error).unwrap();
         let update = "update backup_tables set checksum = ? where name = ?";
-        backup.execute(update, [checksum.to_text(), table.name]).unwrap();
+        backup.execute(update, [checksum.to_hex(), table.name]).unwrap();
     }
     forge_manifest(backup);
 }

@@ -2,13 +2,13 @@
 
 use belfry_core::audit::AuditEntry;
 use belfry_core::oauth::account::DELETION_DELAY;
-use belfry_core::oauth::token::expiry;
+use belfry_core::oauth::token::expiry_after;
 
 use super::checksum::TableChecksum;
 use super::file::Backup;
 use super::schema::Schema;
-use super::transaction::{SCHEMA_VERSION, TableTransaction};
-use super::{BackupError, Report, RowCounter};
+use super::transaction::{SELECT_SCHEMA_VERSION, TableTransaction};
+use super::{BackupError, ProgressCallback, RowCounter};
 use crate::engine::{Statement, Value, sql};
 use crate::event_source::EventSource;
 use crate::migrations::{self, Migration, SchemaVersion};
@@ -37,7 +37,7 @@ impl Restore<'_> {
     pub(super) async fn run<T: TableTransaction>(
         &self,
         target: T,
-        report: Report<'_>,
+        report: ProgressCallback<'_>,
     ) -> Result<(), BackupError> {
         let schema = &self.backup.schema;
         self.clear(&target).await?;
@@ -47,7 +47,7 @@ impl Restore<'_> {
         self.verify(&target, report).await?;
         self.migrate(&target, later_migrations).await?;
         for statement in self.final_statements() {
-            target.run(&statement).await?;
+            target.run_statement(&statement).await?;
         }
         Ok(target.commit(schema).await?)
     }
@@ -55,8 +55,8 @@ impl Restore<'_> {
     /// Drops the tables of an existing schema, because its version may differ from the backup's.
     /// Fails if they have rows.
     async fn clear<T: TableTransaction>(&self, target: &T) -> Result<(), BackupError> {
-        target.execute(migrations::TABLE).await?;
-        let version = target.read_integer(SCHEMA_VERSION).await?;
+        target.execute_batch(migrations::CREATE_TABLE).await?;
+        let version = target.read_integer(SELECT_SCHEMA_VERSION).await?;
         let migrations = self.backup.schema.migrations;
         let exact_version = SchemaVersion::exact(version);
         migrations.pending(SchemaPolicy::Migrate, &self.database, exact_version)?;
@@ -78,9 +78,9 @@ impl Restore<'_> {
             }
         }
         for table in &old_schema.all_tables {
-            target.execute(&format!("drop table {}", table.name)).await?;
+            target.execute_batch(&format!("drop table {}", table.name)).await?;
         }
-        Ok(target.execute("delete from migrations").await?)
+        Ok(target.execute_batch("delete from migrations").await?)
     }
 
     /// Applies migrations and records them in the `migrations` table.
@@ -90,10 +90,10 @@ impl Restore<'_> {
         migrations: &[Migration],
     ) -> Result<(), StoreError> {
         for migration in migrations {
-            target.execute(T::migration_sql(migration)).await?;
+            target.execute_batch(T::migration_sql(migration)).await?;
             let (number, compatible_from) = (migration.number, migration.compatible_from);
             let values = vec![number.into(), self.event.at.into(), compatible_from.into()];
-            target.run(&Statement::new(migrations::INSERT, values)).await?;
+            target.run_statement(&Statement::new(migrations::INSERT_MIGRATION, values)).await?;
         }
         Ok(())
     }
@@ -102,18 +102,18 @@ impl Restore<'_> {
     async fn load<T: TableTransaction>(
         &self,
         target: &T,
-        report: Report<'_>,
+        report: ProgressCallback<'_>,
     ) -> Result<(), BackupError> {
         let mut counter = RowCounter::new("restoring", self.backup.manifest().rows(), report);
-        for table in self.backup.schema.tables() {
+        for table in self.backup.schema.backup_tables() {
             let (mut position, mut row_count) = (i64::MIN, 0);
             loop {
-                let rows = self.backup.page(table, &mut position)?;
+                let rows = self.backup.read_page(table, &mut position)?;
                 if rows.is_empty() {
                     break;
                 }
                 row_count += rows.len() as u64;
-                self.backup.check_count(table, row_count)?;
+                self.backup.check_row_count(table, row_count)?;
                 target.insert(table, &rows).await?;
                 for _ in &rows {
                     counter.advance();
@@ -127,18 +127,18 @@ impl Restore<'_> {
     async fn verify<T: TableTransaction>(
         &self,
         target: &T,
-        report: Report<'_>,
+        report: ProgressCallback<'_>,
     ) -> Result<(), BackupError> {
         let mut counter = RowCounter::new("verifying", self.backup.manifest().rows(), report);
-        for table in self.backup.schema.tables() {
+        for table in self.backup.schema.backup_tables() {
             let mut checksum = TableChecksum::default();
-            let mut add = |row: &[Value]| {
-                checksum.add(row);
+            let mut add_row = |row: &[Value]| {
+                checksum.add_row(row);
                 counter.advance();
                 Ok(())
             };
-            target.scan(table, &mut add).await?;
-            if !self.backup.has_checksum(table, &checksum) {
+            target.scan(table, &mut add_row).await?;
+            if !self.backup.matches_manifest(table, &checksum) {
                 let (database, table) = (self.database.clone(), table.name.clone());
                 return Err(BackupError::Unverified { database, table });
             }
@@ -162,7 +162,7 @@ impl Restore<'_> {
         // A deletion may have been cancelled after the backup, so the full delay begins again.
         statements.push(sql!(
             "update accounts set delete_at = $expiry where delete_at < $expiry",
-            [expiry = expiry(self.event.at, DELETION_DELAY)]
+            [expiry = expiry_after(self.event.at, DELETION_DELAY)]
         ));
         statements.push(EventSource::without_subject().insert_statement(self.event));
         statements

@@ -33,7 +33,7 @@ pub struct TableSummary {
     /// The name in the schema.
     pub name: String,
     /// The number of its rows.
-    pub rows: u64,
+    pub row_count: u64,
     /// The checksum of its rows.
     pub checksum: String,
 }
@@ -41,13 +41,13 @@ pub struct TableSummary {
 impl Manifest {
     /// Returns the number of rows in all tables.
     pub fn rows(&self) -> u64 {
-        self.tables.iter().map(|table| table.rows).sum()
+        self.tables.iter().map(|table| table.row_count).sum()
     }
 
     pub(super) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
         let mut insert = connection.prepare("insert into backup_tables values (?, ?, ?)")?;
         for table in &self.tables {
-            let rows = i64::try_from(table.rows).unwrap_or(i64::MAX);
+            let rows = i64::try_from(table.row_count).unwrap_or(i64::MAX);
             insert.execute((&table.name, rows, &table.checksum))?;
         }
         let time = self.created_at.as_second();
@@ -61,8 +61,8 @@ impl Manifest {
             connection.prepare("select name, rows, checksum from backup_tables limit 1000")?;
         let tables = select
             .query_map([], |row| {
-                let rows = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
-                Ok(TableSummary { name: row.get(0)?, rows, checksum: row.get(2)? })
+                let row_count = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+                Ok(TableSummary { name: row.get(0)?, row_count, checksum: row.get(2)? })
             })?
             .collect::<Result<_, _>>()?;
         let select = "select schema_version, belfry_version, created_at, checksum from backup";
@@ -82,7 +82,7 @@ impl Manifest {
         let mut tables: Vec<String> = self
             .tables
             .iter()
-            .map(|table| format!("{} {} {}\n", table.name, table.rows, table.checksum))
+            .map(|table| format!("{} {} {}\n", table.name, table.row_count, table.checksum))
             .collect();
         tables.sort();
         let text = format!(

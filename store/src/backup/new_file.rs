@@ -25,25 +25,25 @@ pub enum Overwrite {
 }
 
 /// Prefix of temporary file names.
-const PREFIX: &str = ".belfry-backup-";
+const TEMPORARY_PREFIX: &str = ".belfry-backup-";
 /// Error reason if the file at the expected path is not the one that was written.
-const REPLACED: &str = "another process has replaced its temporary file";
+const REPLACED_REASON: &str = "another process has replaced its temporary file";
 
-/// Number of attempts to create a file. A second backup that starts at the same time may remove it
-/// before it is locked.
-const ATTEMPTS: usize = 10;
+/// Maximum number of attempts to create a file. A second backup that starts at the same time may
+/// remove it before it is locked.
+const MAX_ATTEMPTS: usize = 10;
 
 /// A backup that is being written under a temporary name in its final directory. The file is
-/// removed unless [`NewFile::finish`] succeeds.
-pub(super) struct NewFile {
+/// removed unless [`NewBackupFile::finish`] succeeds.
+pub(super) struct NewBackupFile {
     pub(super) connection: Connection,
-    temporary: TempPath,
+    temporary_path: TempPath,
     /// The file to which the connection writes, locked until it is complete.
-    lock: File,
+    locked_file: File,
     file: PathBuf,
 }
 
-impl NewFile {
+impl NewBackupFile {
     /// Creates the file with mode 0600 and empty tables.
     pub(super) fn create(file: &Path, schema: &Schema) -> Result<Self, BackupError> {
         let directory = match file.parent() {
@@ -60,11 +60,11 @@ impl NewFile {
         let directory = directory.canonicalize().map_err(to_directory_error)?;
         remove_leftovers(&directory);
         let create = || {
-            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&directory);
-            Self::open(temporary.map_err(to_directory_error)?, file, schema)
+            let temporary_file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&directory);
+            Self::open(temporary_file.map_err(to_directory_error)?, file, schema)
         };
         let mut outcome = create();
-        for _ in 1..ATTEMPTS {
+        for _ in 1..MAX_ATTEMPTS {
             if outcome.is_ok() {
                 break;
             }
@@ -76,19 +76,23 @@ impl NewFile {
     /// Opens a new, empty file with SQLite and creates the tables. SQLite opens it by name, and
     /// other users may have removed or replaced it. So SQLite must not create a file, which would
     /// have a different mode, and no row is written unless the tables are in this very file.
-    fn open(temporary: NamedTempFile, file: &Path, schema: &Schema) -> Result<Self, BackupError> {
+    fn open(
+        temporary_file: NamedTempFile,
+        file: &Path,
+        schema: &Schema,
+    ) -> Result<Self, BackupError> {
         let to_error = |error: &dyn Display| write_error(file, error);
-        let (lock, temporary) = temporary.into_parts();
-        lock.try_lock().map_err(|error| to_error(&error))?;
+        let (locked_file, temporary_path) = temporary_file.into_parts();
+        locked_file.try_lock().map_err(|error| to_error(&error))?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let connection = Connection::open_with_flags(&temporary, flags)
-            .map_err(|error| to_error(&sqlite::describe(&temporary, &error)))?;
-        let new = Self { connection, temporary, lock, file: file.to_owned() };
-        new.create_tables(schema).map_err(|error| new.write_error(&error))?;
-        if new.lock.metadata().map_err(|error| to_error(&error))?.len() == 0 {
-            return Err(to_error(&REPLACED));
+        let connection = Connection::open_with_flags(&temporary_path, flags)
+            .map_err(|error| to_error(&sqlite::describe_error(&temporary_path, &error)))?;
+        let new_file = Self { connection, temporary_path, locked_file, file: file.to_owned() };
+        new_file.create_tables(schema).map_err(|error| new_file.write_error(&error))?;
+        if new_file.locked_file.metadata().map_err(|error| to_error(&error))?.len() == 0 {
+            return Err(to_error(&REPLACED_REASON));
         }
-        Ok(new)
+        Ok(new_file)
     }
 
     /// Creates the tables and begins to write rows. An incomplete file is removed, so it needs no
@@ -98,8 +102,8 @@ impl NewFile {
         self.connection.pragma_update(None, "synchronous", "off")?;
         self.connection.execute_batch("begin")?;
         self.connection.execute_batch(manifest::TABLES)?;
-        for table in schema.tables() {
-            self.connection.execute_batch(&create_table(table))?;
+        for table in schema.backup_tables() {
+            self.connection.execute_batch(&create_table_sql(table))?;
         }
         self.connection.execute_batch("commit; begin")
     }
@@ -112,29 +116,29 @@ impl NewFile {
     ) -> Result<(), BackupError> {
         manifest.write(&self.connection).map_err(|error| self.write_error(&error))?;
         self.connection.execute_batch("commit").map_err(|error| self.write_error(&error))?;
-        let Self { connection, temporary, lock, file } = self;
+        let Self { connection, temporary_path, locked_file, file } = self;
         drop(connection);
         let to_error = |error: io::Error| match error.kind() {
             io::ErrorKind::AlreadyExists => BackupError::Exists(file.clone()),
             _ => write_error(&file, &error),
         };
-        lock.sync_all().map_err(to_error)?;
-        let directory = temporary.parent().map(Path::to_owned).unwrap_or_default();
+        locked_file.sync_all().map_err(to_error)?;
+        let directory = temporary_path.parent().map(Path::to_owned).unwrap_or_default();
         match overwrite {
-            Overwrite::Reject => temporary.persist_noclobber(&file),
-            Overwrite::Replace => temporary.persist(&file),
+            Overwrite::Reject => temporary_path.persist_noclobber(&file),
+            Overwrite::Replace => temporary_path.persist(&file),
         }
         .map_err(|error| to_error(error.error))?;
-        let written_file = lock.metadata().map_err(to_error)?;
+        let written_file = locked_file.metadata().map_err(to_error)?;
         let named_file = fs::symlink_metadata(&file).map_err(to_error)?;
         if (written_file.dev(), written_file.ino()) != (named_file.dev(), named_file.ino()) {
-            return Err(write_error(&file, &REPLACED));
+            return Err(write_error(&file, &REPLACED_REASON));
         }
         File::open(directory).and_then(|directory| directory.sync_all()).map_err(to_error)
     }
 
     pub(super) fn write_error(&self, error: &rusqlite::Error) -> BackupError {
-        write_error(&self.file, &sqlite::describe(&self.temporary, error))
+        write_error(&self.file, &sqlite::describe_error(&self.temporary_path, error))
     }
 }
 
@@ -143,8 +147,8 @@ impl NewFile {
 /// forever, so only regular files are opened.
 fn remove_leftovers(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let is_candidate = entry.file_name().to_string_lossy().starts_with(PREFIX)
-            && entry.file_type().is_ok_and(|kind| kind.is_file());
+        let is_candidate = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX)
+            && entry.file_type().is_ok_and(|file_type| file_type.is_file());
         if is_candidate && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
             drop(fs::remove_file(entry.path()));
         }
@@ -157,7 +161,7 @@ fn write_error(file: &Path, reason: &dyn Display) -> BackupError {
 
 /// Returns the statement that creates a table. It has no constraints; those of the restored
 /// database apply.
-pub(super) fn create_table(table: &Table) -> String {
+pub(super) fn create_table_sql(table: &Table) -> String {
     let columns: Vec<String> = table
         .columns
         .iter()
@@ -186,11 +190,11 @@ mod tests {
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let (target, other) = (dir.path().join("backup"), dir.path().join("other"));
+        let (target, other_file) = (dir.path().join("backup"), dir.path().join("other"));
         let open_after = |change: &dyn Fn(&Path)| {
-            let temporary = Builder::new().prefix(PREFIX).tempfile_in(&dir).unwrap();
-            change(temporary.path());
-            NewFile::open(temporary, &target, &schema)
+            let temporary_file = Builder::new().prefix(TEMPORARY_PREFIX).tempfile_in(&dir).unwrap();
+            change(temporary_file.path());
+            NewBackupFile::open(temporary_file, &target, &schema)
         };
         let replace = |path: &Path| {
             fs::remove_file(path).unwrap();
@@ -198,16 +202,16 @@ mod tests {
             fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
         };
         let link = |path: &Path| {
-            fs::write(&other, "").unwrap();
+            fs::write(&other_file, "").unwrap();
             fs::remove_file(path).unwrap();
-            symlink(&other, path).unwrap();
+            symlink(&other_file, path).unwrap();
         };
         let remove = |path: &Path| fs::remove_file(path).unwrap();
         let changes: [&dyn Fn(&Path); 3] = [&remove, &replace, &link];
         for (index, change) in changes.into_iter().enumerate() {
             assert!(open_after(change).is_err(), "change {index}");
         }
-        assert_eq!(other.metadata().unwrap().len(), 0);
+        assert_eq!(other_file.metadata().unwrap().len(), 0);
 
         let manifest = Manifest {
             schema_version: migrations.newest(),
@@ -215,10 +219,10 @@ mod tests {
             created_at: jiff::Timestamp::UNIX_EPOCH,
             tables: Vec::new(),
         };
-        let new = open_after(&|_| {}).unwrap();
-        assert_eq!(mode(&new.temporary), 0o600);
-        replace(&new.temporary);
-        assert!(new.finish(&manifest, Overwrite::Replace).is_err(), "it was replaced later");
+        let new_file = open_after(&|_| {}).unwrap();
+        assert_eq!(mode(&new_file.temporary_path), 0o600);
+        replace(&new_file.temporary_path);
+        assert!(new_file.finish(&manifest, Overwrite::Replace).is_err(), "it was replaced later");
         open_after(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
         assert_eq!(mode(&target), 0o600);
     }

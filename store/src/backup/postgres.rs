@@ -10,7 +10,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::BackupError;
 use super::schema::{ColumnKind, Schema, Table};
-use super::transaction::{EachRow, TableTransaction};
+use super::transaction::{RowCallback, TableTransaction};
 use crate::engine::{Statement, Value};
 use crate::invalidation::Invalidation;
 use crate::migrations::Migration;
@@ -27,7 +27,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Statement that disables timeouts configured by the server, the database or the URL: a large
 /// table takes longer than any statement of a request. Not every version of PostgreSQL has all of
 /// these timeouts.
-const NO_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
+const DISABLE_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
     ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
 
 impl Transaction {
@@ -49,22 +49,22 @@ impl Transaction {
         Ok(transaction)
     }
 
-    async fn begin(url: &SecretUrl, options: &Options, begin: &str) -> Result<Self, StoreError> {
+    async fn begin(url: &SecretUrl, options: &Options, sql: &str) -> Result<Self, StoreError> {
         let client = postgres::connect(url, options).await?;
-        client.batch_execute(begin).await?;
-        client.batch_execute(NO_TIMEOUTS).await?;
+        client.batch_execute(sql).await?;
+        client.batch_execute(DISABLE_TIMEOUTS).await?;
         Ok(Self { client })
     }
 }
 
 impl TableTransaction for Transaction {
-    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
-        let copy = format!("copy ({}) to stdout (format binary)", table.select());
+    async fn scan(&self, table: &Table, on_row: RowCallback<'_>) -> Result<(), BackupError> {
+        let copy = format!("copy ({}) to stdout (format binary)", table.select_sql());
         let stream = self.client.copy_out(&copy).await.map_err(StoreError::from)?;
-        let mut rows = pin!(BinaryCopyOutStream::new(stream, &types(table)));
+        let mut rows = pin!(BinaryCopyOutStream::new(stream, &column_types(table)));
         while let Some(row) = rows.next().await {
             let row = row.and_then(|row| read_row(table, &row)).map_err(StoreError::from)?;
-            each(&row)?;
+            on_row(&row)?;
         }
         Ok(())
     }
@@ -73,7 +73,7 @@ impl TableTransaction for Transaction {
         let columns = table.column_list();
         let copy = format!("copy {} ({columns}) from stdin (format binary)", table.name);
         let sink = self.client.copy_in(&copy).await?;
-        let mut writer = pin!(BinaryCopyInWriter::new(sink, &types(table)));
+        let mut writer = pin!(BinaryCopyInWriter::new(sink, &column_types(table)));
         for row in rows {
             writer.as_mut().write_raw(row).await?;
         }
@@ -81,11 +81,11 @@ impl TableTransaction for Transaction {
         Ok(())
     }
 
-    async fn execute(&self, sql: &str) -> Result<(), StoreError> {
+    async fn execute_batch(&self, sql: &str) -> Result<(), StoreError> {
         Ok(self.client.batch_execute(sql).await?)
     }
 
-    async fn run(&self, statement: &Statement) -> Result<(), StoreError> {
+    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError> {
         let values: Vec<&(dyn ToSql + Sync)> =
             statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
         self.client.execute(statement.sql, &values).await?;
@@ -97,7 +97,8 @@ impl TableTransaction for Transaction {
     }
 
     async fn lock(&self, schema: &Schema) -> Result<(), StoreError> {
-        self.execute(&format!("lock table {} in access exclusive mode", table_list(schema))).await
+        self.execute_batch(&format!("lock table {} in access exclusive mode", table_list(schema)))
+            .await
     }
 
     fn migration_sql(migration: &Migration) -> &'static str {
@@ -106,25 +107,25 @@ impl TableTransaction for Transaction {
 
     /// Also collects statistics for the planner, and invalidates the caches of running nodes.
     async fn commit(self, schema: &Schema) -> Result<(), StoreError> {
-        self.execute(&format!("analyze {}", table_list(schema))).await?;
+        self.execute_batch(&format!("analyze {}", table_list(schema))).await?;
         let everything = Invalidation::Everything.to_text();
         self.client.execute("select pg_notify('belfry', $1)", &[&everything]).await?;
-        self.execute("commit").await
+        self.execute_batch("commit").await
     }
 }
 
-/// Returns the names of all tables, separated by commas.
+/// Returns all table names, separated by commas.
 fn table_list(schema: &Schema) -> String {
     let names: Vec<&str> = schema.all_tables.iter().map(|table| &*table.name).collect();
     names.join(", ")
 }
 
-fn types(table: &Table) -> Vec<Type> {
-    let postgres_type = |kind| match kind {
+fn column_types(table: &Table) -> Vec<Type> {
+    let to_postgres_type = |kind| match kind {
         ColumnKind::Text => Type::TEXT,
         ColumnKind::Integer => Type::INT8,
     };
-    table.columns.iter().map(|column| postgres_type(column.kind)).collect()
+    table.columns.iter().map(|column| to_postgres_type(column.kind)).collect()
 }
 
 fn read_row(table: &Table, row: &BinaryCopyOutRow) -> Result<Vec<Value>, tokio_postgres::Error> {

@@ -31,20 +31,20 @@ enum CheckOutcome {
 }
 
 /// A check of one column's value.
-type Check = fn(&Value) -> CheckOutcome;
+type ColumnCheck = fn(&Value) -> CheckOutcome;
 
 /// Checks the rows of one table.
 pub(super) struct RowCheck<'a> {
     table: &'a Table,
-    checks: Vec<Check>,
+    checks: Vec<ColumnCheck>,
     /// The first value with an unknown name, by column index.
-    unknown: BTreeMap<usize, String>,
+    unknown_names: BTreeMap<usize, String>,
 }
 
 impl<'a> RowCheck<'a> {
     pub(super) fn new(table: &'a Table) -> Self {
         let checks = table.columns.iter().map(|column| column_check(&table.name, column)).collect();
-        Self { table, checks, unknown: BTreeMap::new() }
+        Self { table, checks, unknown_names: BTreeMap::new() }
     }
 
     /// Checks a row. The error says which value cannot be read.
@@ -53,23 +53,23 @@ impl<'a> RowCheck<'a> {
             match check(value) {
                 CheckOutcome::Valid => {}
                 CheckOutcome::UnknownName => {
-                    let Self { table, unknown, .. } = self;
-                    unknown.entry(index).or_insert_with(|| describe(table, row, index));
+                    let Self { table, unknown_names, .. } = self;
+                    unknown_names.entry(index).or_insert_with(|| describe_value(table, row, index));
                 }
-                CheckOutcome::Invalid => return Err(describe(self.table, row, index)),
+                CheckOutcome::Invalid => return Err(describe_value(self.table, row, index)),
             }
         }
         Ok(())
     }
 
     /// Returns, for each column, the first value with an unknown name.
-    pub(super) fn unknown_names(self) -> impl Iterator<Item = String> {
-        self.unknown.into_values()
+    pub(super) fn into_unknown_names(self) -> impl Iterator<Item = String> {
+        self.unknown_names.into_values()
     }
 }
 
 /// Describes a value, and identifies its row by the first column, which is part of the primary key.
-fn describe(table: &Table, row: &[Value], column: usize) -> String {
+fn describe_value(table: &Table, row: &[Value], column: usize) -> String {
     let describe_column = |index: usize| {
         let value = match &row[index] {
             Value::Null => "null".to_owned(),
@@ -85,7 +85,7 @@ fn describe(table: &Table, row: &[Value], column: usize) -> String {
 }
 
 /// Returns the check for a column: the store's parser if it has one, otherwise a type check.
-fn column_check(table: &str, column: &Column) -> Check {
+fn column_check(table: &str, column: &Column) -> ColumnCheck {
     match (table, &*column.name) {
         (_, "at") => check_type::<Timestamp>,
         (_, name) if name.ends_with("_at") || name.ends_with("_until") => check_type::<Timestamp>,
@@ -176,26 +176,26 @@ mod tests {
     fn every_column_is_checked_as_the_store_reads_it() {
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
-        let invalid = |kind| match kind {
+        let invalid_value = |kind| match kind {
             ColumnKind::Text => "\u{1b}{".into(),
             ColumnKind::Integer => i64::MIN.into(),
         };
-        let mut unparsed = Vec::new();
-        for table in schema.tables() {
+        let mut unparsed_columns = Vec::new();
+        for table in schema.backup_tables() {
             for column in &table.columns {
                 let check = column_check(&table.name, column);
                 assert_eq!(check(&Value::Null), CheckOutcome::Valid);
-                let other_type = match column.kind {
+                let wrong_type = match column.kind {
                     ColumnKind::Text => 1.into(),
                     ColumnKind::Integer => "1".into(),
                 };
-                assert_eq!(check(&other_type), CheckOutcome::Invalid, "{} {column:?}", table.name);
-                if check(&invalid(column.kind)) == CheckOutcome::Valid {
-                    unparsed.push(format!("{}.{}", table.name, column.name));
+                assert_eq!(check(&wrong_type), CheckOutcome::Invalid, "{} {column:?}", table.name);
+                if check(&invalid_value(column.kind)) == CheckOutcome::Valid {
+                    unparsed_columns.push(format!("{}.{}", table.name, column.name));
                 }
             }
         }
-        unparsed.sort_unstable();
+        unparsed_columns.sort_unstable();
         let expected = [
             "accounts.email",
             "accounts.id",
@@ -236,6 +236,6 @@ mod tests {
             "tokens.app_id",
             "tokens.grant_id",
         ];
-        assert_eq!(unparsed, expected);
+        assert_eq!(unparsed_columns, expected);
     }
 }

@@ -8,7 +8,7 @@ use crate::migrations::Migrations;
 /// Tables that a backup does not contain. Authorization requests wait for a browser for an hour at
 /// most, a restored database must not trust the clock of the last sweep, and rows that only serve
 /// as locks have no content.
-const VOLATILE: [&str; 3] = ["locks", "requests", "sweeps"];
+const VOLATILE_TABLES: [&str; 3] = ["locks", "requests", "sweeps"];
 
 /// A schema version. Its tables are read from the migrations, so a new table or column is part of
 /// backups without being listed anywhere.
@@ -49,8 +49,8 @@ impl Schema {
     }
 
     /// Returns the tables that a backup contains.
-    pub(super) fn tables(&self) -> impl Iterator<Item = &Table> {
-        self.all_tables.iter().filter(|table| !VOLATILE.contains(&&*table.name))
+    pub(super) fn backup_tables(&self) -> impl Iterator<Item = &Table> {
+        self.all_tables.iter().filter(|table| !VOLATILE_TABLES.contains(&&*table.name))
     }
 }
 
@@ -62,12 +62,12 @@ impl Table {
     }
 
     /// Returns the statement that reads all rows, in any order.
-    pub(super) fn select(&self) -> String {
+    pub(super) fn select_sql(&self) -> String {
         format!("select {} from {}", self.column_list(), self.name)
     }
 
     /// Returns the SQLite statement that inserts a row.
-    pub(super) fn insert(&self) -> String {
+    pub(super) fn insert_sql(&self) -> String {
         let parameters = vec!["?"; self.columns.len()].join(", ");
         format!("insert into {} ({}) values ({parameters})", self.name, self.column_list())
     }
@@ -78,14 +78,14 @@ fn read_tables(version: i64, migrations: Migrations) -> rusqlite::Result<Vec<Tab
     for migration in migrations.split(version).0 {
         connection.execute_batch(migration.sqlite)?;
     }
-    let mut columns = connection.prepare(
+    let mut select_columns = connection.prepare(
         "select s.name, c.name, c.type from sqlite_schema s join pragma_table_info(s.name) c \
          where s.type = 'table' order by s.rowid, c.cid",
     )?;
-    let mut rows = columns.query([])?;
+    let mut rows = select_columns.query([])?;
     let mut tables: Vec<Table> = Vec::new();
     while let Some(row) = rows.next()? {
-        let table: String = row.get(0)?;
+        let table_name: String = row.get(0)?;
         let kind = if row.get::<_, String>(2)?.eq_ignore_ascii_case("text") {
             ColumnKind::Text
         } else {
@@ -93,8 +93,8 @@ fn read_tables(version: i64, migrations: Migrations) -> rusqlite::Result<Vec<Tab
         };
         let column = Column { name: row.get(1)?, kind };
         match tables.last_mut() {
-            Some(last) if last.name == table => last.columns.push(column),
-            _ => tables.push(Table { name: table, columns: vec![column] }),
+            Some(last) if last.name == table_name => last.columns.push(column),
+            _ => tables.push(Table { name: table_name, columns: vec![column] }),
         }
     }
     Ok(tables)
@@ -108,10 +108,10 @@ mod tests {
     /// A new table is part of backups unless it is volatile, so it needs a decision whether its
     /// rows can be restored.
     #[test]
-    fn every_table_is_part_of_a_backup_or_volatile() {
+    fn every_table_is_backed_up_or_volatile() {
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
-        let mut table_names: Vec<&str> = schema.tables().map(|table| &*table.name).collect();
+        let mut table_names: Vec<&str> = schema.backup_tables().map(|table| &*table.name).collect();
         table_names.sort_unstable();
         let expected = [
             "accounts",
@@ -126,11 +126,11 @@ mod tests {
             "tokens",
         ];
         assert_eq!(table_names, expected);
-        assert_eq!(schema.all_tables.len(), expected.len() + VOLATILE.len());
+        assert_eq!(schema.all_tables.len(), expected.len() + VOLATILE_TABLES.len());
     }
 
     #[test]
-    fn an_older_version_has_the_columns_of_its_migrations() {
+    fn a_schema_has_the_tables_and_columns_of_its_migrations() {
         const fn migration(number: i64, sqlite: &'static str) -> Migration {
             Migration { number, compatible_from: 1, sqlite, postgres: "" }
         }
@@ -140,11 +140,12 @@ mod tests {
         ]);
         let tables = |version| {
             let schema = Schema::at(version, MIGRATIONS).unwrap();
-            let tables = schema.tables().map(|table| (table.name.clone(), table.column_list()));
+            let tables =
+                schema.backup_tables().map(|table| (table.name.clone(), table.column_list()));
             tables.collect::<Vec<_>>()
         };
-        let pair = |name: &str, columns: &str| (name.to_owned(), columns.to_owned());
-        assert_eq!(tables(1), [pair("a", "b")]);
-        assert_eq!(tables(2), [pair("a", "b, c"), pair("d", "e")]);
+        let table = |name: &str, columns: &str| (name.to_owned(), columns.to_owned());
+        assert_eq!(tables(1), [table("a", "b")]);
+        assert_eq!(tables(2), [table("a", "b, c"), table("d", "e")]);
     }
 }

@@ -6,7 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::BackupError;
 use super::schema::{Schema, Table};
-use super::transaction::{EachRow, TableTransaction};
+use super::transaction::{RowCallback, TableTransaction};
 use crate::StoreError;
 use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
@@ -16,29 +16,29 @@ use crate::sqlite::{self, ExistingDatabase, FileState};
 pub(super) struct Transaction {
     connection: Connection,
     /// The database and the state of its files, if they are read without locks.
-    unlocked: Option<(PathBuf, FileState)>,
+    unlocked_files: Option<(PathBuf, FileState)>,
 }
 
 impl Transaction {
     /// Begins a read transaction. The server can still write; its writes stay in the WAL until this
     /// transaction has ended.
     pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
-        let ExistingDatabase { connection, unlocked, .. } = sqlite::open_existing(path)?;
-        let unlocked = unlocked.map(|state| (path.to_owned(), state));
-        Ok(Self { unlocked, ..begin(connection, "begin")? })
+        let ExistingDatabase { connection, unlocked_state, .. } = sqlite::open_existing(path)?;
+        let unlocked_files = unlocked_state.map(|state| (path.to_owned(), state));
+        Ok(Self { unlocked_files, ..begin_transaction(connection, "begin")? })
     }
 
     /// Begins a write transaction that locks the file. If the process is killed, it leaves a
     /// rollback journal, with which the next connection undoes its writes.
     pub(super) fn exclusive(path: &Path) -> Result<Self, StoreError> {
         let connection = sqlite::open_for_restore(path)?;
-        begin(connection, "begin exclusive")
+        begin_transaction(connection, "begin exclusive")
     }
 }
 
-fn begin(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
+fn begin_transaction(connection: Connection, sql: &str) -> Result<Transaction, StoreError> {
     match connection.execute_batch(sql) {
-        Ok(()) => Ok(Transaction { connection, unlocked: None }),
+        Ok(()) => Ok(Transaction { connection, unlocked_files: None }),
         Err(error) => Err(sqlite::store_error(&connection, &error)),
     }
 }
@@ -50,11 +50,11 @@ impl Transaction {
 }
 
 impl TableTransaction for Transaction {
-    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError> {
-        scan(&self.connection, &table.select(), each, |error| {
+    async fn scan(&self, table: &Table, on_row: RowCallback<'_>) -> Result<(), BackupError> {
+        scan(&self.connection, &table.select_sql(), on_row, |error| {
             sqlite::store_error(&self.connection, &error).into()
         })?;
-        match &self.unlocked {
+        match &self.unlocked_files {
             Some((path, state)) if FileState::read(path) != *state => {
                 let path = path.display();
                 let problem = format!("{path} was changed while it was read; try again");
@@ -65,19 +65,19 @@ impl TableTransaction for Transaction {
     }
 
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError> {
-        let mut insert = self.map_error(self.connection.prepare_cached(&table.insert()))?;
+        let mut insert = self.map_error(self.connection.prepare_cached(&table.insert_sql()))?;
         for row in rows {
             self.map_error(insert.execute(params_from_iter(row)))?;
         }
         Ok(())
     }
 
-    async fn execute(&self, sql: &str) -> Result<(), StoreError> {
+    async fn execute_batch(&self, sql: &str) -> Result<(), StoreError> {
         self.map_error(self.connection.execute_batch(sql))
     }
 
-    async fn run(&self, statement: &Statement) -> Result<(), StoreError> {
-        self.map_error(sqlite::run(&self.connection, statement)).map(drop)
+    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError> {
+        self.map_error(sqlite::run_statement(&self.connection, statement)).map(drop)
     }
 
     async fn read_integer(&self, sql: &str) -> Result<i64, StoreError> {
@@ -98,23 +98,23 @@ impl TableTransaction for Transaction {
     }
 }
 
-/// Passes each row that a statement returns to `each`.
+/// Passes each row that a statement returns to `on_row`.
 pub(super) fn scan(
     connection: &Connection,
     select: &str,
-    each: EachRow<'_>,
+    on_row: RowCallback<'_>,
     to_error: impl Fn(rusqlite::Error) -> BackupError,
 ) -> Result<(), BackupError> {
     let mut select = connection.prepare(select).map_err(&to_error)?;
-    let width = select.column_count();
+    let column_count = select.column_count();
     let mut rows = select.raw_query();
-    let mut values = Vec::with_capacity(width);
+    let mut values = Vec::with_capacity(column_count);
     while let Some(row) = rows.next().map_err(&to_error)? {
         values.clear();
-        for column in 0..width {
+        for column in 0..column_count {
             values.push(row.get(column).map_err(&to_error)?);
         }
-        each(&values)?;
+        on_row(&values)?;
     }
     Ok(())
 }
@@ -136,11 +136,11 @@ mod tests {
         let database = Database::Sqlite(path.clone());
         drop(Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await.unwrap());
         let connection = sqlite::open_ignoring_wal(&path).unwrap();
-        let unlocked = Some((path.clone(), FileState::read(&path)));
-        let transaction = Transaction { connection, unlocked };
+        let unlocked_files = Some((path.clone(), FileState::read(&path)));
+        let transaction = Transaction { connection, unlocked_files };
         let migrations = Migrations::default();
         let schema = Schema::at(migrations.newest(), migrations).unwrap();
-        let table = schema.tables().next().unwrap();
+        let table = schema.backup_tables().next().unwrap();
         transaction.scan(table, &mut |_| Ok(())).await.unwrap();
 
         let file = File::options().write(true).open(&path).unwrap();

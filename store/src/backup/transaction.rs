@@ -7,24 +7,24 @@ use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
 
 /// A callback that receives each row of a table.
-pub(super) type EachRow<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;
+pub(super) type RowCallback<'a> = &'a mut dyn FnMut(&[Value]) -> Result<(), BackupError>;
 
 /// The statement that reads the schema version.
-pub(super) const SCHEMA_VERSION: &str = "select coalesce(max(number), 0) from migrations";
+pub(super) const SELECT_SCHEMA_VERSION: &str = "select coalesce(max(number), 0) from migrations";
 
 /// A transaction in one of the engines, rolled back when it is dropped.
 pub(super) trait TableTransaction {
-    /// Passes every row of a table to `each`, in any order.
-    async fn scan(&self, table: &Table, each: EachRow<'_>) -> Result<(), BackupError>;
+    /// Passes every row of a table to `on_row`, in any order.
+    async fn scan(&self, table: &Table, on_row: RowCallback<'_>) -> Result<(), BackupError>;
 
     /// Inserts rows.
     async fn insert(&self, table: &Table, rows: &[Vec<Value>]) -> Result<(), StoreError>;
 
     /// Runs statements without parameters.
-    async fn execute(&self, sql: &str) -> Result<(), StoreError>;
+    async fn execute_batch(&self, sql: &str) -> Result<(), StoreError>;
 
     /// Runs one statement with its parameters.
-    async fn run(&self, statement: &Statement) -> Result<(), StoreError>;
+    async fn run_statement(&self, statement: &Statement) -> Result<(), StoreError>;
 
     /// Runs a query that returns one integer.
     async fn read_integer(&self, sql: &str) -> Result<i64, StoreError>;

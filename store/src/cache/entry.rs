@@ -11,7 +11,7 @@ use crate::subjects::{Slots, Subject};
 use crate::tokens::StoredToken;
 
 /// A value in the cache.
-pub(crate) trait Cached<K> {
+pub(crate) trait CacheValue<K> {
     /// Returns the subjects that the value depends on besides its key; a single subject is
     /// repeated.
     fn subjects(&self, key: &K) -> [Subject; 2];
@@ -26,7 +26,7 @@ pub(super) struct Entry<V> {
     pub(super) value: V,
     pub(super) slots: Slots,
     /// The number of the last invalidation when the read began.
-    pub(super) number: u64,
+    pub(super) invalidation_number: u64,
 }
 
 /// Weighs entries by the bytes they occupy.
@@ -38,13 +38,13 @@ const ENTRY_OVERHEAD: usize = 32;
 /// Bytes that the reference counts of an `Arc` need.
 const ARC_OVERHEAD: usize = 16;
 
-impl<K, V: Cached<K>> Weighter<K, Entry<V>> for ByteWeighter {
+impl<K, V: CacheValue<K>> Weighter<K, Entry<V>> for ByteWeighter {
     fn weight(&self, key: &K, entry: &Entry<V>) -> u64 {
         (ENTRY_OVERHEAD + size_of::<(K, Entry<V>)>() + entry.value.heap_bytes(key)) as u64
     }
 }
 
-impl Cached<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
+impl CacheValue<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
     fn subjects(&self, _: &LookupKey) -> [Subject; 2] {
         let app = Subject::App(self.1.app_id);
         let account = self.1.account.as_ref().map(|account| Subject::Account(account.id));
@@ -57,7 +57,7 @@ impl Cached<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
     }
 }
 
-impl Cached<i64> for StoredRulesets {
+impl CacheValue<i64> for StoredRulesets {
     fn subjects(&self, account: &i64) -> [Subject; 2] {
         [Subject::Account(*account); 2]
     }
@@ -67,7 +67,7 @@ impl Cached<i64> for StoredRulesets {
     }
 }
 
-impl<K> Cached<K> for Arc<StoredApp> {
+impl<K> CacheValue<K> for Arc<StoredApp> {
     fn subjects(&self, _: &K) -> [Subject; 2] {
         [Subject::App(self.app.id), Subject::AppSecret(self.app.id)]
     }
@@ -86,7 +86,7 @@ impl<K> Cached<K> for Arc<StoredApp> {
 }
 
 /// An account id, cached by account name.
-impl Cached<Box<str>> for i64 {
+impl CacheValue<Box<str>> for i64 {
     fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
         [Subject::Account(*self); 2]
     }

@@ -11,7 +11,7 @@ use quick_cache::Weighter;
 use super::*;
 use crate::Options;
 
-fn token(id: i64) -> (HashedSecret, Token) {
+fn new_token(id: i64) -> (HashedSecret, Token) {
     let name = format!("person_{id}");
     let token = Token {
         app_id: 1,
@@ -24,35 +24,36 @@ fn token(id: i64) -> (HashedSecret, Token) {
     };
     let mut random = [0; SplitToken::RANDOM_BYTES];
     random[..8].copy_from_slice(&id.to_be_bytes());
-    (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed(), token)
+    (SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret(), token)
 }
 
 fn stored_token(token: Token) -> Arc<StoredToken> {
     Arc::new(StoredToken::new(token, None))
 }
 
-fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, since: ReadEpoch) {
-    cache.tokens.insert(secret.lookup, (secret.digest, stored_token(token)), since);
+fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, epoch: ReadEpoch) {
+    cache.tokens.insert(secret.lookup, (secret.digest, stored_token(token)), epoch);
 }
 
 #[test]
 fn a_million_users_without_rules_fit_into_the_default_size() {
     const USERS: u64 = 1_000_000;
     let cache = Cache::new(Options::default().cache_bytes, true);
-    let (secret, token) = token(999_999);
-    let (value, slots, number) = ((secret.digest, stored_token(token)), [0; 2], 0);
-    let token = ByteWeighter.weight(&secret.lookup, &Entry { value, slots, number });
+    let (secret, token) = new_token(999_999);
+    let (value, slots, invalidation_number) = ((secret.digest, stored_token(token)), [0; 2], 0);
+    let token_entry = Entry { value, slots, invalidation_number };
+    let token_bytes = ByteWeighter.weight(&secret.lookup, &token_entry);
     let value = StoredRulesets::default();
-    let rules = ByteWeighter.weight(&7, &Entry { value, slots, number });
-    assert!(token * USERS <= cache.tokens.entries.capacity(), "{token} bytes each");
-    assert!(rules * USERS <= cache.rules.entries.capacity(), "{rules} bytes each");
+    let rules_bytes = ByteWeighter.weight(&7, &Entry { value, slots, invalidation_number });
+    assert!(token_bytes * USERS <= cache.tokens.entries.capacity(), "{token_bytes} bytes each");
+    assert!(rules_bytes * USERS <= cache.rules.entries.capacity(), "{rules_bytes} bytes each");
 }
 
 #[test]
 fn entries_are_evicted_when_the_cache_is_full() {
     let cache = Cache::new(128 * 1024, true);
     for id in 0..5000 {
-        let (secret, token) = token(id);
+        let (secret, token) = new_token(id);
         insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
         cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
         let name: Box<str> = format!("person_{id}").into();
@@ -86,16 +87,16 @@ fn nothing_is_cached_for_a_key_that_is_being_written() {
     for invalidation in [Invalidation::Rules(7), Invalidation::Account(7), Invalidation::Everything]
     {
         let cache = Cache::new(1 << 20, true);
-        let before = cache.rules.epoch(&7);
-        cache.rules.insert(7, StoredRulesets::default(), before);
+        let epoch_before_write = cache.rules.epoch(&7);
+        cache.rules.insert(7, StoredRulesets::default(), epoch_before_write);
         cache.begin_write(&[invalidation]);
         assert!(cache.rules.get(&7).is_none(), "an entry from before the write is bypassed");
-        let during = cache.rules.epoch(&7);
-        cache.rules.insert(7, StoredRulesets::default(), during);
+        let epoch_during_write = cache.rules.epoch(&7);
+        cache.rules.insert(7, StoredRulesets::default(), epoch_during_write);
         assert!(cache.rules.get(&7).is_none(), "a read during the write is not cached");
         cache.end_write(&[invalidation]);
-        for stale in [before, during] {
-            cache.rules.insert(7, StoredRulesets::default(), stale);
+        for stale_epoch in [epoch_before_write, epoch_during_write] {
+            cache.rules.insert(7, StoredRulesets::default(), stale_epoch);
             assert!(cache.rules.get(&7).is_none(), "nor afterwards");
         }
         cache.rules.insert(7, StoredRulesets::default(), cache.rules.epoch(&7));
@@ -105,7 +106,7 @@ fn nothing_is_cached_for_a_key_that_is_being_written() {
 
 /// Caches a token of an account and an app, and returns its lookup key.
 fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
-    let (secret, token) = token(account * 10 + app_id);
+    let (secret, token) = new_token(account * 10 + app_id);
     let account = token.account.map(|owner| TokenAccount { id: account, ..owner });
     let epoch = cache.tokens.epoch(&secret.lookup);
     insert_token(cache, secret, Token { app_id, account, ..token }, epoch);
@@ -115,7 +116,8 @@ fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
 #[test]
 fn invalidating_an_account_or_app_affects_only_its_entries() {
     let cache = Cache::new(1 << 20, true);
-    let tokens = [(7, 1), (7, 2), (8, 1), (8, 2)].map(|(a, app)| cache_token(&cache, a, app));
+    let tokens =
+        [(7, 1), (7, 2), (8, 1), (8, 2)].map(|(account, app)| cache_token(&cache, account, app));
     for (name, id) in [("alice", 7), ("bob", 8)] {
         cache.accounts.insert(name.into(), id, cache.accounts.epoch(name));
         cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
@@ -140,36 +142,36 @@ fn invalidating_an_account_or_app_affects_only_its_entries() {
 #[test]
 fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
     let cache = Cache::new(1 << 20, true);
-    let (secret, token) = token(7);
+    let (secret, token) = new_token(7);
     let is_cached = || cache.tokens.get(&secret.lookup).is_some();
-    let before = cache.tokens.epoch(&secret.lookup);
+    let epoch_before_write = cache.tokens.epoch(&secret.lookup);
     cache.begin_write(&[Invalidation::Account(7)]);
-    let during = cache.tokens.epoch(&secret.lookup);
-    insert_token(&cache, secret, token.clone(), during);
+    let epoch_during_write = cache.tokens.epoch(&secret.lookup);
+    insert_token(&cache, secret, token.clone(), epoch_during_write);
     assert!(!is_cached(), "the account is being written");
     // A second write of the account ends first.
     cache.invalidate(&[Invalidation::Account(7)]);
     insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup));
     assert!(!is_cached(), "the account is still being written");
     cache.end_write(&[Invalidation::Account(7)]);
-    for stale in [before, during] {
-        insert_token(&cache, secret, token.clone(), stale);
+    for stale_epoch in [epoch_before_write, epoch_during_write] {
+        insert_token(&cache, secret, token.clone(), stale_epoch);
         assert!(!is_cached());
     }
     insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
     assert!(is_cached());
 }
 
-/// Accounts that share a slot are invalidated together, and are cached again by the next read.
+/// A collision costs one read, which caches the other account again.
 #[test]
-fn a_slot_collision_costs_one_read() {
+fn accounts_that_share_a_slot_are_invalidated_together() {
     let cache = Cache::new(1 << 20, true);
     let slot = |account| cache.shared.subjects.slots_of([Subject::Account(account); 2]);
-    let other = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();
-    let lookup = cache_token(&cache, other, 1);
+    let other_account = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();
+    let lookup = cache_token(&cache, other_account, 1);
     cache.invalidate(&[Invalidation::Account(7)]);
     assert!(cache.tokens.get(&lookup).is_none());
-    cache_token(&cache, other, 1);
+    cache_token(&cache, other_account, 1);
     assert!(cache.tokens.get(&lookup).is_some());
 }
 
@@ -198,7 +200,7 @@ proptest! {
             _ => Step::EndWrite(index),
         });
         let cache = Cache::new(1 << 20, true);
-        let tokens = [0, 1, 2, 3].map(token);
+        let tokens = [0, 1, 2, 3].map(new_token);
         let account_of = |index: usize| index % 2;
         let account_id = |index| i64::try_from(account_of(index)).unwrap();
         let invalidation = |index| [Invalidation::Account(account_id(index))];

@@ -16,16 +16,16 @@ use super::split_by_host;
 pub(crate) struct PostgresUrl {
     /// The hosts, each with separate driver parameters: given all of them, the driver would wait
     /// for a first host that accepts connections but does not respond.
-    pub(crate) hosts: Vec<Host>,
+    pub(crate) hosts: Vec<HostConfig>,
     /// `target_session_attrs`: whether the server must accept writes.
     pub(crate) target: Option<TargetSessionAttrs>,
     /// `None`: the connection is not encrypted.
     pub(crate) tls: Option<TlsParameters>,
 }
 
-/// One of the hosts.
+/// One of the hosts, with the driver's parameters for it.
 #[derive(Debug)]
-pub(crate) struct Host {
+pub(crate) struct HostConfig {
     /// Host and port, as in the URL; empty if the URL has only one host.
     pub(crate) name: String,
     /// The driver's parameters.
@@ -64,7 +64,7 @@ impl PostgresUrl {
     /// is a secret.
     pub(super) fn parse(url: &Url, further_hosts: &str) -> Result<Self, String> {
         let [mut mode, mut roots, mut certificate, mut key, mut target] = [const { None }; 5];
-        let mut others = Vec::new();
+        let mut driver_parameters = Vec::new();
         for pair in url.query().unwrap_or_default().split('&') {
             // Unlike in forms, a plus sign is not a space here.
             let escaped = pair.replace('+', "%2B");
@@ -77,7 +77,7 @@ impl PostgresUrl {
                 "sslcert" => certificate = Some(value.into_owned()),
                 "sslkey" => key = Some(value.into_owned()),
                 "target_session_attrs" => target = Some(value.into_owned()),
-                _ => others.push(pair),
+                _ => driver_parameters.push(pair),
             }
         }
         let verification = match mode.as_deref() {
@@ -105,13 +105,15 @@ impl PostgresUrl {
         let roots = roots.filter(|roots| roots != "system").map(PathBuf::from);
         let tls = verification.map(|verification| TlsParameters { verification, roots, client });
 
-        let target = target.as_deref().map(parse_target).transpose()?;
+        let target = target.as_deref().map(parse_target_session_attrs).transpose()?;
 
         let mut url = url.clone();
-        url.set_query((!others.is_empty()).then(|| others.join("&")).as_deref());
+        url.set_query(
+            (!driver_parameters.is_empty()).then(|| driver_parameters.join("&")).as_deref(),
+        );
         let ssl_mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
         let hosts = split_by_host(&url, further_hosts).map(|(name, url)| {
-            let mut config: Config = url.parse().map_err(|error| describe(&error))?;
+            let mut config: Config = url.parse().map_err(|error| error_chain(&error))?;
             config.ssl_mode(ssl_mode);
             if config.get_hosts().len().max(config.get_hostaddrs().len()) > 1 {
                 return Err("several hosts must be written before the path, separated by commas: \
@@ -119,7 +121,7 @@ impl PostgresUrl {
                     .to_owned());
             }
             let name = if further_hosts.is_empty() { "" } else { name };
-            Ok(Host { name: name.to_owned(), config })
+            Ok(HostConfig { name: name.to_owned(), config })
         });
         Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })
     }
@@ -135,7 +137,7 @@ impl PostgresUrl {
 
 /// Parses `target_session_attrs`. A `primary` must also accept writes, because Belfry has no use
 /// for one that does not.
-fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
+fn parse_target_session_attrs(value: &str) -> Result<TargetSessionAttrs, String> {
     match value {
         "any" => Ok(TargetSessionAttrs::Any),
         "read-write" | "primary" => Ok(TargetSessionAttrs::ReadWrite),
@@ -145,7 +147,7 @@ fn parse_target(value: &str) -> Result<TargetSessionAttrs, String> {
 }
 
 /// Returns an error's message with those of its causes; the first is often only "db error".
-pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
+pub(crate) fn error_chain(error: &tokio_postgres::Error) -> String {
     let chain = successors(Some(error as &dyn Error), |error| (*error).source());
     chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn sslmode_selects_the_verification() {
+    fn sslmode_selects_the_certificate_verification() {
         for (query, verification) in [
             ("", None),
             ("?sslmode=disable", None),
@@ -173,13 +175,13 @@ mod tests {
             let mode = if verification.is_some() { SslMode::Require } else { SslMode::Disable };
             assert_eq!(url.hosts[0].config.get_ssl_mode(), mode, "{query}");
         }
-        let others = parse("?application_name=a%26b&sslmode=verify-ca&options=-c%20a%3D1").unwrap();
-        assert_eq!(others.hosts[0].config.get_application_name(), Some("a&b"));
-        assert_eq!(others.hosts[0].config.get_options(), Some("-c a=1"));
+        let url = parse("?application_name=a%26b&sslmode=verify-ca&options=-c%20a%3D1").unwrap();
+        assert_eq!(url.hosts[0].config.get_application_name(), Some("a&b"));
+        assert_eq!(url.hosts[0].config.get_options(), Some("-c a=1"));
     }
 
     #[test]
-    fn certificates_are_given_as_paths() {
+    fn tls_parameters_contain_the_certificate_paths() {
         let tls = parse("?sslmode=verify-full&sslrootcert=/etc/my%20c+a.pem").unwrap().tls.unwrap();
         assert_eq!(tls.roots, Some("/etc/my c+a.pem".into()));
         assert_eq!(tls.client, None);

@@ -7,18 +7,22 @@ use rusqlite::{Connection, OpenFlags};
 use super::Diagnosis;
 use crate::StoreError;
 use crate::migrations::{Migrations, SchemaPolicy, SchemaVersion, TEST_INSERT};
-use crate::sqlite::{BUSY_TIMEOUT, ExistingDatabase, describe, exists, open_existing};
+use crate::sqlite::{
+    BUSY_TIMEOUT, ExistingDatabase, database_exists, describe_error, open_existing,
+};
 
 pub(super) fn diagnose(path: &Path, migrations: Migrations) -> Result<Diagnosis, StoreError> {
-    let mut diagnosis = Diagnosis { known_schema: migrations.newest(), ..Diagnosis::default() };
-    if !exists(path)? {
+    let mut diagnosis =
+        Diagnosis { supported_schema_version: migrations.newest(), ..Diagnosis::default() };
+    if !database_exists(path)? {
         return Ok(diagnosis);
     }
     let ExistingDatabase { version, .. } = open_existing(path)?;
     migrations.pending(SchemaPolicy::Migrate, &path.display().to_string(), version)?;
     if version != SchemaVersion::NONE {
-        diagnosis.schema = Some(version.number);
-        diagnosis.write = Some(try_write(path).map_err(|error| describe(path, &error)));
+        diagnosis.schema_version = Some(version.number);
+        diagnosis.write_outcome =
+            Some(try_write(path).map_err(|error| describe_error(path, &error)));
     }
     Ok(diagnosis)
 }

@@ -9,21 +9,21 @@ macro_rules! sql {
     };
     ($sql:expr, [$($name:ident $(= $value:expr)?),* $(,)?] $(,)?) => {
         $crate::engine::Statement::new(
-            $crate::engine::numbered!($sql $(, $name)*),
+            $crate::engine::numbered_sql!($sql $(, $name)*),
             $crate::engine::values![$($name $(= $value)?),*],
         )
     };
 }
 
 /// The SQL text in which these parameters are numbered in this order.
-macro_rules! numbered {
+macro_rules! numbered_sql {
     ($sql:expr $(, $name:ident)*) => {{
-        use $crate::engine::Numbered;
+        use $crate::engine::NumberedSql;
         const NAMES: &[&str] = &[$(stringify!($name)),*];
         const SQL: &str = $sql;
         // The length must not depend on a function of this crate: an optimised build would need
         // its code while it checks the caller's types, which the compiler rejects.
-        const TEXT: &Numbered<{ 2 * SQL.len() }> = &Numbered::new(SQL, NAMES);
+        const TEXT: &NumberedSql<{ 2 * SQL.len() }> = &NumberedSql::new(SQL, NAMES);
         const { TEXT.as_str() }
     }};
 }
@@ -37,33 +37,36 @@ macro_rules! values {
     (@one $name:ident = $value:expr) => { $crate::engine::Value::from($value) };
 }
 
-pub(crate) use {numbered, sql, values};
+pub(crate) use {numbered_sql, sql, values};
 
 /// A statement with numbered parameters, in a buffer of `N` bytes.
-pub(crate) struct Numbered<const N: usize> {
+pub(crate) struct NumberedSql<const N: usize> {
     bytes: [u8; N],
     len: usize,
 }
 
-impl<const N: usize> Numbered<N> {
+impl<const N: usize> NumberedSql<N> {
     /// Replaces each `$name` with the position of the name.
     ///
     /// # Panics
     /// At compile time, if a parameter is not in the list of names, or a name is not a parameter.
     pub(crate) const fn new(sql: &str, names: &[&str]) -> Self {
         let mut text = Self { bytes: [0; N], len: 0 };
-        let (mut sql, mut used) = (sql.as_bytes(), 0_u64);
+        let (mut sql, mut used_names) = (sql.as_bytes(), 0_u64);
         while let [byte, rest @ ..] = sql {
             text.push(*byte);
             sql = rest;
             if *byte == b'$' {
                 let index;
                 (index, sql) = strip_name(rest, names);
-                used |= 1 << index;
+                used_names |= 1 << index;
                 text.push_number(index + 1);
             }
         }
-        assert!(used == (1 << names.len()) - 1, "a value is given for a name without a parameter");
+        assert!(
+            used_names == (1 << names.len()) - 1,
+            "a value is given for a name without a parameter"
+        );
         text
     }
 
@@ -98,8 +101,8 @@ const fn strip_name<'a>(text: &'a [u8], names: &[&str]) -> (usize, &'a [u8]) {
         {
             (name, rest) = (others, after);
         }
-        let is_whole = !matches!(rest, [b'a'..=b'z' | b'0'..=b'9' | b'_', ..]);
-        if name.is_empty() && is_whole {
+        let is_whole_name = !matches!(rest, [b'a'..=b'z' | b'0'..=b'9' | b'_', ..]);
+        if name.is_empty() && is_whole_name {
             return (index, rest);
         }
         index += 1;
@@ -112,12 +115,12 @@ mod tests {
     use crate::engine::Value;
 
     #[test]
-    fn named_parameters_are_numbered_in_the_order_of_their_values() {
+    fn named_parameters_are_numbered_in_value_order() {
         let (id, identity) = (1_i64, "é");
         let statement = sql!("select $identity, 'é', $id, $id2, $id", [id, id2 = 2_i64, identity]);
         assert_eq!(statement.sql, "select $3, 'é', $1, $2, $1");
         assert_eq!(statement.values, [Value::from(1_i64), Value::from(2_i64), Value::from("é")]);
-        let text = numbered!("$a$b$c$d$e$f$g$h$i$j", j, a, b, c, d, e, f, g, h, i);
+        let text = numbered_sql!("$a$b$c$d$e$f$g$h$i$j", j, a, b, c, d, e, f, g, h, i);
         assert_eq!(text, "$2$3$4$5$6$7$8$9$10$1");
     }
 }

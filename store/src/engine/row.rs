@@ -73,7 +73,7 @@ impl Row {
     }
 
     /// Reads the next column as JSON.
-    pub(crate) fn json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
+    pub(crate) fn take_json<T: DeserializeOwned>(&mut self) -> Result<T, StoreError> {
         let text = self.take::<String>()?;
         serde_json::from_str(&text).map_err(|_| StoreError::Unreadable(std::any::type_name::<T>()))
     }

@@ -43,7 +43,7 @@ pub(crate) enum Grouping {
 
 impl Batch {
     /// Returns whether the batch is rolled back, given the rows that its statements returned.
-    pub(crate) fn is_rolled_back(&self, rows: &[Rows]) -> bool {
+    pub(crate) fn should_roll_back(&self, rows: &[Rows]) -> bool {
         self.on_missing_rows == OnMissingRows::RollBack && rows.iter().any(Rows::is_empty)
     }
 }

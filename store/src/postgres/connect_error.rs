@@ -6,16 +6,16 @@ use std::iter::successors;
 
 use belfry_runtime::certificate::rejection;
 
-use super::{describe, is_temporary};
+use super::{describe_error, is_temporary};
 use crate::StoreError;
 
 /// Classifies a connection error. Unlike a statement error, a connection error that the server did
 /// not report is temporary only if the network caused it: a rejected certificate or a missing
 /// password is permanent.
-pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
+pub(super) fn classify_connect_error(error: &tokio_postgres::Error) -> StoreError {
     let reason = describe_connect_error(error);
     let is_temporary = error.code().map_or_else(
-        || rejection::tls_error(error).is_none() && io_error(error).is_some(),
+        || rejection::find_tls_error(error).is_none() && find_io_error(error).is_some(),
         is_temporary,
     );
     if is_temporary { StoreError::Unavailable(reason) } else { StoreError::Failed(reason) }
@@ -23,23 +23,23 @@ pub(super) fn connect_error(error: &tokio_postgres::Error) -> StoreError {
 
 /// Returns the error with its causes, and advice.
 pub(crate) fn describe_connect_error(error: &tokio_postgres::Error) -> String {
-    let description = describe(error);
+    let description = describe_error(error);
     match advice(error) {
         Some(advice) => format!("{description}; {advice}"),
         None => description,
     }
 }
 
-/// Returns the reason of a connection error, without the prefix that [`StoreError`] adds.
-pub(super) fn reason(error: StoreError) -> String {
+/// Returns an error's reason, without the prefix that [`StoreError`] adds.
+pub(super) fn error_reason(error: StoreError) -> String {
     match error {
         StoreError::Unavailable(reason) | StoreError::Failed(reason) => reason,
-        other => other.to_string(),
+        error => error.to_string(),
     }
 }
 
 /// Returns the network error that is the cause, if there is one.
-pub(super) fn io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
+pub(super) fn find_io_error(error: &tokio_postgres::Error) -> Option<&io::Error> {
     let mut causes = successors(error.source(), |error| (*error).source());
     causes.find_map(|cause| cause.downcast_ref())
 }
@@ -67,10 +67,10 @@ fn advice(error: &tokio_postgres::Error) -> Option<&'static str> {
             _ => None,
         };
     }
-    if rejection::tls_error(error).is_some() {
+    if rejection::find_tls_error(error).is_some() {
         return None;
     }
-    Some(match io_error(error).map(io::Error::kind) {
+    Some(match find_io_error(error).map(io::Error::kind) {
         Some(io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             "start PostgreSQL, or correct host and port in the URL"
         }

@@ -14,7 +14,7 @@ use tokio_postgres::SimpleQueryMessage;
 
 use super::hosts::{Hosts, Primary};
 use super::server_state::{self, NOT_REPLICATED, READ_ONLY};
-use super::session::Manager;
+use super::session::SessionManager;
 use crate::metrics::{PostgresMetrics, families};
 use crate::{Options, StoreError};
 
@@ -22,12 +22,12 @@ use crate::{Options, StoreError};
 const CANCEL_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection that is in use, and returns to the pool afterwards.
-pub(super) type Object = managed::Object<Manager>;
+pub(super) type PooledSession = managed::Object<SessionManager>;
 
 /// Pooled connections. Clones share them.
 #[derive(Clone)]
 pub(super) struct Connections {
-    pool: Pool<Manager>,
+    pool: Pool<SessionManager>,
     hosts: Hosts,
     /// A permit for each connection except the one that is reserved for probes. Probes must not
     /// wait while all others are in use, because the node would stop using its cache under load.
@@ -41,7 +41,7 @@ impl Connections {
     pub(super) fn new(hosts: Hosts, options: &Options) -> Result<Self, String> {
         let Options { timeout, connections, .. } = *options;
         let size = connections.get();
-        let pool = Pool::builder(Manager { hosts: hosts.clone(), timeout })
+        let pool = Pool::builder(SessionManager { hosts: hosts.clone(), timeout })
             .max_size(size + 1)
             // The manager has its own timeout.
             .timeouts(Timeouts { wait: Some(timeout), create: None, recycle: None })
@@ -63,16 +63,16 @@ impl Connections {
     }
 
     /// Returns the error of the last attempt to open a connection, if it failed.
-    pub(super) fn error(&self) -> Option<String> {
-        self.hosts.error()
+    pub(super) fn last_error(&self) -> Option<String> {
+        self.hosts.last_error()
     }
 
     /// Runs `work` on a connection with a timeout.
     pub(super) async fn run<T>(
         &self,
-        work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFnOnce(&PooledSession) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
-        let waiting = self.metrics.waiting.enter();
+        let waiting = self.metrics.waiting_operations.enter();
         let permit = timeout(self.timeout, self.permits.acquire()).await;
         drop(waiting);
         let Ok(Ok(_permit)) = permit else {
@@ -84,13 +84,13 @@ impl Connections {
     /// Sends a notification as a probe over one of the pooled connections, so it takes the same
     /// path as writes. A server that has become read-only is abandoned, because others may have
     /// newer data.
-    pub(super) async fn probe(&self, payload: &str) -> Result<(), StoreError> {
-        let probe = format!(
+    pub(super) async fn send_probe(&self, payload: &str) -> Result<(), StoreError> {
+        let query = format!(
             "select current_setting('transaction_read_only'), pg_notify('belfry', '{payload}')"
         );
-        let send_probe =
-            async |client: &Object| Ok((client.simple_query(&probe).await?, client.primary));
-        let (messages, primary) = self.run_without_permit(send_probe).await?;
+        let query_session =
+            async |client: &PooledSession| Ok((client.simple_query(&query).await?, client.primary));
+        let (messages, primary) = self.run_without_permit(query_session).await?;
         let is_read_only = messages.iter().any(
             |message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")),
         );
@@ -115,11 +115,11 @@ impl Connections {
     /// respond.
     async fn run_without_permit<T>(
         &self,
-        work: impl AsyncFnOnce(&Object) -> Result<T, tokio_postgres::Error>,
+        work: impl AsyncFnOnce(&PooledSession) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let client = self.pool.get().await.map_err(|error| match error {
             PoolError::Backend(error) => error,
-            other => StoreError::Unavailable(other.to_string()),
+            error => StoreError::Unavailable(error.to_string()),
         })?;
         let outcome = {
             let mut work = pin!(work(&client));
@@ -129,8 +129,9 @@ impl Connections {
                     if let Ok(outcome) = outcome {
                         Some(outcome)
                     } else {
-                        let cancel = client.cancel_token();
-                        match timeout(CANCEL_TIMEOUT, cancel.cancel_query(self.hosts.tls())).await {
+                        let cancel_token = client.cancel_token();
+                        let cancel = cancel_token.cancel_query(self.hosts.tls());
+                        match timeout(CANCEL_TIMEOUT, cancel).await {
                             Ok(Ok(())) => timeout(CANCEL_TIMEOUT, work).await.ok(),
                             _ => None,
                         }
@@ -146,7 +147,7 @@ impl Connections {
             }
             Some(Ok(outcome)) => return Ok(outcome),
             Some(Err(error)) => {
-                if server_state::ends_connections(&error) {
+                if server_state::requires_reconnect(&error) {
                     self.abandon(client.primary);
                 }
                 return Err(error.into());
@@ -154,7 +155,7 @@ impl Connections {
             None => {}
         }
         let primary = client.primary;
-        drop(Object::take(client));
+        drop(PooledSession::take(client));
         if !self.hosts.is_current(primary) {
             return Err(StoreError::Unavailable(
                 "a different server has become the primary".to_owned(),

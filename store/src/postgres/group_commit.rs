@@ -17,7 +17,7 @@ use crate::StoreError;
 use crate::engine::{Batch, BatchResult, Value};
 
 /// Maximum number of batches in a transaction, to bound its duration.
-const MAX_GROUP: usize = 64;
+const MAX_GROUP_BATCHES: usize = 64;
 
 /// Maximum size of the strings in a transaction, to bound its duration. A larger batch is written
 /// alone.
@@ -28,7 +28,7 @@ const MAX_GROUP_BYTES: usize = 1 << 20;
 const MAX_CONCURRENT_GROUPS: usize = 4;
 
 /// Maximum number of batches that wait.
-const MAX_QUEUE: usize = 16 * 1024;
+const MAX_QUEUED_BATCHES: usize = 16 * 1024;
 
 /// Maximum time for which a group waits for a row that another transaction has locked, unless a
 /// tenth of the statement timeout is shorter. It is below PostgreSQL's `deadlock_timeout` of a
@@ -46,7 +46,7 @@ pub(super) struct GroupCommit {
 struct Queue {
     jobs: VecDeque<Job>,
     /// The number of tasks that write groups.
-    tasks: usize,
+    task_count: usize,
 }
 
 /// A batch and the channel for its rows.
@@ -68,15 +68,15 @@ impl GroupCommit {
         let bytes = text_bytes(&batch);
         {
             let mut queue = self.queue();
-            if queue.jobs.len() >= MAX_QUEUE {
+            if queue.jobs.len() >= MAX_QUEUED_BATCHES {
                 let error = StoreError::Unavailable("too many writes are waiting".to_owned());
                 return ready(Err(error)).boxed();
             }
             queue.jobs.push_back(Job { batch, bytes, queued_at: Instant::now(), reply });
-            self.writer.metrics().waiting.inc();
-            if queue.tasks < MAX_CONCURRENT_GROUPS {
-                queue.tasks += 1;
-                tokio::spawn(self.clone().run());
+            self.writer.metrics().waiting_operations.inc();
+            if queue.task_count < MAX_CONCURRENT_GROUPS {
+                queue.task_count += 1;
+                tokio::spawn(self.clone().write_groups());
             }
         }
         let to_error = |_| Err(StoreError::Failed("the write panicked".to_owned()));
@@ -84,7 +84,7 @@ impl GroupCommit {
     }
 
     /// Writes groups until the queue is empty.
-    async fn run(self) {
+    async fn write_groups(self) {
         while let Some(group) = self.next_group() {
             self.write_group(group).await;
         }
@@ -95,19 +95,19 @@ impl GroupCommit {
     fn next_group(&self) -> Option<Vec<Job>> {
         let mut queue = self.queue();
         let (mut group, mut bytes) = (Vec::new(), 0);
-        while group.len() < MAX_GROUP {
-            let Some(next) = queue.jobs.front() else { break };
-            bytes += next.bytes;
+        while group.len() < MAX_GROUP_BATCHES {
+            let Some(next_job) = queue.jobs.front() else { break };
+            bytes += next_job.bytes;
             if bytes > MAX_GROUP_BYTES && !group.is_empty() {
                 break;
             }
             group.extend(queue.jobs.pop_front());
         }
         if group.is_empty() {
-            queue.tasks -= 1;
+            queue.task_count -= 1;
             return None;
         }
-        self.writer.metrics().waiting.dec_by(group.len());
+        self.writer.metrics().waiting_operations.dec_by(group.len());
         Some(group)
     }
 
@@ -117,17 +117,17 @@ impl GroupCommit {
         let timeout = self.writer.timeout();
         for job in group.extract_if(.., |job| job.queued_at.elapsed() > timeout) {
             let error = StoreError::Unavailable("the write was queued for too long".to_owned());
-            job.reply(Err(error));
+            job.send_reply(Err(error));
         }
         // Groups that lock the same rows must do so in the same order.
         group.sort_by_key(|job| job.batch.grouping);
         for job in &group {
-            self.writer.begin(&job.batch);
+            self.writer.begin_bypass(&job.batch);
         }
         if group.len() < 2 {
             for job in group {
                 let outcome = self.writer.write(&job.batch).await;
-                job.reply(outcome);
+                job.send_reply(outcome);
             }
             return;
         }
@@ -135,8 +135,8 @@ impl GroupCommit {
         match self.writer.write_group(&batches, LOCK_TIMEOUT.min(timeout / 10)).await {
             Ok(Some(rows)) => {
                 for (job, rows) in group.into_iter().zip(rows) {
-                    let outcome = self.writer.end(&job.batch, Ok(rows));
-                    job.reply(outcome);
+                    let outcome = self.writer.end_bypass(&job.batch, Ok(rows));
+                    job.send_reply(outcome);
                 }
             }
             Ok(None) => {
@@ -144,14 +144,14 @@ impl GroupCommit {
                     let writer = self.writer.clone();
                     tokio::spawn(async move {
                         let outcome = writer.write(&job.batch).await;
-                        job.reply(outcome);
+                        job.send_reply(outcome);
                     });
                 }
             }
             Err(error) => {
                 for job in group {
-                    let outcome = self.writer.end(&job.batch, Err(error.clone()));
-                    job.reply(outcome);
+                    let outcome = self.writer.end_bypass(&job.batch, Err(error.clone()));
+                    job.send_reply(outcome);
                 }
             }
         }
@@ -163,7 +163,7 @@ impl GroupCommit {
 }
 
 impl Job {
-    fn reply(self, outcome: BatchResult) {
+    fn send_reply(self, outcome: BatchResult) {
         // Fails only if the caller dropped its future.
         drop(self.reply.send(outcome));
     }
@@ -186,7 +186,7 @@ mod tests {
     use crate::engine::{Grouping, sql};
 
     /// Returns a queue for a database that cannot be reached.
-    fn unreachable_database() -> GroupCommit {
+    fn unreachable_group_commit() -> GroupCommit {
         let (url, options) = ("postgres://127.0.0.1:1/belfry".parse().unwrap(), Options::default());
         let hosts = Hosts::new(&url, true).unwrap();
         let connections = Connections::new(hosts, &options).unwrap();
@@ -200,8 +200,8 @@ mod tests {
 
     /// Returns the sizes of the groups that these batches form, without writing them.
     fn group_sizes(batches: impl Iterator<Item = Batch>) -> Vec<usize> {
-        let group_commit = unreachable_database();
-        group_commit.queue().tasks = MAX_CONCURRENT_GROUPS;
+        let group_commit = unreachable_group_commit();
+        group_commit.queue().task_count = MAX_CONCURRENT_GROUPS;
         for batch in batches {
             drop(group_commit.write(batch));
         }
@@ -214,41 +214,48 @@ mod tests {
 
     #[test]
     fn a_group_is_bounded_in_number_and_size() {
-        let small = |count| (0..count).map(|_| batch("small"));
-        assert_eq!(group_sizes(small(0)), [0; 0]);
-        assert_eq!(group_sizes(small(1)), [1]);
-        assert_eq!(group_sizes(small(2 * MAX_GROUP + 1)), [MAX_GROUP, MAX_GROUP, 1]);
-        let large = "x".repeat(MAX_GROUP_BYTES / 2 + 1);
-        assert_eq!(group_sizes([&*large, "y", &*large, "y", "y"].map(batch).into_iter()), [2, 3]);
-        let larger = "x".repeat(MAX_GROUP_BYTES + 1);
-        assert_eq!(group_sizes(["y", &*larger, "y"].map(batch).into_iter()), [1, 1, 1]);
+        let small_batches = |count| (0..count).map(|_| batch("small"));
+        assert_eq!(group_sizes(small_batches(0)), [0; 0]);
+        assert_eq!(group_sizes(small_batches(1)), [1]);
+        assert_eq!(
+            group_sizes(small_batches(2 * MAX_GROUP_BATCHES + 1)),
+            [MAX_GROUP_BATCHES, MAX_GROUP_BATCHES, 1]
+        );
+        let large_text = "x".repeat(MAX_GROUP_BYTES / 2 + 1);
+        assert_eq!(
+            group_sizes([&*large_text, "y", &*large_text, "y", "y"].map(batch).into_iter()),
+            [2, 3]
+        );
+        let oversized = "x".repeat(MAX_GROUP_BYTES + 1);
+        assert_eq!(group_sizes(["y", &*oversized, "y"].map(batch).into_iter()), [1, 1, 1]);
     }
 
     #[tokio::test]
     async fn a_full_queue_rejects_writes_immediately() {
         // The tasks that write run only when this one waits.
-        let group_commit = unreachable_database();
-        let queued: Vec<_> = (0..MAX_QUEUE).map(|_| group_commit.write(batch("x"))).collect();
-        let rejected = group_commit.write(batch("x")).now_or_never();
-        assert!(rejected.is_some_and(|outcome| is_unavailable(&outcome)));
-        for write in queued {
+        let group_commit = unreachable_group_commit();
+        let queued_writes: Vec<_> =
+            (0..MAX_QUEUED_BATCHES).map(|_| group_commit.write(batch("x"))).collect();
+        let rejected_write = group_commit.write(batch("x")).now_or_never();
+        assert!(rejected_write.is_some_and(|outcome| is_unavailable(&outcome)));
+        for write in queued_writes {
             assert!(is_unavailable(&write.await));
         }
-        assert_eq!(group_commit.queue().tasks, 0);
-        assert_eq!(group_commit.writer.metrics().waiting.get(), 0);
+        assert_eq!(group_commit.queue().task_count, 0);
+        assert_eq!(group_commit.writer.metrics().waiting_operations.get(), 0);
     }
 
     #[tokio::test]
     async fn a_batch_that_waited_longer_than_the_timeout_is_not_written() {
-        let group_commit = unreachable_database();
+        let group_commit = unreachable_group_commit();
         let job = |age| {
             let (reply, outcome) = oneshot::channel();
             let queued_at = Instant::now().checked_sub(age).unwrap();
             (Job { batch: batch("x"), bytes: 1, queued_at, reply }, outcome)
         };
-        let (old, old_outcome) = job(group_commit.writer.timeout() + Duration::from_secs(1));
-        let (new, new_outcome) = job(Duration::ZERO);
-        group_commit.write_group(vec![old, new]).await;
+        let (old_job, old_outcome) = job(group_commit.writer.timeout() + Duration::from_secs(1));
+        let (new_job, new_outcome) = job(Duration::ZERO);
+        group_commit.write_group(vec![old_job, new_job]).await;
         let reason = |outcome: BatchResult| outcome.unwrap_err().to_string();
         assert!(reason(old_outcome.await.unwrap()).contains("queued for too long"));
         assert!(!reason(new_outcome.await.unwrap()).contains("queued for too long"));

@@ -15,9 +15,9 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::connect_error::{connect_error, reason};
+use super::connect_error::{classify_connect_error, error_reason};
 use super::tls;
-use crate::database::{Host, PostgresUrl};
+use crate::database::{HostConfig, PostgresUrl};
 use crate::{SecretUrl, StoreError};
 
 /// Time after which the next host is tried as well, if the previous one has not responded: it may
@@ -25,20 +25,20 @@ use crate::{SecretUrl, StoreError};
 const NEXT_HOST_DELAY: Duration = Duration::from_secs(1);
 
 /// The half of a connection that receives messages.
-pub(crate) type Receiver =
+pub(crate) type MessageReceiver =
     Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// The hosts of a URL. Clones share the choice of the primary.
 #[derive(Clone)]
-pub(crate) struct Hosts(Arc<Shared>);
+pub(crate) struct Hosts(Arc<SharedHosts>);
 
-struct Shared {
-    hosts: Vec<Host>,
+struct SharedHosts {
+    hosts: Vec<HostConfig>,
     tls: MakeRustlsConnect,
     must_accept_writes: bool,
     primary: watch::Sender<Primary>,
     /// The error of the last attempt to connect.
-    error: Mutex<Option<String>>,
+    last_error: Mutex<Option<String>>,
 }
 
 /// The server to which connections are opened. Connections to an earlier primary are no longer
@@ -55,25 +55,25 @@ impl Hosts {
     /// Parses a URL and reads the certificates that it names. Unless the URL says otherwise, the
     /// server must accept writes if Belfry writes to it, or if there are several servers, because a
     /// standby may be stale.
-    pub(crate) fn new(url: &SecretUrl, writes: bool) -> Result<Self, StoreError> {
+    pub(crate) fn new(url: &SecretUrl, will_write: bool) -> Result<Self, StoreError> {
         use TargetSessionAttrs::{Any, ReadOnly, ReadWrite};
         let open_error = |reason| StoreError::Open { database: url.without_password(), reason };
         let PostgresUrl { mut hosts, target, tls } = url.to_postgres().map_err(open_error)?;
-        let default = if writes || hosts.len() > 1 { ReadWrite } else { Any };
-        let target = target.unwrap_or(default);
-        if writes && target == ReadOnly {
+        let default_target = if will_write || hosts.len() > 1 { ReadWrite } else { Any };
+        let target = target.unwrap_or(default_target);
+        if will_write && target == ReadOnly {
             let reason = "target_session_attrs must be read-write or any, because Belfry writes";
             return Err(open_error(reason.to_owned()));
         }
-        for Host { config, .. } in &mut hosts {
+        for HostConfig { config, .. } in &mut hosts {
             config.target_session_attrs(target).application_name("belfry");
         }
-        Ok(Self(Arc::new(Shared {
+        Ok(Self(Arc::new(SharedHosts {
             hosts,
-            tls: tls::connector(tls.as_ref()).map_err(open_error)?,
+            tls: tls::build_connector(tls.as_ref()).map_err(open_error)?,
             must_accept_writes: target == ReadWrite,
             primary: watch::Sender::new(Primary { host: 0, generation: 0 }),
-            error: Mutex::new(None),
+            last_error: Mutex::new(None),
         })))
     }
 
@@ -97,12 +97,12 @@ impl Hosts {
     }
 
     /// Returns the error of the last attempt to connect, until an attempt succeeds.
-    pub(super) fn error(&self) -> Option<String> {
-        self.0.error.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn last_error(&self) -> Option<String> {
+        self.0.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn set_error(&self, error: Option<String>) {
-        *self.0.error.lock().unwrap_or_else(PoisonError::into_inner) = error;
+    fn set_last_error(&self, error: Option<String>) {
+        *self.0.last_error.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
     /// Returns whether this is still the server to which connections are opened.
@@ -136,25 +136,26 @@ impl Hosts {
     /// host.
     pub(crate) async fn connect(
         &self,
-        within: Duration,
-    ) -> Result<(Client, Receiver, Primary), StoreError> {
-        let count = self.0.hosts.len();
-        let last = self.0.primary.borrow().host;
-        let deadline = Instant::now() + within;
-        let delay = NEXT_HOST_DELAY.min(within / u32::try_from(count).unwrap_or(u32::MAX));
-        let mut next_hosts = (0..count).map(|offset| (last + offset) % count);
+        max_duration: Duration,
+    ) -> Result<(Client, MessageReceiver, Primary), StoreError> {
+        let host_count = self.0.hosts.len();
+        let last_host = self.0.primary.borrow().host;
+        let deadline = Instant::now() + max_duration;
+        let delay =
+            NEXT_HOST_DELAY.min(max_duration / u32::try_from(host_count).unwrap_or(u32::MAX));
+        let mut next_hosts = (0..host_count).map(|offset| (last_host + offset) % host_count);
         let mut attempts = FuturesUnordered::new();
         let mut failures = Vec::new();
         loop {
             attempts.extend(next_hosts.next().map(|host| async move {
-                let Host { name, config } = &self.0.hosts[host];
+                let HostConfig { name, config } = &self.0.hosts[host];
                 let attempt = timeout_at(deadline, config.connect(self.tls())).await;
                 let outcome = match attempt {
-                    Ok(outcome) => outcome.map_err(|error| connect_error(&error)),
+                    Ok(outcome) => outcome.map_err(|error| classify_connect_error(&error)),
                     Err(_) => Err(StoreError::Unavailable(format!(
                         "no connection within {} s; check host and port in the URL, and any \
                          firewall in between",
-                        within.as_secs_f32()
+                        max_duration.as_secs_f32()
                     ))),
                 };
                 outcome.map(|connection| (host, connection)).map_err(|error| (name, error))
@@ -168,14 +169,14 @@ impl Hosts {
             };
             match outcome {
                 Some(Ok((host, (client, receiver)))) => {
-                    self.set_error(None);
+                    self.set_last_error(None);
                     return Ok((client, receiver, self.use_host(host)));
                 }
                 Some(Err(failure)) => {
                     failures.push(failure);
-                    self.set_error(Some(reason(combine(&failures))));
+                    self.set_last_error(Some(error_reason(combine_failures(&failures))));
                 }
-                None => return Err(combine(&failures)),
+                None => return Err(combine_failures(&failures)),
             }
         }
     }
@@ -183,13 +184,13 @@ impl Hosts {
     /// Makes a host the one to which connections are opened.
     fn use_host(&self, host: usize) -> Primary {
         self.0.primary.send_if_modified(|primary| {
-            let is_other = primary.host != host;
-            if is_other {
+            let is_changed = primary.host != host;
+            if is_changed {
                 *primary = Primary { host, generation: primary.generation + 1 };
                 let host = &self.0.hosts[host].name;
                 log_throttled!(info, "using a different PostgreSQL server", host);
             }
-            is_other
+            is_changed
         });
         // A different host may have taken its place already.
         Primary { host, ..*self.0.primary.borrow() }
@@ -198,11 +199,11 @@ impl Hosts {
 
 /// Combines the errors of all hosts into one. It is temporary if one of them is, because that host
 /// may be the primary.
-fn combine(failures: &[(&String, StoreError)]) -> StoreError {
+fn combine_failures(failures: &[(&String, StoreError)]) -> StoreError {
     let is_temporary =
         failures.iter().any(|(_, error)| matches!(error, StoreError::Unavailable(_)));
     let reasons = failures.iter().map(|(host, error)| {
-        let reason = reason(error.clone());
+        let reason = error_reason(error.clone());
         if host.is_empty() { reason } else { format!("{host}: {reason}") }
     });
     let reason = reasons.collect::<Vec<_>>().join("; ");
@@ -213,13 +214,13 @@ fn combine(failures: &[(&String, StoreError)]) -> StoreError {
 mod tests {
     use super::*;
 
-    fn hosts(url: &str, writes: bool) -> Hosts {
-        Hosts::new(&url.parse().unwrap(), writes).unwrap()
+    fn hosts(url: &str, will_write: bool) -> Hosts {
+        Hosts::new(&url.parse().unwrap(), will_write).unwrap()
     }
 
     #[test]
     fn a_server_must_accept_writes_unless_the_url_says_otherwise() {
-        for (url, writes, must_accept_writes) in [
+        for (url, will_write, must_accept_writes) in [
             ("postgres://me@a/x", true, true),
             ("postgres://me@a/x", false, false),
             ("postgres://me@a,b/x", false, true),
@@ -227,22 +228,25 @@ mod tests {
             ("postgres://me@a,b/x?target_session_attrs=any", true, false),
             ("postgres://me@a/x?target_session_attrs=primary", false, true),
         ] {
-            assert_eq!(hosts(url, writes).must_accept_writes(), must_accept_writes, "{url}");
+            assert_eq!(hosts(url, will_write).must_accept_writes(), must_accept_writes, "{url}");
         }
-        let read_only = "postgres://me@a,b/x?target_session_attrs=read-only".parse().unwrap();
-        assert!(Hosts::new(&read_only, false).is_ok());
-        assert!(Hosts::new(&read_only, true).is_err());
+        let read_only_url = "postgres://me@a,b/x?target_session_attrs=read-only".parse().unwrap();
+        assert!(Hosts::new(&read_only_url, false).is_ok());
+        assert!(Hosts::new(&read_only_url, true).is_err());
     }
 
     #[test]
-    fn a_server_is_abandoned_once() {
+    fn abandoning_an_old_primary_does_not_affect_newer_connections() {
         let hosts = hosts("postgres://me@a,b/x", true);
-        let first = hosts.use_host(0);
-        assert!(hosts.is_current(first));
-        assert!(hosts.abandon(first) && !hosts.is_current(first));
-        let again = hosts.use_host(0);
-        assert!(!hosts.abandon(first) && hosts.is_current(again), "others were opened since");
-        let other = hosts.use_host(1);
-        assert!(hosts.is_current(other) && !hosts.is_current(again));
+        let old_primary = hosts.use_host(0);
+        assert!(hosts.is_current(old_primary));
+        assert!(hosts.abandon(old_primary) && !hosts.is_current(old_primary));
+        let new_primary = hosts.use_host(0);
+        assert!(
+            !hosts.abandon(old_primary) && hosts.is_current(new_primary),
+            "others were opened since"
+        );
+        let other_host = hosts.use_host(1);
+        assert!(hosts.is_current(other_host) && !hosts.is_current(new_primary));
     }
 }

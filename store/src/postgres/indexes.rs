@@ -14,25 +14,25 @@ use crate::StoreError;
 use crate::migrations::{self, Migrations};
 
 /// Interval between attempts to get the lock.
-const LOCK_INTERVAL: Duration = Duration::from_millis(200);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Builds the indexes that are missing or incomplete. There is no time limit.
-pub(super) async fn build_missing(
+pub(super) async fn build_missing_indexes(
     client: &Client,
     migrations: Migrations,
 ) -> Result<(), StoreError> {
-    if find_missing(client, migrations).await?.is_empty() {
+    if find_missing_indexes(client, migrations).await?.is_empty() {
         return Ok(());
     }
     client.batch_execute("set statement_timeout = 0; set lock_timeout = 0").await?;
     // An advisory lock with an arbitrary number, held until the connection is closed. It is polled,
     // because a session that waited for it inside a statement would have a snapshot, and building
     // an index waits for the end of earlier snapshots.
-    let lock = "select pg_try_advisory_lock(108170537071226)";
-    while !client.query_one(lock, &[]).await?.try_get::<_, bool>(0)? {
-        tokio::time::sleep(LOCK_INTERVAL).await;
+    let try_lock = "select pg_try_advisory_lock(108170537071226)";
+    while !client.query_one(try_lock, &[]).await?.try_get::<_, bool>(0)? {
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
     }
-    for (index, statement) in find_missing(client, migrations).await? {
+    for (index, statement) in find_missing_indexes(client, migrations).await? {
         tracing::info!(index, "building an index");
         client.batch_execute(&format!("drop index concurrently if exists {index}")).await?;
         let create = statement.replacen("create index", "create index concurrently", 1);
@@ -42,7 +42,7 @@ pub(super) async fn build_missing(
 }
 
 /// Returns the names and statements of indexes that do not exist or are incomplete.
-async fn find_missing(
+async fn find_missing_indexes(
     client: &Client,
     migrations: Migrations,
 ) -> Result<Vec<(String, String)>, StoreError> {
@@ -54,7 +54,8 @@ async fn find_missing(
         .iter()
         .map(|row| row.try_get(0))
         .collect::<Result<_, _>>()?;
-    let statements = migrations.0.iter().flat_map(|one| migrations::statements(one.postgres));
+    let statements =
+        migrations.0.iter().flat_map(|migration| migrations::split_statements(migration.postgres));
     let indexes = statements.filter_map(|statement| {
         let name = migrations::index_name(&statement)?.to_owned();
         Some((name, statement))

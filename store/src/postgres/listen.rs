@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::AsyncMessage;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::connect_error::reason;
+use super::connect_error::error_reason;
 use super::connections::Connections;
 use super::hosts::Hosts;
 use crate::cache::Cache;
@@ -58,7 +58,7 @@ impl NodeNotifier {
     /// Replaces the id, so that notifications sent under the old one are processed like those from
     /// a different node. Call it before invalidating the cache when the outcome of a write is
     /// unknown: it may be committed later.
-    pub(super) fn rotate(&self) {
+    pub(super) fn rotate_id(&self) {
         self.0.store(random_id(), Ordering::SeqCst);
     }
 
@@ -67,7 +67,8 @@ impl NodeNotifier {
         &self,
         invalidations: impl Iterator<Item = &'a Invalidation>,
     ) -> Option<Statement> {
-        let payloads: Vec<String> = invalidations.map(|&one| self.payload(one)).collect();
+        let payloads: Vec<String> =
+            invalidations.map(|&invalidation| self.payload(invalidation)).collect();
         let notify = sql!(
             "select count(pg_notify('belfry', payload)) from unnest(string_to_array($payloads, \
              ',')) as payload",
@@ -82,8 +83,8 @@ impl NodeNotifier {
 
     /// Parses a notification. An unknown one invalidates everything.
     fn parse(&self, payload: &str) -> Notification {
-        let probe = payload.strip_prefix("probe ");
-        if let Some(nonce) = probe.and_then(|nonce| u64::from_str_radix(nonce, 16).ok()) {
+        let hex_nonce = payload.strip_prefix("probe ");
+        if let Some(nonce) = hex_nonce.and_then(|nonce| u64::from_str_radix(nonce, 16).ok()) {
             return Notification::Probe(nonce);
         }
         let (invalidation, sender) = payload.split_once(" by ").unwrap_or((payload, ""));
@@ -182,9 +183,9 @@ impl Listener {
     async fn listen(&self) -> String {
         let (client, mut connection) = match self.hosts.connect(self.connections.timeout).await {
             Ok((client, connection, _)) => (client, connection),
-            Err(error) => return reason(error),
+            Err(error) => return error_reason(error),
         };
-        let (probe_receiver, probes) = probe_channel();
+        let (probe_receiver, probe_waiter) = probe_channel();
         let (cache, notifier) = (Arc::clone(&self.cache), Arc::clone(&self.notifier));
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -199,25 +200,25 @@ impl Listener {
             }
         }));
         match timeout(PROBE_TIMEOUT, client.batch_execute("listen belfry")).await {
-            Ok(Ok(())) => self.probe(probes).await,
-            Ok(Err(error)) => super::describe(&error),
+            Ok(Ok(())) => self.run_probes(probe_waiter).await,
+            Ok(Err(error)) => super::describe_error(&error),
             Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
         }
     }
 
     /// Probes until a probe does not return, and returns the reason. The cache is enabled while
     /// probes return. With a single host, a late probe only disables the cache until the next one.
-    async fn probe(&self, mut probes: ProbeWaiter) -> String {
+    async fn run_probes(&self, mut probe_waiter: ProbeWaiter) -> String {
         loop {
-            let (nonce, start) = (probes.start(), Instant::now());
+            let (nonce, start) = (probe_waiter.start(), Instant::now());
             let mut probe = pin!(async {
-                let probe = format!("probe {nonce:016x}");
-                self.connections.probe(&probe).await.map_err(reason)?;
-                probes.wait(nonce).await.map_err(|_| "the connection was closed".to_owned())
+                let payload = format!("probe {nonce:016x}");
+                self.connections.send_probe(&payload).await.map_err(error_reason)?;
+                probe_waiter.wait(nonce).await.map_err(|_| "the connection was closed".to_owned())
             });
             match timeout(PROBE_TIMEOUT, &mut probe).await {
                 Ok(Ok(())) => {
-                    self.connections.metrics.probes.observe_duration(start.elapsed());
+                    self.connections.metrics.probe_durations.observe_duration(start.elapsed());
                     self.enable_cache();
                 }
                 Ok(Err(reason)) => return reason,
@@ -269,42 +270,42 @@ mod tests {
         let (receiver, mut waiter) = probe_channel();
         let nonce = waiter.start();
         assert!(waiter.wait(nonce).now_or_never().is_none());
-        for received in [nonce ^ 1, nonce, nonce ^ 2] {
-            receiver.receive(received);
+        for received_nonce in [nonce ^ 1, nonce, nonce ^ 2] {
+            receiver.receive(received_nonce);
         }
         assert!(waiter.wait(nonce).now_or_never().is_some_and(|outcome| outcome.is_ok()));
-        let next = waiter.start();
-        assert!(waiter.wait(next).now_or_never().is_none());
+        let next_nonce = waiter.start();
+        assert!(waiter.wait(next_nonce).now_or_never().is_none());
         drop(receiver);
-        assert!(waiter.wait(next).now_or_never().is_some_and(|outcome| outcome.is_err()));
+        assert!(waiter.wait(next_nonce).now_or_never().is_some_and(|outcome| outcome.is_err()));
     }
 
     #[test]
-    fn a_node_processes_the_notifications_of_others_and_ignores_its_own() {
-        let (one, other) = (NodeNotifier::new(), NodeNotifier::new());
-        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed().lookup;
+    fn a_node_processes_notifications_from_other_nodes_and_ignores_its_own() {
+        let (node, other_node) = (NodeNotifier::new(), NodeNotifier::new());
+        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {
             let write = Notification::Write(invalidation);
-            assert_eq!(one.parse(&one.payload(invalidation)), Notification::OwnWrite);
-            assert_eq!(one.parse(&other.payload(invalidation)), write);
-            assert_eq!(one.parse(&invalidation.to_text()), write, "without a sender");
+            assert_eq!(node.parse(&node.payload(invalidation)), Notification::OwnWrite);
+            assert_eq!(node.parse(&other_node.payload(invalidation)), write);
+            assert_eq!(node.parse(&invalidation.to_text()), write, "without a sender");
         }
         let everything = Notification::Write(Invalidation::Everything);
         for unknown in ["", "rules", "rules x by y", "something new by 1", "probe x", "probe"] {
-            assert_eq!(one.parse(unknown), everything, "{unknown}");
+            assert_eq!(node.parse(unknown), everything, "{unknown}");
         }
-        assert_eq!(one.parse("probe 00000000000000ff"), Notification::Probe(255));
+        assert_eq!(node.parse("probe 00000000000000ff"), Notification::Probe(255));
     }
 
     #[test]
-    fn notifications_sent_before_a_node_id_rotation_are_processed() {
+    fn own_notifications_sent_before_an_id_rotation_are_processed() {
         let notifier = NodeNotifier::new();
-        let before = notifier.payload(Invalidation::Rules(7));
-        notifier.rotate();
+        let old_payload = notifier.payload(Invalidation::Rules(7));
+        notifier.rotate_id();
         let write = Notification::Write(Invalidation::Rules(7));
-        assert_eq!(notifier.parse(&before), write);
+        assert_eq!(notifier.parse(&old_payload), write);
         assert_eq!(
             notifier.parse(&notifier.payload(Invalidation::Rules(7))),
             Notification::OwnWrite

@@ -22,11 +22,11 @@ use crate::{Access, Options, StoreError};
 /// because a standby may be promoted while the primary does not respond.
 const CONNECT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Maximum time of a migration, without building its indexes.
-const TIMEOUT: Duration = Duration::from_mins(1);
+const MIGRATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time after which a migration is no longer retried.
-const RETRY_TIME: Duration = Duration::from_secs(50);
+const MAX_RETRY_TIME: Duration = Duration::from_secs(50);
 /// Pause between two attempts, in which other nodes get the locks they wait for.
-const PAUSE: Duration = Duration::from_millis(500);
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
 /// The statement that takes the schema's advisory lock (an arbitrary number) until the end of the
 /// transaction.
@@ -54,14 +54,14 @@ pub(super) async fn migrate(
     now: Timestamp,
     database: &str,
 ) -> Result<(), StoreError> {
-    let no_response = |_| StoreError::Failed("no response within 60 seconds".to_owned());
+    let to_timeout_error = |_| StoreError::Failed("no response within 60 seconds".to_owned());
     let connect_timeout = if hosts.has_several() { options.timeout } else { CONNECT_TIMEOUT };
     let (client, connection, _) = hosts.connect(connect_timeout).await?;
     let connection = tokio::spawn(connection.map(drop));
-    timeout(TIMEOUT, check_pooler(&client, hosts)).await.map_err(no_response)??;
-    let migration = timeout(TIMEOUT, check_and_migrate(client, options, now, database));
-    if let Some(client) = migration.await.map_err(no_response)?? {
-        indexes::build_missing(&client, options.migrations).await?;
+    timeout(MIGRATION_TIMEOUT, check_pooler(&client, hosts)).await.map_err(to_timeout_error)??;
+    let migration = timeout(MIGRATION_TIMEOUT, check_and_migrate(client, options, now, database));
+    if let Some(client) = migration.await.map_err(to_timeout_error)?? {
+        indexes::build_missing_indexes(&client, options.migrations).await?;
     }
     drop(connection.await);
     Ok(())
@@ -69,9 +69,9 @@ pub(super) async fn migrate(
 
 /// Rejects a pooler that shares server connections between clients.
 async fn check_pooler(client: &Client, hosts: &Hosts) -> Result<(), StoreError> {
-    let (other, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
+    let (other_client, connection, _) = hosts.connect(CONNECT_TIMEOUT).await?;
     tokio::spawn(connection.map(drop));
-    pooler::check(client, &other).await
+    pooler::check_pool_mode(client, &other_client).await
 }
 
 /// Checks the encoding and applies the pending migrations, with retries while a table is locked.
@@ -91,9 +91,9 @@ async fn check_and_migrate(
     let start = Instant::now();
     loop {
         match try_migrate(&mut client, options, now, database).await {
-            Err(MigrationError::Locked) if start.elapsed() < RETRY_TIME => {
+            Err(MigrationError::Locked) if start.elapsed() < MAX_RETRY_TIME => {
                 tracing::info!("waiting for a table to migrate, which another session is using");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
             Err(MigrationError::Locked) => {
                 return Err(StoreError::Failed(
@@ -104,13 +104,16 @@ async fn check_and_migrate(
             }
             Err(MigrationError::Store(error)) => return Err(error),
             Ok(version) => {
-                let is_newest = version.number <= options.migrations.newest();
-                return Ok((options.schema == SchemaPolicy::Migrate && is_newest).then_some(client));
+                let is_not_newer = version.number <= options.migrations.newest();
+                return Ok(
+                    (options.schema == SchemaPolicy::Migrate && is_not_newer).then_some(client)
+                );
             }
         }
     }
 }
 
+/// A failed attempt to migrate.
 enum MigrationError {
     /// A table was in use by another session.
     Locked,
@@ -139,35 +142,37 @@ async fn try_migrate(
     // Set after taking the advisory lock, for which nodes that start together may have to wait
     // longer.
     transaction.batch_execute("set local lock_timeout = '100ms'").await?;
-    transaction.batch_execute(migrations::TABLE).await?;
+    transaction.batch_execute(migrations::CREATE_TABLE).await?;
     let version = schema_version(&transaction).await?;
     let pending = options
         .migrations
         .pending(options.schema, database, version)
         .map_err(MigrationError::Store)?;
     for Migration { number, compatible_from, postgres, .. } in pending {
-        for statement in migrations::statements(postgres) {
+        for statement in migrations::split_statements(postgres) {
             if version == SchemaVersion::NONE || migrations::index_name(&statement).is_none() {
                 transaction.batch_execute(&statement).await?;
             }
         }
         let applied_at = &now.as_second();
-        transaction.execute(migrations::INSERT, &[number, applied_at, compatible_from]).await?;
+        transaction
+            .execute(migrations::INSERT_MIGRATION, &[number, applied_at, compatible_from])
+            .await?;
     }
     transaction.commit().await?;
     Ok(version)
 }
 
-/// Returns the schema version of a database, which may have none.
+/// Reads a database's schema version; [`SchemaVersion::NONE`] if it has no schema.
 pub(crate) async fn schema_version(
     client: &impl GenericClient,
 ) -> Result<SchemaVersion, tokio_postgres::Error> {
-    let has_table = "select to_regclass('migrations') is not null";
-    if !client.query_one(has_table, &[]).await?.try_get(0)? {
+    let table_exists = "select to_regclass('migrations') is not null";
+    if !client.query_one(table_exists, &[]).await?.try_get(0)? {
         return Ok(SchemaVersion::NONE);
     }
-    let newest = client.query_opt(migrations::SELECT_NEWEST, &[]).await?;
-    newest.map_or(Ok(SchemaVersion::NONE), |row| {
+    let newest_row = client.query_opt(migrations::SELECT_NEWEST, &[]).await?;
+    newest_row.map_or(Ok(SchemaVersion::NONE), |row| {
         let number = row.try_get(0)?;
         Ok(SchemaVersion { number, compatible_from: row.try_get(2).unwrap_or(number) })
     })

@@ -9,20 +9,20 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::StoreError;
 
-const MESSAGE: &str = "it is reached through a connection pooler that assigns a server connection to \
-    each transaction, so prepared statements and LISTEN do not work; configure the pooler with \
-    pool_mode = session, or connect to PostgreSQL directly";
+const POOLER_MESSAGE: &str = "it is reached through a connection pooler that assigns a server \
+    connection to each transaction, so prepared statements and LISTEN do not work; configure the \
+    pooler with pool_mode = session, or connect to PostgreSQL directly";
 
 /// Rejects connections through such a pooler, without changing anything in its server connections.
-pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError> {
-    let mut processes = [None, None];
+pub(crate) async fn check_pool_mode(first: &Client, second: &Client) -> Result<(), StoreError> {
+    let mut process_ids = [None, None];
     // The clients take turns, because a pooler usually assigns the last server connection again.
     // Each also has two turns in succession, because a pooler may assign the next one instead.
     for turn in [0, 1, 1, 0, 0, 1] {
-        let process = server_process(if turn == 0 { one } else { other }).await?;
-        let first_process = processes[turn].get_or_insert_with(|| process.clone());
-        if *first_process != process || processes[0] == processes[1] {
-            return Err(StoreError::Failed(MESSAGE.to_owned()));
+        let process_id = server_process_id(if turn == 0 { first } else { second }).await?;
+        let expected_id = process_ids[turn].get_or_insert_with(|| process_id.clone());
+        if *expected_id != process_id || process_ids[0] == process_ids[1] {
+            return Err(StoreError::Failed(POOLER_MESSAGE.to_owned()));
         }
     }
     Ok(())
@@ -30,11 +30,11 @@ pub(crate) async fn check(one: &Client, other: &Client) -> Result<(), StoreError
 
 /// Returns the server's process id. No prepared statement is used, because the pooler might send it
 /// to a different server connection.
-async fn server_process(client: &Client) -> Result<String, StoreError> {
+async fn server_process_id(client: &Client) -> Result<String, StoreError> {
     let messages = client.simple_query("select pg_backend_pid()").await?;
-    let process = messages.iter().find_map(|message| match message {
+    let process_id = messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
         _ => None,
     });
-    process.ok_or(StoreError::Unreadable("process id"))
+    process_id.ok_or(StoreError::Unreadable("process id"))
 }

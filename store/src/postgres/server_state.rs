@@ -5,7 +5,7 @@ use std::io;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
 
-use super::connect_error::io_error;
+use super::connect_error::find_io_error;
 
 /// Error message for a server that is not used because its data may be stale.
 pub(super) const READ_ONLY: &str = "PostgreSQL is read-only (a standby or a demoted primary)";
@@ -18,7 +18,7 @@ pub(super) const NOT_REPLICATED: &str =
     "the synchronous standby of PostgreSQL has not confirmed the commit in time";
 
 /// Returns the server's state in words, if it does not accept writes.
-pub(super) fn describe(error: &Error) -> Option<&'static str> {
+pub(super) fn describe_state(error: &Error) -> Option<&'static str> {
     match error.code() {
         Some(code) => match code.code() {
             "25006" => Some(READ_ONLY),
@@ -26,7 +26,7 @@ pub(super) fn describe(error: &Error) -> Option<&'static str> {
             _ => None,
         },
         // The driver found that the server is read-only.
-        None => io_error(error)
+        None => find_io_error(error)
             .is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
             .then_some(READ_ONLY),
     }
@@ -34,7 +34,7 @@ pub(super) fn describe(error: &Error) -> Option<&'static str> {
 
 /// Returns whether the connections to this server must be closed, because it no longer accepts
 /// writes: it is read-only, recovering or shutting down.
-pub(super) fn ends_connections(error: &Error) -> bool {
+pub(super) fn requires_reconnect(error: &Error) -> bool {
     error.code().is_some_and(|code| matches!(code.code(), "25006" | "57P01" | "57P02" | "57P03"))
 }
 

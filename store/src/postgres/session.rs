@@ -12,19 +12,19 @@ use futures_util::{StreamExt, stream};
 use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
 
-use super::describe;
-use super::hosts::{Hosts, Primary, Receiver};
+use super::describe_error;
+use super::hosts::{Hosts, MessageReceiver, Primary};
 use super::server_state::is_unreplicated_commit;
 use crate::StoreError;
 
 /// A pooled connection.
-pub(super) struct Session {
+pub(super) struct PostgresSession {
     client: ClientWrapper,
     pub(super) primary: Primary,
     has_unreplicated_commit: Arc<AtomicBool>,
 }
 
-impl Session {
+impl PostgresSession {
     /// Returns whether a commit since the last call has not been confirmed by the synchronous
     /// standby.
     pub(super) fn take_unreplicated_commit(&self) -> bool {
@@ -33,7 +33,7 @@ impl Session {
     }
 }
 
-impl Deref for Session {
+impl Deref for PostgresSession {
     type Target = ClientWrapper;
 
     fn deref(&self) -> &ClientWrapper {
@@ -42,29 +42,33 @@ impl Deref for Session {
 }
 
 /// Opens the pool's connections.
-pub(super) struct Manager {
+pub(super) struct SessionManager {
     pub(super) hosts: Hosts,
     pub(super) timeout: Duration,
 }
 
-impl managed::Manager for Manager {
-    type Type = Session;
+impl managed::Manager for SessionManager {
+    type Type = PostgresSession;
     type Error = StoreError;
 
-    async fn create(&self) -> Result<Session, StoreError> {
+    async fn create(&self) -> Result<PostgresSession, StoreError> {
         let (client, receiver, primary) = self.hosts.connect(self.timeout).await?;
         let has_unreplicated_commit = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(receive(receiver, Arc::clone(&has_unreplicated_commit)));
+        let task = tokio::spawn(receive_messages(receiver, Arc::clone(&has_unreplicated_commit)));
         let client = ClientWrapper::new(client, task);
-        let settings = settings(self.hosts.options(), self.timeout);
+        let settings = settings_sql(self.hosts.options(), self.timeout);
         let outcome = timeout(self.timeout, client.batch_execute(&settings)).await;
         outcome.map_err(|_| {
             StoreError::Unavailable(format!("no response within {:?}", self.timeout))
         })??;
-        Ok(Session { client, primary, has_unreplicated_commit })
+        Ok(PostgresSession { client, primary, has_unreplicated_commit })
     }
 
-    async fn recycle(&self, session: &mut Session, _: &Metrics) -> RecycleResult<StoreError> {
+    async fn recycle(
+        &self,
+        session: &mut PostgresSession,
+        _: &Metrics,
+    ) -> RecycleResult<StoreError> {
         if session.is_closed() {
             return Err(RecycleError::message("the connection is closed"));
         }
@@ -76,7 +80,7 @@ impl managed::Manager for Manager {
 }
 
 /// Receives the server's messages until the connection is closed. If it was lost, logs the reason.
-async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool>) {
+async fn receive_messages(mut receiver: MessageReceiver, has_unreplicated_commit: Arc<AtomicBool>) {
     let mut messages = stream::poll_fn(move |context| receiver.poll_message(context));
     while let Some(message) = messages.next().await {
         match message {
@@ -85,7 +89,11 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
             }
             Ok(_) => {}
             Err(error) => {
-                log_throttled!(warn, "connection to PostgreSQL lost", error = describe(&error));
+                log_throttled!(
+                    warn,
+                    "connection to PostgreSQL lost",
+                    error = describe_error(&error)
+                );
                 return;
             }
         }
@@ -97,12 +105,12 @@ async fn receive(mut receiver: Receiver, has_unreplicated_commit: Arc<AtomicBool
 /// not connection parameters, because a pooler would reject those.
 ///
 /// Warnings are enabled, because one of them says that a commit was not replicated.
-fn settings(options: &str, client_timeout: Duration) -> String {
-    let milliseconds = |percent| (client_timeout * percent / 100).as_millis().max(1);
+fn settings_sql(options: &str, client_timeout: Duration) -> String {
+    let timeout_ms = |percent| (client_timeout * percent / 100).as_millis().max(1);
     let timeouts = [
-        ("statement_timeout", milliseconds(90)),
-        ("lock_timeout", milliseconds(80)),
-        ("idle_in_transaction_session_timeout", milliseconds(90)),
+        ("statement_timeout", timeout_ms(90)),
+        ("lock_timeout", timeout_ms(80)),
+        ("idle_in_transaction_session_timeout", timeout_ms(90)),
     ];
     let options = options.replace('-', "_");
     let timeouts = timeouts
@@ -117,15 +125,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn server_timeouts_are_below_the_clients_unless_the_url_sets_them() {
+    fn server_timeouts_are_shorter_than_the_client_timeout_unless_the_url_sets_them() {
         let timeout = Duration::from_secs(1);
         assert_eq!(
-            settings("", timeout),
+            settings_sql("", timeout),
             "set statement_timeout = 900; set lock_timeout = 800; \
              set idle_in_transaction_session_timeout = 900; set client_min_messages = warning"
         );
         assert_eq!(
-            settings("-c statement_timeout=5 --lock-timeout=5", timeout),
+            settings_sql("-c statement_timeout=5 --lock-timeout=5", timeout),
             "set idle_in_transaction_session_timeout = 900; set client_min_messages = warning"
         );
     }

@@ -14,10 +14,12 @@ use crate::database::{TlsParameters, Verification};
 
 /// Returns the TLS connector for these parameters. Without parameters, returns a placeholder that
 /// is never used.
-pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustlsConnect, String> {
+pub(super) fn build_connector(
+    parameters: Option<&TlsParameters>,
+) -> Result<MakeRustlsConnect, String> {
     let Some(TlsParameters { verification, roots, client }) = parameters else {
-        let unused = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
-        return Ok(MakeRustlsConnect::new(unused.with_no_client_auth()));
+        let placeholder = ClientConfig::builder().with_root_certificates(RootCertStore::empty());
+        return Ok(MakeRustlsConnect::new(placeholder.with_no_client_auth()));
     };
     let roots = match roots {
         Some(path) => read_roots(path).map_err(|error| format!("sslrootcert: {error}"))?,
@@ -33,13 +35,15 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
     let config = match client {
         None => verified_builder.with_no_client_auth(),
         Some(client) => {
-            let chain = read_certificates(&client.certificate)
+            let certificate_chain = read_certificates(&client.certificate)
                 .map_err(|error| format!("sslcert: {error}"))?;
             let key_error =
                 |error: &dyn Error| format!("sslkey: cannot use {}: {error}", client.key.display());
             let key =
                 PrivateKeyDer::from_pem_file(&client.key).map_err(|error| key_error(&error))?;
-            verified_builder.with_client_auth_cert(chain, key).map_err(|error| key_error(&error))?
+            verified_builder
+                .with_client_auth_cert(certificate_chain, key)
+                .map_err(|error| key_error(&error))?
         }
     };
     Ok(MakeRustlsConnect::new(config))
@@ -48,7 +52,7 @@ pub(super) fn connector(parameters: Option<&TlsParameters>) -> Result<MakeRustls
 fn read_roots(path: &Path) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in read_certificates(path)? {
-        roots.add(certificate).map_err(|error| cannot_use(path, &error))?;
+        roots.add(certificate).map_err(|error| file_error(path, &error))?;
     }
     Ok(roots)
 }
@@ -56,20 +60,20 @@ fn read_roots(path: &Path) -> Result<RootCertStore, String> {
 fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let certificates = CertificateDer::pem_file_iter(path)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|error| cannot_use(path, &error))?;
+        .map_err(|error| file_error(path, &error))?;
     if certificates.is_empty() {
         return Err(format!("{} contains no certificate", path.display()));
     }
     Ok(certificates)
 }
 
-fn cannot_use(path: &Path, error: &dyn Error) -> String {
+fn file_error(path: &Path, error: &dyn Error) -> String {
     format!("cannot use {}: {error}", path.display())
 }
 
 /// Returns the reason why the server certificate was rejected, and advice; `None` if it was not.
 pub(super) fn describe_rejection(error: &tokio_postgres::Error) -> Option<String> {
-    let reason = rejection::find(error)?;
+    let reason = rejection::find_certificate_error(error)?;
     let advice = match reason {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "name the certificate authority that issued it with sslrootcert=PATH in the URL"

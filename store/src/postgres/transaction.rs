@@ -6,12 +6,12 @@ use std::task::Poll;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Column, Error};
 
-use super::connections::Object;
+use super::connections::PooledSession;
 use super::listen::NodeNotifier;
 use crate::engine::{Batch, OnMissingRows, Row, Rows, Statement, Value};
 
 /// The end of a transaction, as reported by the server.
-pub(super) enum End {
+pub(super) enum TransactionOutcome {
     /// It is durable, and its statements returned these rows.
     Committed(Vec<Rows>),
     /// It was rolled back because a statement failed with this error.
@@ -20,13 +20,13 @@ pub(super) enum End {
 
 /// Runs a batch in a separate transaction: begin, statements, notifications, commit. A single
 /// statement without notifications needs no explicit transaction.
-pub(super) async fn write(
-    client: &Object,
+pub(super) async fn write_batch(
+    client: &PooledSession,
     batch: &Batch,
     notifier: &NodeNotifier,
 ) -> Result<Vec<Rows>, Error> {
     if let ([statement], []) = (&*batch.statements, &*batch.invalidations) {
-        return Ok(vec![read(client, statement).await?]);
+        return Ok(vec![run_statement(client, statement).await?]);
     }
     let notification = notifier.notify_statement(batch.invalidations.iter());
     // A single statement without rows has changed nothing.
@@ -34,32 +34,32 @@ pub(super) async fn write(
         return write_in_two_steps(client, batch, notification.as_ref()).await;
     }
     let statements: Vec<&Statement> = batch.statements.iter().chain(&notification).collect();
-    match run(client, "begin", &statements).await? {
-        End::Committed(mut rows) => {
+    match run_transaction(client, "begin", &statements).await? {
+        TransactionOutcome::Committed(mut rows) => {
             rows.truncate(batch.statements.len());
             Ok(rows)
         }
-        End::RolledBack(error) => Err(error),
+        TransactionOutcome::RolledBack(error) => Err(error),
     }
 }
 
 /// Runs a transaction in one round trip. When a statement fails, PostgreSQL turns the commit into a
 /// rollback. An error means that the outcome is unknown.
-pub(super) async fn run(
-    client: &Object,
+pub(super) async fn run_transaction(
+    client: &PooledSession,
     begin: &str,
     statements: &[&Statement],
-) -> Result<End, Error> {
+) -> Result<TransactionOutcome, Error> {
     let prepared = prepare(client, statements).await?;
-    let begin_response = send(client.batch_execute(begin)).await;
-    let queries = send_all(client, statements, &prepared).await;
-    let commit_response = send(client.batch_execute("commit")).await;
+    let begin_response = send_request(client.batch_execute(begin)).await;
+    let responses = send_statements(client, statements, &prepared).await;
+    let commit_response = send_request(client.batch_execute("commit")).await;
     let begin_outcome = begin_response.await;
-    let rows = receive_all(queries).await;
+    let rows = receive_rows(responses).await;
     let commit_outcome = commit_response.await;
     match begin_outcome.and(rows) {
-        Ok(rows) => commit_outcome.map(|()| End::Committed(rows)),
-        Err(error) if commit_outcome.is_ok() => Ok(End::RolledBack(error)),
+        Ok(rows) => commit_outcome.map(|()| TransactionOutcome::Committed(rows)),
+        Err(error) if commit_outcome.is_ok() => Ok(TransactionOutcome::RolledBack(error)),
         Err(error) => Err(error),
     }
 }
@@ -67,7 +67,7 @@ pub(super) async fn run(
 /// Runs a batch that is committed or rolled back depending on its rows, so the commit cannot be
 /// sent together with the statements.
 async fn write_in_two_steps(
-    client: &Object,
+    client: &PooledSession,
     batch: &Batch,
     notification: Option<&Statement>,
 ) -> Result<Vec<Rows>, Error> {
@@ -75,18 +75,18 @@ async fn write_in_two_steps(
     let notification: Vec<&Statement> = notification.into_iter().collect();
     let prepared = prepare(client, &statements).await?;
     let prepared_notification = prepare(client, &notification).await?;
-    let begin_response = send(client.batch_execute("begin")).await;
-    let queries = send_all(client, &statements, &prepared).await;
+    let begin_response = send_request(client.batch_execute("begin")).await;
+    let responses = send_statements(client, &statements, &prepared).await;
     let begin_outcome = begin_response.await;
-    let rows = begin_outcome.and(receive_all(queries).await);
-    if !rows.as_ref().is_ok_and(|rows| !batch.is_rolled_back(rows)) {
+    let rows = begin_outcome.and(receive_rows(responses).await);
+    if !rows.as_ref().is_ok_and(|rows| !batch.should_roll_back(rows)) {
         // Done even after an error, because the connection returns to the pool.
         let rollback_outcome = client.batch_execute("rollback").await;
         return rows.and_then(|rows| rollback_outcome.map(|()| rows));
     }
-    let queries = send_all(client, &notification, &prepared_notification).await;
-    let commit_response = send(client.batch_execute("commit")).await;
-    let notification_outcome = receive_all(queries).await;
+    let responses = send_statements(client, &notification, &prepared_notification).await;
+    let commit_response = send_request(client.batch_execute("commit")).await;
+    let notification_outcome = receive_rows(responses).await;
     let commit_outcome = commit_response.await;
     notification_outcome.and(commit_outcome).and(rows)
 }
@@ -94,7 +94,7 @@ async fn write_in_two_steps(
 /// Prepares statements, once per connection. This waits for responses, so it must not happen while
 /// a transaction is being sent.
 async fn prepare(
-    client: &Object,
+    client: &PooledSession,
     statements: &[&Statement],
 ) -> Result<Vec<tokio_postgres::Statement>, Error> {
     let mut prepared = Vec::with_capacity(statements.len());
@@ -106,11 +106,11 @@ async fn prepare(
 
 /// Sends a request now, and returns the future of its response. `tokio-postgres` sends a request
 /// when its future is polled for the first time, and `join_all` does not guarantee the order.
-async fn send<F: Future>(request: F) -> impl Future<Output = F::Output> {
+async fn send_request<F: Future>(request: F) -> impl Future<Output = F::Output> {
     let mut request = Box::pin(request);
-    let first = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
+    let first_poll = poll_fn(|context| Poll::Ready(request.as_mut().poll(context))).await;
     async move {
-        match first {
+        match first_poll {
             Poll::Ready(response) => response,
             Poll::Pending => request.await,
         }
@@ -118,52 +118,55 @@ async fn send<F: Future>(request: F) -> impl Future<Output = F::Output> {
 }
 
 /// Sends the statements in their order.
-async fn send_all(
-    client: &Object,
+async fn send_statements(
+    client: &PooledSession,
     statements: &[&Statement],
     prepared: &[tokio_postgres::Statement],
 ) -> Vec<impl Future<Output = Result<Rows, Error>>> {
     let mut responses = Vec::with_capacity(statements.len());
     for (statement, prepared) in statements.iter().zip(prepared) {
-        responses.push(send(query(client, prepared, statement)).await);
+        responses.push(send_request(run_prepared(client, prepared, statement)).await);
     }
     responses
 }
 
 /// Waits for all responses. Returns the rows of each, or the first error: the errors of later
 /// statements say only that the transaction is aborted.
-async fn receive_all(
+async fn receive_rows(
     responses: Vec<impl Future<Output = Result<Rows, Error>>>,
 ) -> Result<Vec<Rows>, Error> {
-    let mut all = Ok(Vec::with_capacity(responses.len()));
+    let mut all_rows = Ok(Vec::with_capacity(responses.len()));
     for response in responses {
         let response = response.await;
-        all = all.and_then(|mut all: Vec<Rows>| {
-            all.push(response?);
-            Ok(all)
+        all_rows = all_rows.and_then(|mut rows: Vec<Rows>| {
+            rows.push(response?);
+            Ok(rows)
         });
     }
-    all
+    all_rows
 }
 
 /// Runs one statement without a transaction around it.
-pub(super) async fn read(client: &Object, statement: &Statement) -> Result<Rows, Error> {
+pub(super) async fn run_statement(
+    client: &PooledSession,
+    statement: &Statement,
+) -> Result<Rows, Error> {
     let prepared = client.prepare_cached(statement.sql).await?;
-    query(client, &prepared, statement).await
+    run_prepared(client, &prepared, statement).await
 }
 
 /// Runs a prepared statement and returns its rows, or an empty row for each change if it counts
 /// changes.
-async fn query(
-    client: &Object,
+async fn run_prepared(
+    client: &PooledSession,
     prepared: &tokio_postgres::Statement,
     statement: &Statement,
 ) -> Result<Rows, Error> {
     let values: Vec<&(dyn ToSql + Sync)> =
         statement.values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
     if statement.counts_changes {
-        let changes = client.execute(prepared, &values).await?;
-        return Ok((0..changes).map(|_| Row::new(Vec::new())).collect());
+        let change_count = client.execute(prepared, &values).await?;
+        return Ok((0..change_count).map(|_| Row::new(Vec::new())).collect());
     }
     client.query(prepared, &values).await?.iter().map(read_row).collect()
 }

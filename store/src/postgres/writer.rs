@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::connections::{Connections, Object};
+use super::connections::{Connections, PooledSession};
 use super::listen::NodeNotifier;
-use super::transaction::{self, End};
+use super::transaction::{self, TransactionOutcome};
 use crate::StoreError;
 use crate::cache::Cache;
 use crate::engine::{Batch, BatchResult, Rows, Statement, sql};
@@ -43,19 +43,19 @@ impl Writer {
         &self.connections.metrics
     }
 
-    /// Bypasses the cache for the entries that the batch changes. Call [`Writer::end`] or
+    /// Bypasses the cache for the entries that the batch changes. Call [`Writer::end_bypass`] or
     /// [`Writer::write`] afterwards.
-    pub(super) fn begin(&self, batch: &Batch) {
+    pub(super) fn begin_bypass(&self, batch: &Batch) {
         self.cache.begin_write(&batch.invalidations);
     }
 
     /// Ends the bypass of the cache, and returns the outcome. After an error, the node id is
     /// replaced first.
-    pub(super) fn end(&self, batch: &Batch, outcome: BatchResult) -> BatchResult {
+    pub(super) fn end_bypass(&self, batch: &Batch, outcome: BatchResult) -> BatchResult {
         // After an error the outcome of the commit is unknown; the commit may even happen later.
         // With a new node id, its notification is processed like one from another node.
         if outcome.is_err() {
-            self.notifier.rotate();
+            self.notifier.rotate_id();
         }
         self.cache.end_write(&batch.invalidations);
         outcome
@@ -64,9 +64,11 @@ impl Writer {
     /// Writes a batch in a separate transaction, and ends the bypass of the cache.
     pub(super) async fn write(&self, batch: &Batch) -> BatchResult {
         self.metrics().commit_writes.observe(1);
-        let write = async |client: &Object| transaction::write(client, batch, &self.notifier).await;
-        let outcome = self.run(write).await;
-        self.end(batch, outcome)
+        let write = async |client: &PooledSession| {
+            transaction::write_batch(client, batch, &self.notifier).await
+        };
+        let outcome = self.run_timed(write).await;
+        self.end_bypass(batch, outcome)
     }
 
     /// Writes batches in one transaction, in this order, and returns the rows of each. Returns
@@ -83,34 +85,39 @@ impl Writer {
         let invalidations = batches.iter().flat_map(|batch| &batch.invalidations);
         // Commits with notifications wait for each other, which takes long if the disk is slow. The
         // group holds no lock that such a commit waits for.
-        let and_reset_timeout = |notify| [notify, sql!("set local lock_timeout to default")];
-        let notification = self.notifier.notify_statement(invalidations).map(and_reset_timeout);
+        let with_timeout_reset = |notify| [notify, sql!("set local lock_timeout to default")];
+        let notification = self.notifier.notify_statement(invalidations).map(with_timeout_reset);
         let statements: Vec<&Statement> = batches
             .iter()
             .flat_map(|batch| &batch.statements)
             .chain(notification.iter().flatten())
             .collect();
-        let write =
-            async |client: &Object| match transaction::run(client, &begin, &statements).await? {
-                End::Committed(rows) => Ok(Some(rows)),
-                End::RolledBack(error) if is_caused_by_server(&error) => Err(error),
-                End::RolledBack(_) => Ok(None),
-            };
-        let Some(rows) = self.run(write).await? else { return Ok(None) };
+        let write = async |client: &PooledSession| match transaction::run_transaction(
+            client,
+            &begin,
+            &statements,
+        )
+        .await?
+        {
+            TransactionOutcome::Committed(rows) => Ok(Some(rows)),
+            TransactionOutcome::RolledBack(error) if is_caused_by_server(&error) => Err(error),
+            TransactionOutcome::RolledBack(_) => Ok(None),
+        };
+        let Some(rows) = self.run_timed(write).await? else { return Ok(None) };
         let mut rows = rows.into_iter();
         let take_rows = |batch: &&Batch| rows.by_ref().take(batch.statements.len()).collect();
         Ok(Some(batches.iter().map(take_rows).collect()))
     }
 
     /// Runs a transaction on a connection, and records its duration. A panic becomes an error.
-    async fn run<T>(
+    async fn run_timed<T>(
         &self,
-        write: impl AsyncFnOnce(&Object) -> Result<T, Error>,
+        write: impl AsyncFnOnce(&PooledSession) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        let timed_write = async |client: &Object| {
+        let timed_write = async |client: &PooledSession| {
             let start = Instant::now();
             let outcome = write(client).await;
-            self.metrics().commits.observe_since(start);
+            self.metrics().commit_durations.observe_since(start);
             outcome
         };
         let outcome = AssertUnwindSafe(self.connections.run(timed_write)).catch_unwind().await;

@@ -7,8 +7,8 @@
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::excess::delete_tokens;
-use super::{BATCH, MAX_BATCHES, RetentionSettings, before};
+use super::excess::add_token_deletions;
+use super::{BATCH_ROWS, MAX_BATCHES, RetentionSettings, time_before};
 use crate::deletion::INSERT_DELETED_APP;
 use crate::engine::{Statement, from_row, sql};
 use crate::invalidation::Invalidation;
@@ -17,12 +17,12 @@ use crate::{Change, Store, StoreError};
 
 /// An app that has not been used since the cutoff.
 #[derive(Debug)]
-struct Candidate {
+struct UnusedApp {
     id: i64,
     last_use: Timestamp,
 }
 
-from_row!(Candidate, candidate_columns { id, last_use = last_use!() });
+from_row!(UnusedApp, unused_app_columns { id, last_use = last_use!() });
 
 impl Store {
     /// Returns the cutoff: apps that no user authorised and that were last used before it are
@@ -42,11 +42,11 @@ impl Store {
             ),
             [max = i64::from(settings.max_unauthorized_apps)]
         );
-        let by_age = before(now, settings.unused_apps);
+        let cutoff_by_age = time_before(now, settings.unused_apps);
         // Apps that were last used in the same second stay, so the maximum may be exceeded a
         // little.
-        let by_number: Option<Timestamp> = self.read_one(select).await?;
-        Ok(by_number.map_or(by_age, |by_number| by_number.max(by_age)))
+        let cutoff_by_number: Option<Timestamp> = self.read_one(select).await?;
+        Ok(cutoff_by_number.map_or(cutoff_by_age, |cutoff| cutoff.max(cutoff_by_age)))
     }
 
     /// Deletes apps that no user authorised and that were last used before the cutoff, with their
@@ -55,12 +55,12 @@ impl Store {
         &self,
         cutoff: Timestamp,
     ) -> Result<[(&'static str, usize); 2], StoreError> {
-        let (mut apps, mut tokens) = (0, 0);
+        let (mut app_count, mut token_count) = (0, 0);
         for _ in 0..MAX_BATCHES {
             let select = sql!(
                 concat!(
                     "select ",
-                    candidate_columns!(),
+                    unused_app_columns!(),
                     " from apps where used_at is null and ",
                     last_use!(),
                     " < $cutoff order by ",
@@ -69,35 +69,39 @@ impl Store {
                 ),
                 [cutoff]
             );
-            let candidates: Vec<Candidate> = self.read_all(select).await?;
-            let Some(last) = candidates.last() else { break };
-            let (mut change, mut statements) = (Change::unaudited([]), 0);
-            for candidate in &candidates {
+            let unused_apps: Vec<UnusedApp> = self.read_all(select).await?;
+            let Some(last_app) = unused_apps.last() else { break };
+            let (mut change, mut statement_count) = (Change::unaudited([]), 0);
+            for app in &unused_apps {
                 let select = sql!(
                     "select lookup from tokens where app_id = $id and account_id is null \
                      limit 1000",
-                    [id = candidate.id]
+                    [id = app.id]
                 );
                 let lookups: Vec<LookupKey> = self.read_all(select).await?;
-                tokens += lookups.len();
-                statements += lookups.len();
-                change = delete_tokens(change, &lookups);
-                if statements >= BATCH {
+                token_count += lookups.len();
+                statement_count += lookups.len();
+                change = add_token_deletions(change, &lookups);
+                if statement_count >= BATCH_ROWS {
                     self.write(std::mem::replace(&mut change, Change::unaudited([]))).await?;
-                    statements = 0;
+                    statement_count = 0;
                 }
             }
-            let deleted = self.write(delete_apps(change, last, &candidates)).await?;
+            let rows = self.write(add_app_deletions(change, last_app, &unused_apps)).await?;
             // The deletion of apps is the only statement that returns rows.
-            apps += deleted.iter().map(Vec::len).sum::<usize>();
+            app_count += rows.iter().map(Vec::len).sum::<usize>();
         }
-        Ok([("tokens", tokens), ("apps", apps)])
+        Ok([("tokens", token_count), ("apps", app_count)])
     }
 }
 
-/// Adds the deletion of the candidates up to the last one to a change, with their registrations in
-/// the audit trail. Apps that were authorised or got a token since the candidates were read remain.
-fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate]) -> Change<'a> {
+/// Adds the deletion of unused apps, up to the last one, to a change, with their registrations in
+/// the audit trail. Apps that were authorised or got a token since they were read remain.
+fn add_app_deletions<'a>(
+    change: Change<'a>,
+    last_app: &UnusedApp,
+    unused_apps: &[UnusedApp],
+) -> Change<'a> {
     let change = change.and(sql!(
         concat!(
             "delete from apps where used_at is null and ",
@@ -107,9 +111,9 @@ fn delete_apps<'a>(change: Change<'a>, last: &Candidate, candidates: &[Candidate
             " < $last_use or id <= $last_id)",
             " and not exists (select 1 from tokens where app_id = apps.id) returning id"
         ),
-        [last_use = last.last_use, last_id = last.id]
+        [last_use = last_app.last_use, last_id = last_app.id]
     ));
-    candidates.iter().fold(change, |change, &Candidate { id, .. }| {
+    unused_apps.iter().fold(change, |change, &UnusedApp { id, .. }| {
         let record_deletion = Statement::new(INSERT_DELETED_APP, vec![id.into()]);
         let delete_event = sql!(
             "delete from audit_events where kind = 'app_register' and app_id = $id and not exists \

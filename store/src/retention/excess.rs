@@ -9,7 +9,7 @@ use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::BATCH;
+use super::BATCH_ROWS;
 use crate::authorized_apps::lock_account;
 use crate::engine::{Statement, from_row, sql};
 use crate::event_source::event_source;
@@ -75,11 +75,11 @@ impl Store {
         max_app_tokens: usize,
         now: Timestamp,
     ) -> Result<Vec<(&'static str, usize)>, StoreError> {
-        let mut deleted = Vec::new();
+        let mut deleted_counts = Vec::new();
         let mut owners = self.new_rows.take();
         while let Some(owner) = owners.pop_first() {
-            match self.delete_excess_of(owner, max_app_tokens, now).await {
-                Ok(rows) => deleted.extend(rows),
+            match self.delete_owner_excess(owner, max_app_tokens, now).await {
+                Ok(counts) => deleted_counts.extend(counts),
                 Err(error) => {
                     owners.insert(owner);
                     self.new_rows.restore(owners);
@@ -87,10 +87,10 @@ impl Store {
                 }
             }
         }
-        Ok(deleted)
+        Ok(deleted_counts)
     }
 
-    async fn delete_excess_of(
+    async fn delete_owner_excess(
         &self,
         owner: RowOwner,
         max_app_tokens: usize,
@@ -110,28 +110,32 @@ impl Store {
         })
     }
 
-    /// Deletes the least recently used app tokens of an app that has more than `max`.
-    async fn delete_excess_app_tokens(&self, app: i64, max: usize) -> Result<usize, StoreError> {
-        let max = i64::try_from(max).unwrap_or(i64::MAX);
-        let mut deleted = 0;
+    /// Deletes the least recently used app tokens of an app that has more than `max_tokens`.
+    async fn delete_excess_app_tokens(
+        &self,
+        app: i64,
+        max_tokens: usize,
+    ) -> Result<usize, StoreError> {
+        let max_tokens = i64::try_from(max_tokens).unwrap_or(i64::MAX);
+        let mut deleted_count = 0;
         loop {
             let select = sql!(
                 concat!(
                     "select lookup from tokens where app_id = $app and account_id is null \
                      order by ",
                     last_use!(),
-                    " desc, lookup desc limit 10000 offset $max"
+                    " desc, lookup desc limit 10000 offset $max_tokens"
                 ),
-                [app, max]
+                [app, max_tokens]
             );
-            let excess: Vec<LookupKey> = self.read_all(select).await?;
-            if excess.is_empty() {
-                return Ok(deleted);
+            let lookups: Vec<LookupKey> = self.read_all(select).await?;
+            if lookups.is_empty() {
+                return Ok(deleted_count);
             }
-            for batch in excess.chunks(BATCH) {
-                self.write(delete_tokens(Change::unaudited([]), batch)).await?;
+            for batch in lookups.chunks(BATCH_ROWS) {
+                self.write(add_token_deletions(Change::unaudited([]), batch)).await?;
             }
-            deleted += excess.len();
+            deleted_count += lookups.len();
         }
     }
 
@@ -145,38 +149,38 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let events =
             deletion_events(now, AuditKind::TokenRevoke, "more than 100 tokens of a grant");
-        let mut deleted = 0;
+        let mut deleted_count = 0;
         loop {
             let select = sql!(excess_tokens!(), [account, app, now]);
-            let excess: Vec<ExcessToken> = self.read_all(select).await?;
-            if excess.is_empty() {
+            let excess_tokens: Vec<ExcessToken> = self.read_all(select).await?;
+            if excess_tokens.is_empty() {
                 break;
             }
-            for batch in excess.chunks(BATCH) {
+            for batch in excess_tokens.chunks(BATCH_ROWS) {
                 let lookups: Vec<LookupKey> = batch.iter().map(|token| token.lookup).collect();
                 let valid_tokens: Vec<&ExcessToken> =
                     batch.iter().filter(|token| token.is_valid == 1).collect();
                 let change = match valid_tokens.first() {
                     None => Change::unaudited([]),
-                    Some(first) => {
+                    Some(first_token) => {
                         let number = i64::try_from(valid_tokens.len()).unwrap_or(i64::MAX);
-                        // There is no event if another node has deleted the tokens in the meantime.
+                        // There is no event if another node has already deleted the tokens.
                         let event = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
-                             where lookup = $first",
-                            [number, first = first.lookup]
+                             where lookup = $first_lookup",
+                            [number, first_lookup = first_token.lookup]
                         );
                         Change::new(&events, [lock_account(account)], event)
                     }
                 };
-                self.write(delete_tokens(change, &lookups)).await?;
+                self.write(add_token_deletions(change, &lookups)).await?;
             }
-            deleted += excess.len();
+            deleted_count += excess_tokens.len();
         }
-        if deleted > 0 {
+        if deleted_count > 0 {
             self.write(Change::unaudited(delete_empty_grants(account, app, now))).await?;
         }
-        Ok(deleted)
+        Ok(deleted_count)
     }
 
     /// Deletes the least recently used grants of an account that has too many, with their
@@ -199,12 +203,12 @@ impl Store {
             ),
             [account]
         );
-        let excess: Vec<ExcessGrant> = self.read_all(select).await?;
+        let excess_grants: Vec<ExcessGrant> = self.read_all(select).await?;
         let events = deletion_events(now, AuditKind::TokenRevoke, "more than 500 grants");
-        for ExcessGrant { app_id, id } in &excess {
-            self.write(delete_grant(&events, account, *app_id, id, now)).await?;
+        for ExcessGrant { app_id, id } in &excess_grants {
+            self.write(grant_deletion(&events, account, *app_id, id, now)).await?;
         }
-        Ok(excess.len())
+        Ok(excess_grants.len())
     }
 
     /// Deletes the least recently used sessions of an account that has too many.
@@ -214,14 +218,14 @@ impl Store {
         now: Timestamp,
     ) -> Result<usize, StoreError> {
         let events = deletion_events(now, AuditKind::SignOut, "more than 50 sessions");
-        let mut deleted = 0;
+        let mut deleted_count = 0;
         loop {
             let select = sql!(
                 concat!("select lookup from (", excess_sessions!(), ") as excess limit 1"),
                 [account]
             );
             if self.read_one::<LookupKey>(select).await?.is_none() {
-                return Ok(deleted);
+                return Ok(deleted_count);
             }
             let event = event_source!(
                 concat!(
@@ -241,14 +245,14 @@ impl Store {
                 [account]
             );
             let change = Change::new(&events, [lock_account(account)], event).and(delete);
-            let [_, sessions] = self.write_rows(change).await?;
-            deleted += sessions.len();
+            let [_, deleted_rows] = self.write_rows(change).await?;
+            deleted_count += deleted_rows.len();
         }
     }
 }
 
 /// Returns the change that deletes a grant with its unredeemed codes, and revokes its tokens.
-fn delete_grant<'a>(
+fn grant_deletion<'a>(
     events: &'a Events,
     account: i64,
     app: i64,
@@ -291,13 +295,13 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
     )
 }
 
-/// Returns the audit events of a deletion, with its reason.
+/// Returns a deletion's audit events, with its reason.
 fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
     AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
 }
 
 /// Adds the deletion of tokens to a change.
-pub(super) fn delete_tokens<'a>(change: Change<'a>, lookups: &[LookupKey]) -> Change<'a> {
+pub(super) fn add_token_deletions<'a>(change: Change<'a>, lookups: &[LookupKey]) -> Change<'a> {
     lookups.iter().fold(change, |change, &lookup| {
         change
             .and(sql!("delete from tokens where lookup = $lookup", [lookup]))

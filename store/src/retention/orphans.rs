@@ -7,7 +7,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{MAX_BATCHES, add};
+use super::{MAX_BATCHES, saturating_add};
 use crate::deletion::{DELETE_ACCOUNT_ROWS, DELETE_APP_ROWS};
 use crate::engine::{Statement, from_row, sql};
 use crate::invalidation::Invalidation;
@@ -15,11 +15,11 @@ use crate::{Change, Store, StoreError};
 
 /// Time from a sweep that finds a deleted owner to the deletion of its rows: longer than any
 /// transaction.
-const WAIT: SignedDuration = SignedDuration::from_mins(10);
+const ORPHAN_DELAY: SignedDuration = SignedDuration::from_mins(10);
 
 /// Maximum number of owners whose rows are deleted in one transaction. The statement contains it as
 /// a literal.
-const BATCH: usize = 100;
+const BATCH_OWNERS: usize = 100;
 
 /// A deleted account or app.
 struct DeletedOwner {
@@ -30,15 +30,16 @@ struct DeletedOwner {
 from_row!(DeletedOwner, owner_columns { kind, id });
 
 impl Store {
-    /// Deletes the rows of owners that were deleted at least [`WAIT`] ago, and returns the number
-    /// of deleted rows by table.
+    /// Deletes the rows of owners that were deleted at least [`ORPHAN_DELAY`] ago, and returns the
+    /// number of deleted rows by table.
     pub(super) async fn delete_orphans(
         &self,
         now: Timestamp,
     ) -> Result<Vec<(&'static str, usize)>, StoreError> {
-        let mark = sql!("update deleted_owners set found_at = $now where found_at is null", [now]);
-        self.write(Change::unaudited(mark)).await?;
-        let mut deleted = Vec::new();
+        let mark_found =
+            sql!("update deleted_owners set found_at = $now where found_at is null", [now]);
+        self.write(Change::unaudited(mark_found)).await?;
+        let mut deleted_counts = Vec::new();
         for _ in 0..MAX_BATCHES {
             let select = sql!(
                 concat!(
@@ -46,7 +47,7 @@ impl Store {
                     owner_columns!(),
                     " from deleted_owners where found_at <= $until limit 100"
                 ),
-                [until = add(now, -WAIT)]
+                [until = saturating_add(now, -ORPHAN_DELAY)]
             );
             let owners: Vec<DeletedOwner> = self.read_all(select).await?;
             let (mut change, mut tables) = (Change::unaudited([]), Vec::new());
@@ -69,12 +70,12 @@ impl Store {
             }
             if !owners.is_empty() {
                 let rows = self.write(change).await?;
-                deleted.extend(tables.into_iter().zip(rows.iter().map(Vec::len)));
+                deleted_counts.extend(tables.into_iter().zip(rows.iter().map(Vec::len)));
             }
-            if owners.len() < BATCH {
+            if owners.len() < BATCH_OWNERS {
                 break;
             }
         }
-        Ok(deleted)
+        Ok(deleted_counts)
     }
 }

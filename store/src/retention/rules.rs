@@ -3,7 +3,7 @@
 use belfry_core::rules::Document;
 use jiff::{SignedDuration, Timestamp};
 
-use super::add;
+use super::saturating_add;
 use crate::engine::{Batch, Row, Statement, sql};
 use crate::invalidation::Invalidation;
 use crate::rulesets::save_statement;
@@ -11,16 +11,16 @@ use crate::{Change, SerializedDocument, Store, StoreError};
 
 /// Maximum number of documents rewritten in one transaction. Each may have the maximum size of an
 /// account's rules.
-const BATCH: usize = 20;
+const BATCH_DOCUMENTS: usize = 20;
 
 /// Time for which the first expired rule of a document remains. A rewrite removes all expired
 /// rules, so a document is rewritten at most once in this time.
-const DELAY: SignedDuration = SignedDuration::from_hours(24);
+const REWRITE_DELAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Maximum number of transactions per sweep. Further documents are left to the next sweep.
 const MAX_BATCHES: usize = 1000;
 
-/// A document with a rule that expired more than [`DELAY`] ago.
+/// A document with a rule that expired more than [`REWRITE_DELAY`] ago.
 struct DueDocument {
     account: i64,
     scope: String,
@@ -31,15 +31,15 @@ struct DueDocument {
 
 impl Store {
     /// Removes the rules that expired before a time, from documents with a rule that expired more
-    /// than [`DELAY`] before it. Returns the number of changed documents. A document that another
-    /// writer changes at the same time is left to the next sweep.
+    /// than [`REWRITE_DELAY`] before it. Returns the number of changed documents. A document that
+    /// another writer changes at the same time is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,
     ) -> Result<usize, StoreError> {
-        let mut changed = 0;
+        let mut changed_count = 0;
         for _ in 0..MAX_BATCHES {
-            let mut documents = self.due_documents(before).await?;
+            let mut documents = self.read_due_documents(before).await?;
             // In the same order as other writers, to avoid deadlocks.
             documents.sort_by(|a, b| (a.account, &a.scope).cmp(&(b.account, &b.scope)));
             let count = documents.len();
@@ -48,30 +48,30 @@ impl Store {
                 batch.invalidations.push(Invalidation::Rules(document.account));
                 batch.statements.extend(document.into_statement());
             }
-            let write_count: usize = match count {
+            let saved_count: usize = match count {
                 0 => 0,
                 _ => self.write(Change::unaudited(batch)).await?.iter().map(Vec::len).sum(),
             };
-            changed += write_count;
-            if count < BATCH || write_count == 0 {
+            changed_count += saved_count;
+            if count < BATCH_DOCUMENTS || saved_count == 0 {
                 break;
             }
             tokio::task::yield_now().await;
         }
-        Ok(changed)
+        Ok(changed_count)
     }
 
     /// Reads one batch of due documents, and removes the rules that expired before a time.
-    async fn due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
+    async fn read_due_documents(&self, before: Timestamp) -> Result<Vec<DueDocument>, StoreError> {
         let select = sql!(
             "select account_id, scope, version, document from rulesets where expires_at < $due \
              order by expires_at, account_id, scope limit 20",
-            [due = add(before, -DELAY)]
+            [due = saturating_add(before, -REWRITE_DELAY)]
         );
         let rows = self.engine.read(select).await?.into_iter();
         // Many large documents would block a worker thread.
-        let parse = move || rows.map(|row| DueDocument::new(row, before)).collect();
-        let outcome = tokio::task::spawn_blocking(parse).await;
+        let parse_rows = move || rows.map(|row| DueDocument::new(row, before)).collect();
+        let outcome = tokio::task::spawn_blocking(parse_rows).await;
         outcome.map_err(|panic| StoreError::Failed(panic.to_string()))?
     }
 }
@@ -80,11 +80,12 @@ impl DueDocument {
     fn new(mut row: Row, before: Timestamp) -> Result<Self, StoreError> {
         let (account, scope): (i64, String) = (row.take()?, row.take()?);
         let (version, text): (i64, String) = (row.take()?, row.take()?);
-        let parsed = scope.parse().ok().and_then(|scope| Document::from_text(scope, &text).ok());
-        if parsed.is_none() {
+        let parsed_document =
+            scope.parse().ok().and_then(|scope| Document::from_text(scope, &text).ok());
+        if parsed_document.is_none() {
             tracing::warn!(account, scope, "a stored ruleset is not readable");
         }
-        let document = parsed.map(|mut document| {
+        let document = parsed_document.map(|mut document| {
             document.remove_expired(before);
             SerializedDocument::new(document)
         });

@@ -19,7 +19,7 @@ pub struct RulesetsSnapshot {
 }
 
 /// Number of names or ids in one statement: the parameters of `in_list`.
-const CHUNK: usize = 50;
+const CHUNK_LEN: usize = 50;
 
 /// A statement with `in` and a list of all parameters.
 macro_rules! in_list {
@@ -35,7 +35,7 @@ macro_rules! in_list {
 }
 
 /// Pads the list with its first item, so that one statement serves lists of any length.
-fn pad<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK] {
+fn pad_list<T: Clone + Into<Value>>(list: &[T]) -> [Value; CHUNK_LEN] {
     std::array::from_fn(|index| match list.get(index).or(list.first()) {
         Some(item) => item.clone().into(),
         None => Value::Null,
@@ -49,16 +49,16 @@ impl Store {
         let mut ids: Vec<Option<i64>> =
             names.iter().map(|name| self.cache.accounts.get(*name)).collect();
         // A NUL in one name would reject the whole statement; no account has such a name.
-        let uncached: Vec<usize> = (0..names.len())
+        let uncached_indexes: Vec<usize> = (0..names.len())
             .filter(|&index| ids[index].is_none() && !names[index].contains('\0'))
             .collect();
-        for chunk in uncached.chunks(CHUNK) {
-            let missing: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
+        for chunk in uncached_indexes.chunks(CHUNK_LEN) {
+            let uncached_names: Vec<&str> = chunk.iter().map(|&index| names[index]).collect();
             let epochs: Vec<ReadEpoch> =
-                missing.iter().map(|name| self.cache.accounts.epoch(*name)).collect();
+                uncached_names.iter().map(|name| self.cache.accounts.epoch(*name)).collect();
             let select = Statement::new(
                 in_list!("select name, id from accounts where disabled_at is null and name", ""),
-                pad(&missing).into(),
+                pad_list(&uncached_names).into(),
             );
             let mut ids_by_name = HashMap::new();
             for mut row in self.engine.read(select).await? {
@@ -82,35 +82,38 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<RulesetsSnapshot>, StoreError> {
         let mut snapshots = HashMap::with_capacity(accounts.len());
-        let mut uncached: Vec<(i64, ReadEpoch)> = Vec::new();
+        let mut uncached_accounts: Vec<(i64, ReadEpoch)> = Vec::new();
         for &account in accounts {
             let epoch = self.cache.rules.epoch(&account);
             match self.cached_rulesets(account, now) {
                 Some(rulesets) => {
                     drop(snapshots.insert(account, RulesetsSnapshot { rulesets, epoch }));
                 }
-                None => uncached.push((account, epoch)),
+                None => uncached_accounts.push((account, epoch)),
             }
         }
-        for chunk in uncached.chunks(CHUNK) {
-            let missing: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
+        for chunk in uncached_accounts.chunks(CHUNK_LEN) {
+            let ids: Vec<i64> = chunk.iter().map(|(account, _)| *account).collect();
             let select = Statement::new(
                 in_list!(
                     "select account_id, scope, version, document from rulesets where account_id",
                     " order by account_id, scope"
                 ),
-                pad(&missing).into(),
+                pad_list(&ids).into(),
             );
-            let mut documents: HashMap<i64, Vec<VersionedDocument>> = HashMap::new();
+            let mut documents_by_account: HashMap<i64, Vec<VersionedDocument>> = HashMap::new();
             for mut row in self.engine.read(select).await? {
                 let account = row.take()?;
-                documents.entry(account).or_default().push(VersionedDocument::from_row(row)?);
+                documents_by_account
+                    .entry(account)
+                    .or_default()
+                    .push(VersionedDocument::from_row(row)?);
             }
             for &(account, epoch) in chunk {
                 // An account listed twice already has its documents.
                 let snapshot = snapshots.entry(account).or_insert_with(|| {
-                    let documents = documents.remove(&account).unwrap_or_default();
-                    let rulesets = StoredRulesets::new(documents).without_expired(now);
+                    let documents = documents_by_account.remove(&account).unwrap_or_default();
+                    let rulesets = StoredRulesets::new(documents).without_expired_rules(now);
                     RulesetsSnapshot { rulesets, epoch }
                 });
                 self.cache.rules.insert(account, snapshot.rulesets.clone(), epoch);
@@ -122,7 +125,7 @@ impl Store {
     /// Returns whether an account's rulesets were not invalidated since they were read; false if
     /// the cache was or is disabled. A write by this node invalidates them before it is
     /// acknowledged, a write by another node when its notification arrives.
-    pub fn is_current(&self, account: i64, epoch: ReadEpoch) -> bool {
+    pub fn are_rulesets_current(&self, account: i64, epoch: ReadEpoch) -> bool {
         epoch.is_same(self.cache.rules.epoch(&account))
     }
 }

@@ -13,23 +13,23 @@ impl StoredRulesets {
     }
 
     /// Returns whether one of the rules has expired.
-    fn has_expired(&self, now: Timestamp) -> bool {
+    fn has_expired_rule(&self, now: Timestamp) -> bool {
         self.next_expiry().is_some_and(|expiry| expiry.is_reached(now))
     }
 
     /// Returns the documents without the rules that have expired. A document that became empty
     /// stays, because it has a version in the database.
-    pub(super) fn without_expired(self, now: Timestamp) -> Self {
-        if !self.has_expired(now) {
+    pub(super) fn without_expired_rules(self, now: Timestamp) -> Self {
+        if !self.has_expired_rule(now) {
             return self;
         }
-        let mut all = self.all().to_vec();
-        for VersionedDocument { document, bytes, .. } in &mut all {
+        let mut documents = self.versioned_documents().to_vec();
+        for VersionedDocument { document, bytes, .. } in &mut documents {
             if document.remove_expired(now) {
                 *bytes = document.to_text().len();
             }
         }
-        Self::new(all)
+        Self::new(documents)
     }
 }
 
@@ -37,14 +37,14 @@ impl Store {
     /// Returns an account's cached rulesets. When a rule has expired, the entry is replaced by one
     /// without it, so the rule expires on every node without a database read.
     pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
-        let cached = self.cache.rules.get(&account)?;
-        if !cached.has_expired(now) {
-            return Some(cached);
+        let rulesets = self.cache.rules.get(&account)?;
+        if !rulesets.has_expired_rule(now) {
+            return Some(rulesets);
         }
-        // The entry may have changed in the meantime, so it is read again after the epoch.
+        // The entry may have changed since it was read, so it is read again after the epoch.
         let epoch = self.cache.rules.epoch(&account);
-        let current = self.cache.rules.get(&account)?.without_expired(now);
-        self.cache.rules.insert(account, current.clone(), epoch);
-        Some(current)
+        let current_rulesets = self.cache.rules.get(&account)?.without_expired_rules(now);
+        self.cache.rules.insert(account, current_rulesets.clone(), epoch);
+        Some(current_rulesets)
     }
 }

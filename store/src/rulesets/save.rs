@@ -46,7 +46,7 @@ impl SerializedDocument {
 
     /// Returns the next time at which a rule expires, in seconds and rounded up, as it is stored.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
-        self.document.next_expiry().map(RuleExpiry::to_second)
+        self.document.next_expiry().map(RuleExpiry::to_timestamp)
     }
 
     /// Returns the size of the stored text; 0 if the document is empty and will be deleted.
@@ -57,10 +57,10 @@ impl SerializedDocument {
 
 impl StoredRulesets {
     /// Returns a copy with changed documents, each with its new version.
-    fn with_documents(&self, changed: Vec<(SerializedDocument, i64)>) -> Self {
-        let mut documents = self.all().to_vec();
-        for (SerializedDocument { document, text }, version) in changed {
-            documents.retain(|other| other.document.scope() != document.scope());
+    fn with_documents(&self, changed_documents: Vec<(SerializedDocument, i64)>) -> Self {
+        let mut documents = self.versioned_documents().to_vec();
+        for (SerializedDocument { document, text }, version) in changed_documents {
+            documents.retain(|existing| existing.document.scope() != document.scope());
             if !text.is_empty() {
                 documents.push(VersionedDocument { document, version, bytes: text.len() });
             }
@@ -91,7 +91,8 @@ impl Store {
         documents.sort_by_cached_key(|document| document.scope().to_string());
         let (mut statements, mut saved_documents) = (Vec::new(), Vec::new());
         for document in documents {
-            let version = original.rulesets.versioned(document.scope()).map(|one| one.version);
+            let version =
+                original.rulesets.versioned_document(document.scope()).map(|stored| stored.version);
             if let Some(statement) = save_statement(original.account, version, &document) {
                 statements.push(statement);
                 saved_documents.push(document);
@@ -108,9 +109,9 @@ impl Store {
         };
         let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
         let change = Change::unaudited(batch).invalidating(Invalidation::Rules(original.account));
-        let rows = self.write(change).await?;
+        let statement_rows = self.write(change).await?;
         let mut versions = Vec::with_capacity(saved_documents.len());
-        for rows in rows {
+        for rows in statement_rows {
             let Some(mut row) = rows.into_iter().next() else {
                 return self.missing_row_outcome(original.account).await;
             };
@@ -127,8 +128,8 @@ impl Store {
     async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
         let select =
             sql!("select id from accounts where id = $account and disabled_at is null", [account]);
-        let is_missing = self.engine.read(select).await?.is_empty();
-        Ok(if is_missing { SaveOutcome::NoAccount } else { SaveOutcome::Conflict })
+        let is_account_missing = self.engine.read(select).await?.is_empty();
+        Ok(if is_account_missing { SaveOutcome::NoAccount } else { SaveOutcome::Conflict })
     }
 }
 

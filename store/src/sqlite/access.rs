@@ -13,7 +13,7 @@ use crate::StoreError;
 ///
 /// # Errors
 /// If this process may not search its directory.
-pub(crate) fn exists(path: &Path) -> Result<bool, StoreError> {
+pub(crate) fn database_exists(path: &Path) -> Result<bool, StoreError> {
     path.try_exists().map_err(|error| access_error(path, path, &error))
 }
 
@@ -33,15 +33,15 @@ fn describe_cause(database: &Path, file: &Path, error: &io::Error) -> String {
 
 /// Returns the error for a database that SQLite cannot open.
 pub(super) fn sqlite_open_error(path: &Path, error: &rusqlite::Error) -> StoreError {
-    match find_inaccessible(path, error) {
+    match find_inaccessible_file(path, error) {
         Some((file, cause)) => access_error(path, &file, &cause),
-        None => open_error(path, &describe(path, error)),
+        None => open_error(path, &describe_error(path, error)),
     }
 }
 
 /// Describes a database error, with advice for the operator.
-pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
-    if let Some((file, cause)) = find_inaccessible(database, error) {
+pub(crate) fn describe_error(database: &Path, error: &rusqlite::Error) -> String {
+    if let Some((file, cause)) = find_inaccessible_file(database, error) {
         return describe_cause(database, &file, &cause);
     }
     let advice = match error.sqlite_error_code() {
@@ -57,18 +57,21 @@ pub(crate) fn describe(database: &Path, error: &rusqlite::Error) -> String {
 
 /// Returns the database file or directory that this process may not read or write, if SQLite failed
 /// for that reason. SQLite's error does not say so.
-fn find_inaccessible(database: &Path, error: &rusqlite::Error) -> Option<(PathBuf, io::Error)> {
+fn find_inaccessible_file(
+    database: &Path,
+    error: &rusqlite::Error,
+) -> Option<(PathBuf, io::Error)> {
     let code = error.sqlite_error_code()?;
     if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {
         return None;
     }
     let mut paths = ["", "-wal", "-shm"].map(|ending| with_ending(database, ending)).to_vec();
     paths.retain(|path| path.exists());
-    let unreadable = paths.iter().find_map(|path| Some((path, check_readable(path).err()?)));
+    let unreadable_path = paths.iter().find_map(|path| Some((path, check_readable(path).err()?)));
     let directory = std::path::absolute(database).ok()?.parent()?.to_owned();
-    let mut needed = paths.iter().chain([&directory]);
-    let problem =
-        unreadable.or_else(|| needed.find_map(|path| Some((path, check_writable(path).err()?))));
+    let mut required_paths = paths.iter().chain([&directory]);
+    let problem = unreadable_path
+        .or_else(|| required_paths.find_map(|path| Some((path, check_writable(path).err()?))));
     problem.map(|(path, cause)| (path.clone(), cause))
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn open_for_restore(path: &Path) -> Result<Connection, StoreError> {
         create_private_directory(directory)
             .map_err(|error| access_error(path, directory, &error))?;
     }
-    wal::check(path).map_err(|reason| open_error(path, &reason))?;
+    wal::check_matches_database(path).map_err(|reason| open_error(path, &reason))?;
     let open = || -> rusqlite::Result<Connection> {
         let connection = open_writer(path)?;
         connection.pragma_update(None, "journal_mode", "delete")?;

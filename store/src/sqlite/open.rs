@@ -25,14 +25,14 @@ pub fn create_private_directory(directory: &Path) -> std::io::Result<()> {
 
 /// Creates the file, unless it exists, with mode 0600 before SQLite does; the WAL gets the same
 /// mode.
-fn create_private(path: &Path) {
+fn create_private_file(path: &Path) {
     // Errors are ignored: the file may exist, and SQLite reports all other problems better.
     drop(fs::OpenOptions::new().mode(0o600).write(true).create_new(true).open(path));
 }
 
 /// Opens a connection that can write. Creates the file if it is missing.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
-    create_private(path);
+    create_private_file(path);
     let connection = Connection::open(path)?;
     connection.busy_timeout(wal::BUSY_TIMEOUT)?;
     // Takes effect before the first table is created.
@@ -69,7 +69,7 @@ pub(crate) struct ExistingDatabase {
     pub(crate) connection: Connection,
     pub(crate) version: SchemaVersion,
     /// The state of the files when they were opened, if they are read without locks.
-    pub(crate) unlocked: Option<FileState>,
+    pub(crate) unlocked_state: Option<FileState>,
 }
 
 /// Sizes and times of a database file and its WAL, which change when another process writes.
@@ -87,11 +87,11 @@ impl FileState {
 
 /// Opens an existing file for reading, and reads its schema version.
 pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError> {
-    wal::check(path).map_err(|reason| open_error(path, &reason))?;
+    wal::check_matches_database(path).map_err(|reason| open_error(path, &reason))?;
     let to_error = |error: rusqlite::Error| sqlite_open_error(path, &error);
     let connection = open_reader(path).map_err(to_error)?;
     let error = match schema_version(&connection) {
-        Ok(version) => return Ok(ExistingDatabase { connection, version, unlocked: None }),
+        Ok(version) => return Ok(ExistingDatabase { connection, version, unlocked_state: None }),
         Err(error) => error,
     };
     // Without write access to the directory, or on a read-only file system, SQLite cannot create
@@ -104,25 +104,25 @@ pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError>
     {
         return Err(to_error(error));
     }
-    let unlocked = Some(FileState::read(path));
+    let unlocked_state = Some(FileState::read(path));
     let open =
         if Wal::new(path).bytes() == 0 { wal::open_ignoring_wal } else { wal::open_unshared };
     let connection = open(path).map_err(to_error)?;
     let version = schema_version(&connection).map_err(to_error)?;
-    Ok(ExistingDatabase { connection, version, unlocked })
+    Ok(ExistingDatabase { connection, version, unlocked_state })
 }
 
-/// Returns the schema version of a database, which may have none.
+/// Reads a database's schema version; [`SchemaVersion::NONE`] if it has no schema.
 pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<SchemaVersion> {
-    let has_table = "select exists (select 1 from sqlite_schema where name = 'migrations')";
-    if !connection.query_row(has_table, [], |row| row.get(0))? {
+    let table_exists = "select exists (select 1 from sqlite_schema where name = 'migrations')";
+    if !connection.query_row(table_exists, [], |row| row.get(0))? {
         return Ok(SchemaVersion::NONE);
     }
-    let newest = connection.query_row(migrations::SELECT_NEWEST, [], |row| {
+    let newest_version = connection.query_row(migrations::SELECT_NEWEST, [], |row| {
         let number = row.get(0)?;
         Ok(SchemaVersion { number, compatible_from: row.get(2).unwrap_or(number) })
     });
-    Ok(newest.optional()?.unwrap_or(SchemaVersion::NONE))
+    Ok(newest_version.optional()?.unwrap_or(SchemaVersion::NONE))
 }
 
 /// Applies the pending migrations in one transaction. The transaction also serves as a lock: a
@@ -137,14 +137,14 @@ pub(super) fn migrate(
     let transaction = connection
         .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)
         .map_err(to_error)?;
-    transaction.execute_batch(migrations::TABLE).map_err(to_error)?;
+    transaction.execute_batch(migrations::CREATE_TABLE).map_err(to_error)?;
     let version = schema_version(&transaction).map_err(to_error)?;
     let pending =
         options.migrations.pending(options.schema, &path.display().to_string(), version)?;
     for Migration { number, compatible_from, sqlite, .. } in pending {
         transaction.execute_batch(sqlite).map_err(to_error)?;
         transaction
-            .execute(migrations::INSERT, (number, now.as_second(), compatible_from))
+            .execute(migrations::INSERT_MIGRATION, (number, now.as_second(), compatible_from))
             .map_err(to_error)?;
     }
     transaction.commit().map_err(to_error)

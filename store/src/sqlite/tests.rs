@@ -5,7 +5,7 @@ use crate::engine::{CheckedEngine, sql};
 use crate::tokens::SELECT_TOKEN;
 
 #[tokio::test]
-async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
+async fn a_database_without_its_writer_thread_is_unavailable() {
     let dir = tempfile::tempdir().unwrap();
     let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let mut sqlite =
@@ -15,11 +15,11 @@ async fn without_its_writer_thread_the_database_is_unavailable_and_not_ready() {
     sqlite.writer.take().unwrap().join().unwrap();
     let engine = CheckedEngine::new(Box::new(sqlite));
 
-    let stopped = StoreError::Unavailable("the database thread has stopped".to_owned());
+    let thread_stopped = StoreError::Unavailable("the database thread has stopped".to_owned());
     let write = sql!("insert into locks (name) values ('test')");
-    assert_eq!(engine.write(write.into()).await.unwrap_err(), stopped);
-    assert_eq!(engine.check().await, Err(stopped));
-    assert_eq!(engine.metrics.writes.unavailable.get(), 2);
+    assert_eq!(engine.write(write.into()).await.unwrap_err(), thread_stopped);
+    assert_eq!(engine.ping().await, Err(thread_stopped));
+    assert_eq!(engine.metrics.writes.temporary_failures.get(), 2);
     assert_eq!(engine.read(sql!("select 1")).await.unwrap().len(), 1, "reads continue");
 }
 
@@ -30,7 +30,7 @@ fn a_statement_is_prepared_once() {
     let _sqlite = Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
     for connection in [open_reader(&path).unwrap(), open_writer(&path).unwrap()] {
         for lookup in ["one", "two", "three"] {
-            assert!(run(&connection, &sql!(SELECT_TOKEN, [lookup])).unwrap().is_empty());
+            assert!(run_statement(&connection, &sql!(SELECT_TOKEN, [lookup])).unwrap().is_empty());
         }
         let statement = connection.prepare_cached(sql!(SELECT_TOKEN, [lookup = ""]).sql).unwrap();
         assert_eq!(statement.get_status(StatementStatus::Run), 3);

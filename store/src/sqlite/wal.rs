@@ -40,7 +40,7 @@ pub(super) struct Wal {
 
 /// The mark of a generation: its salt, and the previous generation's salt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Mark {
+struct GenerationMark {
     previous: u32,
     current: u32,
 }
@@ -61,7 +61,7 @@ impl Wal {
     }
 
     /// Marks the current generation, unless it is marked already. Call it after every commit.
-    pub(super) fn mark(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(super) fn mark_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let generation = self.generation();
         if generation.is_none() || generation == self.marked_generation {
             return Ok(());
@@ -72,9 +72,9 @@ impl Wal {
         let previous = outcome?;
         // The transaction itself may have begun a generation, whose predecessor is the same.
         while let Some(generation) =
-            self.generation().filter(|&now| Some(now) != self.marked_generation)
+            self.generation().filter(|&salt| Some(salt) != self.marked_generation)
         {
-            let mark = Mark { previous, current: generation };
+            let mark = GenerationMark { previous, current: generation };
             connection.execute_batch(&mark.to_sql())?;
             self.marked_generation = Some(generation);
         }
@@ -87,7 +87,7 @@ impl Wal {
         let previous = read_pragma(connection, "user_version")?;
         let current = self.generation().unwrap_or(previous);
         if current != previous {
-            connection.execute_batch(&Mark { previous, current }.to_sql())?;
+            connection.execute_batch(&GenerationMark { previous, current }.to_sql())?;
         }
         self.marked_generation = Some(current);
         Ok(previous)
@@ -98,12 +98,12 @@ impl Wal {
     pub(super) fn begin_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let current = read_pragma(connection, "user_version")?;
         connection.pragma_update(None, "user_version", current.cast_signed())?;
-        self.mark(connection)?;
+        self.mark_generation(connection)?;
         truncate(connection)
     }
 }
 
-impl Mark {
+impl GenerationMark {
     fn to_sql(self) -> String {
         let (previous, current) = (self.previous.cast_signed(), self.current.cast_signed());
         format!("pragma application_id = {previous}; pragma user_version = {current}")
@@ -124,7 +124,7 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
 ///
 /// If the log cannot be read, or belongs to a different file. The message then says how to
 /// continue.
-pub(super) fn check(database: &Path) -> Result<(), String> {
+pub(super) fn check_matches_database(database: &Path) -> Result<(), String> {
     let wal = Wal::new(database);
     loop {
         let Some(mark) = wal.read_mark().map_err(|error| error.to_string())? else {
@@ -132,17 +132,18 @@ pub(super) fn check(database: &Path) -> Result<(), String> {
         };
         // A file that cannot be read without its log is incomplete, because the disk became full or
         // the process was killed while the log was copied into it. Only the log completes it.
-        let Some(file) = file_generation(database) else { return Ok(()) };
-        if [mark.current, mark.previous].contains(&file) {
+        let Some(generation) = file_generation(database) else { return Ok(()) };
+        if [mark.current, mark.previous].contains(&generation) {
             return Ok(());
         }
         // Read again, because another process may have written in between.
-        if file_generation(database) == Some(file) && wal.read_mark().ok() == Some(Some(mark)) {
-            let name = wal.path.display();
+        if file_generation(database) == Some(generation) && wal.read_mark().ok() == Some(Some(mark))
+        {
+            let wal_path = wal.path.display();
             return Err(format!(
-                "{name} belongs to a different file: {} was replaced after a server or command had \
-                 been killed. To use the file as it is, move away {name} and the file with the \
-                 ending -shm; to use the state before, put back the replaced file",
+                "{wal_path} belongs to a different file: {} was replaced after a server or command \
+                 had been killed. To use the file as it is, move away {wal_path} and the file with \
+                 the ending -shm; to use the state before, put back the replaced file",
                 database.display()
             ));
         }
@@ -183,30 +184,30 @@ fn open_with_parameter(database: &Path, parameter: &str) -> rusqlite::Result<Con
 
 impl Wal {
     /// Finds the mark of the log's generation. `None` if the log is missing, empty or not marked.
-    fn read_mark(&self) -> io::Result<Option<Mark>> {
+    fn read_mark(&self) -> io::Result<Option<GenerationMark>> {
         let Ok(file) = File::open(&self.path) else { return Ok(None) };
-        let length = file.metadata()?.len();
-        if length < HEADER_BYTES {
+        let file_bytes = file.metadata()?.len();
+        if file_bytes < HEADER_BYTES {
             return Ok(None);
         }
         let frame_bytes = FRAME_HEADER_BYTES + u64::from(read_u32(&file, 8)?);
         let salts = [read_u32(&file, 16)?, read_u32(&file, 20)?];
         let mut last_mark = None;
-        let mut frame = HEADER_BYTES;
-        while frame + frame_bytes <= length
-            && [read_u32(&file, frame + 8)?, read_u32(&file, frame + 12)?] == salts
+        let mut frame_offset = HEADER_BYTES;
+        while frame_offset + frame_bytes <= file_bytes
+            && [read_u32(&file, frame_offset + 8)?, read_u32(&file, frame_offset + 12)?] == salts
         {
-            if read_u32(&file, frame)? == 1 {
-                let page = frame + FRAME_HEADER_BYTES;
-                let mark = Mark {
-                    current: read_u32(&file, page + 60)?,
-                    previous: read_u32(&file, page + 68)?,
+            if read_u32(&file, frame_offset)? == 1 {
+                let page_offset = frame_offset + FRAME_HEADER_BYTES;
+                let mark = GenerationMark {
+                    current: read_u32(&file, page_offset + 60)?,
+                    previous: read_u32(&file, page_offset + 68)?,
                 };
                 if mark.current == salts[1] {
                     last_mark = Some(mark);
                 }
             }
-            frame += frame_bytes;
+            frame_offset += frame_bytes;
         }
         Ok(last_mark)
     }

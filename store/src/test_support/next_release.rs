@@ -8,10 +8,10 @@ use jiff::Timestamp;
 use super::{TestDatabase, options};
 use crate::{Migration, Migrations, Options, Store};
 
-static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
+static NEXT_MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     let Migrations(migrations) = Migrations::default();
     let newest = migrations.last().unwrap();
-    let tables = migrations.iter().flat_map(|migration| tables(migration.sqlite));
+    let tables = migrations.iter().flat_map(|migration| created_tables(migration.sqlite));
     let add_column =
         |table| format!("alter table {table} add column added text not null default 'next';");
     let mut sql = tables.map(add_column).collect::<Vec<_>>().concat();
@@ -20,22 +20,22 @@ static MIGRATIONS: LazyLock<Vec<Migration>> = LazyLock::new(|| {
     sql += "create index accounts_by_added on accounts (added) where disabled_at is null;";
     let sql: &'static str = sql.leak();
     let (number, compatible_from) = (newest.number + 1, newest.number);
-    let next = Migration { number, compatible_from, sqlite: sql, postgres: sql };
-    [migrations, &[next]].concat()
+    let next_migration = Migration { number, compatible_from, sqlite: sql, postgres: sql };
+    [migrations, &[next_migration]].concat()
 });
 
 /// Returns the tables that a migration creates.
-fn tables(sql: &str) -> impl Iterator<Item = &str> {
+fn created_tables(sql: &str) -> impl Iterator<Item = &str> {
     let names = sql.lines().filter_map(|line| line.strip_prefix("create table "));
     names.filter_map(|line| line.split(' ').next())
 }
 
 /// Returns the options of the next release.
-pub fn next_options() -> Options {
-    Options { migrations: Migrations(&MIGRATIONS), ..options() }
+pub fn next_release_options() -> Options {
+    Options { migrations: Migrations(&NEXT_MIGRATIONS), ..options() }
 }
 
 /// Opens a database as the next release, which migrates it.
-pub async fn open_next(database: &TestDatabase) -> Store {
-    Store::open(&database.database, &next_options(), Timestamp::UNIX_EPOCH).await.unwrap()
+pub async fn open_as_next_release(database: &TestDatabase) -> Store {
+    Store::open(&database.database, &next_release_options(), Timestamp::UNIX_EPOCH).await.unwrap()
 }

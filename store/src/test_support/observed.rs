@@ -12,8 +12,8 @@ use crate::{Store, StoreError};
 
 /// Receives the statements that succeeded and were not rolled back, with their rows.
 pub(super) trait Observer: Send + Sync + 'static {
-    fn read(&self, statement: &Statement, rows: &Rows);
-    fn write(&self, statements: &[Statement], rows: &[Rows]);
+    fn on_read(&self, statement: &Statement, rows: &Rows);
+    fn on_write(&self, statements: &[Statement], rows: &[Rows]);
 }
 
 struct ObservedEngine<O> {
@@ -26,7 +26,7 @@ impl<O: Observer> Engine for ObservedEngine<O> {
         let read = self.engine.read(statement.clone());
         read.inspect(move |outcome| {
             if let Ok(rows) = outcome {
-                self.observer.read(&statement, rows);
+                self.observer.on_read(&statement, rows);
             }
         })
         .boxed()
@@ -39,9 +39,9 @@ impl<O: Observer> Engine for ObservedEngine<O> {
         write
             .inspect(move |outcome| {
                 if let Ok(rows) = outcome
-                    && !observed_batch.is_rolled_back(rows)
+                    && !observed_batch.should_roll_back(rows)
                 {
-                    self.observer.write(&observed_batch.statements, rows);
+                    self.observer.on_write(&observed_batch.statements, rows);
                 }
             })
             .boxed()
@@ -64,14 +64,15 @@ impl<O: Observer> Engine for ObservedEngine<O> {
     }
 }
 
+/// Calls a function with the SQL text of each read.
 struct ReadHook<F>(F);
 
 impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
-    fn read(&self, statement: &Statement, _: &Rows) {
+    fn on_read(&self, statement: &Statement, _: &Rows) {
         self.0(statement.sql);
     }
 
-    fn write(&self, _: &[Statement], _: &[Rows]) {}
+    fn on_write(&self, _: &[Statement], _: &[Rows]) {}
 }
 
 impl Store {

@@ -24,10 +24,10 @@ pub struct Faults {
     /// True while notifications are dropped.
     pub drops_notifications: AtomicBool,
     /// The number of dropped notifications.
-    pub dropped: AtomicUsize,
+    pub dropped_notifications: AtomicUsize,
     /// Requests that contain this string are delayed until their client has disconnected and this
     /// string has become empty.
-    pub delayed: watch::Sender<&'static str>,
+    pub delayed_text: watch::Sender<&'static str>,
 }
 
 impl PostgresProxy {
@@ -40,17 +40,17 @@ impl PostgresProxy {
         url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
         let faults = Arc::new(Faults {
             drops_notifications: AtomicBool::new(drops_notifications),
-            dropped: AtomicUsize::new(0),
-            delayed: watch::Sender::new(""),
+            dropped_notifications: AtomicUsize::new(0),
+            delayed_text: watch::Sender::new(""),
         });
-        let shared = Arc::clone(&faults);
+        let shared_faults = Arc::clone(&faults);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let server = TcpStream::connect(&server).await.unwrap();
                 let (from_client, to_client) = client.into_split();
                 let (from_server, to_server) = server.into_split();
-                tokio::spawn(forward_requests(from_client, to_server, Arc::clone(&shared)));
-                tokio::spawn(forward_responses(from_server, to_client, Arc::clone(&shared)));
+                tokio::spawn(forward_requests(from_client, to_server, Arc::clone(&shared_faults)));
+                tokio::spawn(forward_responses(from_server, to_client, Arc::clone(&shared_faults)));
             }
         });
         Self { database: Database::Postgres(url.as_str().parse().unwrap()), faults }
@@ -63,12 +63,12 @@ async fn forward_requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault
     let mut buffer = vec![0; 1 << 16];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let mut requests = buffer[..length].to_vec();
-        let delayed = *faults.delayed.borrow();
-        let is_delayed = !delayed.is_empty()
-            && requests.windows(delayed.len()).any(|bytes| bytes == delayed.as_bytes());
+        let delayed_text = *faults.delayed_text.borrow();
+        let is_delayed = !delayed_text.is_empty()
+            && requests.windows(delayed_text.len()).any(|bytes| bytes == delayed_text.as_bytes());
         if is_delayed {
             let _ = from.read_to_end(&mut requests).await;
-            faults.delayed.subscribe().wait_for(|delayed| delayed.is_empty()).await.unwrap();
+            faults.delayed_text.subscribe().wait_for(|text| text.is_empty()).await.unwrap();
         }
         if to.write_all(&requests).await.is_err() {
             return;
@@ -90,7 +90,7 @@ async fn forward_responses(
         message.resize(length as usize + 1, 0);
         from.read_exact(&mut message[5..]).await?;
         if message[0] == b'A' && faults.drops_notifications.load(Ordering::SeqCst) {
-            faults.dropped.fetch_add(1, Ordering::SeqCst);
+            faults.dropped_notifications.fetch_add(1, Ordering::SeqCst);
         } else {
             // Continues after the client has disconnected, because the server would otherwise abort
             // its transaction.

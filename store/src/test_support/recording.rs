@@ -37,15 +37,15 @@ pub enum RecordedBatch {
 struct Recorder(Mutex<File>);
 
 impl Observer for Recorder {
-    fn read(&self, statement: &Statement, rows: &Rows) {
-        self.record(&RecordedBatch::Read(recorded_statement(statement, rows)));
+    fn on_read(&self, statement: &Statement, rows: &Rows) {
+        self.record(&RecordedBatch::Read(to_recorded_statement(statement, rows)));
     }
 
-    fn write(&self, statements: &[Statement], rows: &[Rows]) {
+    fn on_write(&self, statements: &[Statement], rows: &[Rows]) {
         let statements = statements
             .iter()
             .zip(rows)
-            .map(|(statement, rows)| recorded_statement(statement, rows));
+            .map(|(statement, rows)| to_recorded_statement(statement, rows));
         self.record(&RecordedBatch::Write(statements.collect()));
     }
 }
@@ -58,7 +58,7 @@ impl Recorder {
     }
 }
 
-fn recorded_statement(statement: &Statement, rows: &Rows) -> RecordedStatement {
+fn to_recorded_statement(statement: &Statement, rows: &Rows) -> RecordedStatement {
     RecordedStatement {
         sql: statement.sql.to_owned(),
         values: statement.values.iter().map(to_json).collect(),
@@ -92,8 +92,9 @@ impl Store {
             RecordedBatch::Write(recorded) => {
                 let statements = recorded.iter().map(to_statement).collect();
                 let rows = self.engine.write(Batch { statements, ..Batch::default() }).await?;
-                let recorded = recorded.iter().zip(&rows);
-                RecordedBatch::Write(recorded.map(|(one, rows)| with_rows(one, rows)).collect())
+                let statements = recorded.iter().zip(&rows);
+                let with_new_rows = statements.map(|(statement, rows)| with_rows(statement, rows));
+                RecordedBatch::Write(with_new_rows.collect())
             }
         })
     }

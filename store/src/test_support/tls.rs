@@ -10,7 +10,7 @@ use test_engines::Postgres;
 use test_engines::shared::postgres_url;
 
 /// A certificate and its key, in PEM.
-type Pair = (String, String);
+type CertificateAndKey = (String, String);
 
 /// A certificate authority.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -18,7 +18,7 @@ pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 impl Authority {
     /// Creates an authority with this name.
     pub fn new(name: &str) -> Self {
-        let mut params = params(name, Vec::new());
+        let mut params = certificate_params(name, Vec::new());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
@@ -29,14 +29,14 @@ impl Authority {
     }
 
     /// Issues a certificate for a host name.
-    pub fn issue(&self, name: &str) -> Pair {
+    pub fn issue(&self, name: &str) -> CertificateAndKey {
         let key = KeyPair::generate().unwrap();
-        let params = params(name, vec![name.to_owned()]);
+        let params = certificate_params(name, vec![name.to_owned()]);
         (params.signed_by(&key, &self.0).unwrap().pem(), key.serialize_pem())
     }
 }
 
-fn params(subject: &str, names: Vec<String>) -> CertificateParams {
+fn certificate_params(subject: &str, names: Vec<String>) -> CertificateParams {
     let mut params = CertificateParams::new(names).unwrap();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, subject);
@@ -56,7 +56,7 @@ pub struct TlsPostgres {
 
 /// The access rules of the server: `belfry` and `certified` must use TLS, and `certified` must also
 /// present a certificate; `postgres` may connect without TLS for the setup.
-const ACCESS: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
+const ACCESS_RULES: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
                       hostssl all belfry 127.0.0.1/32 trust\n\
                       host all postgres 127.0.0.1/32 trust\n";
 
@@ -70,15 +70,16 @@ impl TlsPostgres {
             ("server.crt", certificate.as_str()),
             ("server.key", &key),
             ("root.crt", &authority.pem()),
-            ("pg_hba.conf", ACCESS),
+            ("pg_hba.conf", ACCESS_RULES),
         ];
         let options = ["ssl=on", "ssl_ca_file=root.crt"];
         let postgres = Postgres::start_with(&files, &options).unwrap();
         let (client, connection) =
             tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
-        let users = "create role belfry superuser login; create role certified superuser login";
-        client.batch_execute(users).await.unwrap();
+        let create_roles =
+            "create role belfry superuser login; create role certified superuser login";
+        client.batch_execute(create_roles).await.unwrap();
         let files = tempfile::tempdir().unwrap();
         fs::write(files.path().join("ca.pem"), authority.pem()).unwrap();
         fs::write(files.path().join("other.pem"), Authority::new("Other").pem()).unwrap();

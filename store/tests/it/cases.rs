@@ -41,9 +41,9 @@ use jiff::Timestamp;
 use tokio::task::JoinSet;
 
 /// Number of tasks in a concurrent case.
-pub(super) const MANY: i64 = 64;
+pub(super) const CONCURRENT_TASKS: i64 = 64;
 
-pub(super) fn at(second: i64) -> Timestamp {
+pub(super) fn timestamp(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
@@ -52,7 +52,7 @@ pub(super) fn hashed(name: &str) -> HashedSecret {
     let digest = Sha256Digest::compute(name).to_text();
     let mut random = [0; SplitToken::RANDOM_BYTES];
     random.copy_from_slice(&digest.as_bytes()[..SplitToken::RANDOM_BYTES]);
-    SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed()
+    SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret()
 }
 
 /// The password hash of every test account.
@@ -64,9 +64,9 @@ pub(super) fn account(id: i64, name: &str) -> Account {
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
         unverified_email: None,
-        password: PASSWORD.to_owned(),
+        password_hash: PASSWORD.to_owned(),
         role: Role::User,
-        created_at: at(1_700_000_000),
+        created_at: timestamp(1_700_000_000),
         signed_in_at: None,
         disabled_at: None,
         delete_at: None,
@@ -84,7 +84,7 @@ pub(super) fn app(id: i64, client_id: &str) -> StoredApp {
     };
     let properties = ClientProperties::new(Origin::Api);
     let app = App { id, client_id: client_id.to_owned(), details, properties };
-    StoredApp::new(app, hashed("client secret"), at(1_700_000_000))
+    StoredApp::new(app, hashed("client secret"), timestamp(1_700_000_000))
 }
 
 /// Returns a grant by account 7 to app 1, which expires at second 600.
@@ -94,7 +94,7 @@ pub(super) fn grant() -> Grant {
         account_id: 7,
         scopes: "read push".parse().unwrap(),
         binding: Binding { redirect_uri: "tusky://oauth".to_owned(), challenge: None },
-        expires_at: at(600),
+        expires_at: timestamp(600),
     }
 }
 
@@ -105,7 +105,7 @@ pub(super) fn token(secret: &str, account: Option<i64>) -> NewToken {
         app_id: 1,
         account_id: account,
         scopes: "read push".parse().unwrap(),
-        created_at: at(1_700_000_000),
+        created_at: timestamp(1_700_000_000),
         expires_at: None,
         device: None,
     }
@@ -119,7 +119,7 @@ pub(super) async fn add_alice_and_app(store: &Store) {
 
 /// Returns a session that was last used at second 1 and expires at this second.
 pub(super) fn session(account_id: i64, expires_at: i64) -> Session {
-    let (created_at, seen_at, expires_at) = (at(1), at(1), at(expires_at));
+    let (created_at, seen_at, expires_at) = (timestamp(1), timestamp(1), timestamp(expires_at));
     Session {
         account_id,
         created_at,
@@ -152,7 +152,7 @@ pub(super) async fn ensure_account(store: &Store, id: i64) {
 pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
     let secret = hashed(&format!("session of {id}"));
     ensure_account(store, id).await;
-    if store.session(secret, at(1)).await.unwrap().is_none() {
+    if store.session(secret, timestamp(1)).await.unwrap().is_none() {
         add_session(store, secret, &session(id, 1_800_000_000)).await;
     }
     secret
@@ -160,7 +160,10 @@ pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
 
 /// Redeems a code at second 20 and returns whether it was redeemable.
 pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
-    match store.redeem_code(&any_events(), hashed(code).lookup, hashed(token), at(20), None).await {
+    match store
+        .redeem_code(&any_events(), hashed(code).lookup, hashed(token), timestamp(20), None)
+        .await
+    {
         Ok(()) => true,
         Err(RedeemError::Store(error)) => panic!("{error}"),
         Err(RedeemError::AlreadyRedeemed(_) | RedeemError::NotRedeemable) => false,
@@ -170,17 +173,18 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 /// Issues a code in a session of the grant's account.
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
     let session = ensure_session(store, grant.account_id).await.lookup;
-    let consent = Consent { session, at: at(1), is_implied: false };
+    let consent = Consent { session, at: timestamp(1), is_implied: false };
     let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);
 }
 
-/// Runs [`MANY`] tasks concurrently and returns their results.
+/// Runs [`CONCURRENT_TASKS`] tasks concurrently and returns their results.
 pub(super) async fn run_concurrently<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     store: Store,
     task: impl Fn(Arc<Store>, i64) -> F,
 ) -> (Arc<Store>, Vec<T>) {
     let store = Arc::new(store);
-    let tasks: JoinSet<T> = (0..MANY).map(|index| task(Arc::clone(&store), index)).collect();
+    let tasks: JoinSet<T> =
+        (0..CONCURRENT_TASKS).map(|index| task(Arc::clone(&store), index)).collect();
     (store, tasks.join_all().await)
 }

@@ -16,7 +16,7 @@ use super::cases::account;
 
 /// The environment variable with the data directory of the writer process, which is this test
 /// binary again.
-const FOLDER: &str = "BELFRY_TEST_CRASH_FOLDER";
+const DIR_VARIABLE: &str = "BELFRY_TEST_CRASH_FOLDER";
 
 async fn open(dir: &Path) -> Store {
     let database = Database::Sqlite(dir.join("belfry.db"));
@@ -26,26 +26,28 @@ async fn open(dir: &Path) -> Store {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_acknowledged_write_survives_a_kill() {
     let dir = tempfile::tempdir().unwrap();
-    let mut acknowledged = Vec::new();
+    let mut acknowledged_ids = Vec::new();
     for round in 0..20 {
         // A different number of writes each time, to hit different phases of the commit.
-        acknowledged.extend(write_until_killed(dir.path(), 40 + 7 * round));
+        acknowledged_ids.extend(write_until_killed(dir.path(), 40 + 7 * round));
     }
-    assert!(acknowledged.len() > 20 * 64, "only {} writes", acknowledged.len());
+    assert!(acknowledged_ids.len() > 20 * 64, "only {} writes", acknowledged_ids.len());
 
     let store = open(dir.path()).await;
-    let mut stored = Vec::new();
+    let mut accounts = Vec::new();
     loop {
-        let after = stored.last().map_or("", |account: &Account| &account.name).to_owned();
+        let after = accounts.last().map_or("", |account: &Account| &account.name).to_owned();
         let page = store.accounts(&AccountListFilter::default(), &after, 1000).await.unwrap();
         if page.is_empty() {
             break;
         }
-        stored.extend(page);
+        accounts.extend(page);
     }
-    let stored: std::collections::HashSet<i64> = stored.iter().map(|account| account.id).collect();
-    let lost: Vec<&i64> = acknowledged.iter().filter(|id| !stored.contains(id)).collect();
-    assert!(lost.is_empty(), "{} of {} are lost", lost.len(), acknowledged.len());
+    let stored_ids: std::collections::HashSet<i64> =
+        accounts.iter().map(|account| account.id).collect();
+    let lost_ids: Vec<&i64> =
+        acknowledged_ids.iter().filter(|id| !stored_ids.contains(id)).collect();
+    assert!(lost_ids.is_empty(), "{} of {} are lost", lost_ids.len(), acknowledged_ids.len());
 }
 
 /// Runs the writer process until it has acknowledged this many writes, kills it, and returns the
@@ -53,25 +55,25 @@ async fn every_acknowledged_write_survives_a_kill() {
 fn write_until_killed(dir: &Path, count: usize) -> Vec<i64> {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::writer_process", "--nocapture"])
-        .env(FOLDER, dir)
+        .env(DIR_VARIABLE, dir)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
-    let mut acknowledged: Vec<i64> = lines.by_ref().filter_map(id).take(count).collect();
+    let parse_id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
+    let mut acknowledged_ids: Vec<i64> = lines.by_ref().filter_map(parse_id).take(count).collect();
     writer.kill().unwrap();
     // Includes lines written before the kill, but not an incomplete one.
-    acknowledged.extend(lines.filter_map(id));
+    acknowledged_ids.extend(lines.filter_map(parse_id));
     writer.wait().unwrap();
-    acknowledged
+    acknowledged_ids
 }
 
 /// The writer process: 64 tasks add accounts and print a line for each acknowledged one. Does
 /// nothing unless `write_until_killed` started it.
 #[tokio::test(flavor = "multi_thread")]
 async fn writer_process() {
-    let Some(dir) = std::env::var_os(FOLDER) else { return };
+    let Some(dir) = std::env::var_os(DIR_VARIABLE) else { return };
     let store = Arc::new(open(Path::new(&dir)).await);
     let mut tasks = JoinSet::new();
     for _ in 0..64 {

@@ -13,14 +13,14 @@ async fn a_database_whose_encoding_cannot_store_all_text_is_rejected_with_advice
     else {
         return;
     };
-    for (encoding, opens) in [("LATIN1", false), ("SQL_ASCII", true)] {
+    for (encoding, is_accepted) in [("LATIN1", false), ("SQL_ASCII", true)] {
         let url = new_database(server.reveal(), &format!("encoding '{encoding}' locale 'C'")).await;
         let database = Database::Postgres(url.parse().unwrap());
         match Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await {
-            Ok(_) => assert!(opens, "{encoding}"),
+            Ok(_) => assert!(is_accepted, "{encoding}"),
             Err(error) => {
                 let message = error.to_string();
-                assert!(!opens && message.contains("LATIN1"), "{message}");
+                assert!(!is_accepted && message.contains("LATIN1"), "{message}");
                 assert!(message.contains("create database … encoding 'UTF8'"), "{message}");
             }
         }

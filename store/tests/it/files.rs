@@ -7,7 +7,7 @@ use belfry_store::{Access, Options};
 use belfry_store::{Database, Store, StoreError, StoredRequest, UpdateOutcome};
 use jiff::Timestamp;
 
-use super::cases::{account, add_alice_and_app, at, hashed, token};
+use super::cases::{account, add_alice_and_app, hashed, timestamp, token};
 
 async fn open(database: &TestDatabase) -> Result<Store, StoreError> {
     Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await
@@ -26,11 +26,11 @@ async fn a_newer_sqlite_database_is_rejected() {
 
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 
-    let text = error.to_string();
-    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{text}");
-    assert!(text.contains("belfry.db was written by a newer belfry with schema version 999"));
+    let message = error.to_string();
+    assert!(matches!(error, StoreError::Newer { version: 999, .. }), "{message}");
+    assert!(message.contains("belfry.db was written by a newer belfry with schema version 999"));
     let advice = "upgrade this binary to the newer version, or restore a backup from before";
-    assert!(text.contains(env!("CARGO_PKG_VERSION")) && text.contains(advice), "{text}");
+    assert!(message.contains(env!("CARGO_PKG_VERSION")) && message.contains(advice), "{message}");
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn a_newer_postgres_database_is_rejected() {
 
     let Err(error) = open(&database).await else { panic!("the database was opened") };
 
-    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
+    assert!(matches!(error, StoreError::Newer { version: 999, .. }), "{error}");
 }
 
 /// The migrations table of a pre-release.
@@ -54,12 +54,12 @@ const PRE_RELEASE: &str = "create table migrations (number bigint not null prima
 async fn assert_pre_release_is_rejected(database: &Database) {
     for access in [Access::ReadWrite, Access::Read] {
         let options = Options { access, ..options() };
-        let opened = Store::open(database, &options, Timestamp::UNIX_EPOCH).await;
-        let Err(error) = opened else { panic!("the database was opened") };
-        assert!(matches!(error, StoreError::PreRelease { found: 11, .. }), "{error}");
-        let text = error.to_string();
+        let outcome = Store::open(database, &options, Timestamp::UNIX_EPOCH).await;
+        let Err(error) = outcome else { panic!("the database was opened") };
+        assert!(matches!(error, StoreError::PreRelease { version: 11, .. }), "{error}");
+        let message = error.to_string();
         let reason = "was created by a pre-release of belfry (schema version 11)";
-        assert!(text.contains(reason) && text.contains("start with a new one"), "{text}");
+        assert!(message.contains(reason) && message.contains("start with a new one"), "{message}");
     }
 }
 
@@ -89,18 +89,18 @@ async fn data_is_read_back_after_reopening_the_database() {
 
 /// The second store acts as a command that runs alongside the server.
 #[tokio::test]
-async fn writes_of_a_different_process_are_noticed() {
+async fn writes_by_a_different_process_are_noticed() {
     let database = TestDatabase::sqlite();
     let server = open(&database).await.unwrap();
     add_alice_and_app(&server).await;
     server.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert!(server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok());
+    assert!(server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_ok());
 
     let command = open(&database).await.unwrap();
-    command.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
+    command.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
 
     for _ in 0..1000 {
-        if server.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_err() {
+        if server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_err() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -137,9 +137,9 @@ async fn the_error_names_an_unreachable_postgres_without_its_password() {
     let database = Database::Postgres(url);
     let outcome = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await;
     let Err(error) = outcome else { panic!("the database was opened") };
-    let text = error.to_string();
-    assert!(text.contains("postgres://me:***@127.0.0.1:1/belfry"), "{text}");
-    assert!(text.contains("refused") && !text.contains("hunter2"), "{text}");
+    let message = error.to_string();
+    assert!(message.contains("postgres://me:***@127.0.0.1:1/belfry"), "{message}");
+    assert!(message.contains("refused") && !message.contains("hunter2"), "{message}");
 }
 
 #[cfg(unix)]
@@ -177,36 +177,36 @@ async fn the_wal_shrinks_after_a_long_read() {
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = &database.database else { panic!("not SQLite") };
     let wal = path.with_file_name("belfry.db-wal");
-    let bytes = || wal.metadata().unwrap().len();
+    let wal_bytes = || wal.metadata().unwrap().len();
     let store = database.open().await;
     add_alice_and_app(&store).await;
     let reader = rusqlite::Connection::open(path).unwrap();
     reader.execute_batch("begin").unwrap();
-    let count = || reader.query_row("select count(*) from requests", [], |row| row.get(0));
-    assert_eq!(count(), Ok(0));
-    let write = async |number: u32| {
+    let count_requests = || reader.query_row("select count(*) from requests", [], |row| row.get(0));
+    assert_eq!(count_requests(), Ok(0));
+    let add_request = async |number: u32| {
         let parameters = vec![("state".to_owned(), "s".repeat(1024 * 1024))];
         let request = StoredRequest {
             app_id: 1,
-            browser: hashed("b"),
+            browser_cookie: hashed("b"),
             account_id: None,
             parameters,
-            expires_at: at(100),
+            expires_at: timestamp(100),
         };
-        let added = store.add_request(hashed(&number.to_string()), &request).await.unwrap();
-        assert_eq!(added, UpdateOutcome::Updated);
+        let outcome = store.add_request(hashed(&number.to_string()), &request).await.unwrap();
+        assert_eq!(outcome, UpdateOutcome::Updated);
     };
     for number in 0..40 {
-        write(number).await;
+        add_request(number).await;
     }
-    assert!(bytes() > 40 * MIB, "the read needs the whole WAL: {}", bytes());
+    assert!(wal_bytes() > 40 * MIB, "the read needs the whole WAL: {}", wal_bytes());
 
     reader.execute_batch("commit").unwrap();
 
     let start = Instant::now();
-    while bytes() > 16 * MIB {
-        assert!(start.elapsed() < Duration::from_mins(1), "{} bytes remain", bytes());
+    while wal_bytes() > 16 * MIB {
+        assert!(start.elapsed() < Duration::from_mins(1), "{} bytes remain", wal_bytes());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert_eq!(count(), Ok(40));
+    assert_eq!(count_requests(), Ok(40));
 }

@@ -13,28 +13,28 @@ use test_engines::shared::engine_url;
 use tokio_postgres::Client;
 
 use super::cases::rulesets::with_rule;
-use super::cases::{account, add_alice_and_app, at, grant, hashed, issue_code, token};
+use super::cases::{account, add_alice_and_app, grant, hashed, issue_code, timestamp, token};
 use super::nodes::{connect, wait_until};
 
 /// Maximum number of groups that a node writes at the same time.
 const CONCURRENT_GROUPS: i64 = 4;
 
 /// Counts the sessions in this database that wait for a lock.
-const WAITING: &str = "select count(*) from pg_stat_activity \
+const COUNT_WAITING: &str = "select count(*) from pg_stat_activity \
                        where datname = current_database() and wait_event_type = 'Lock'";
 
 /// Returns a store whose writes wait for locks longer than any test takes.
 async fn open(database: &TestDatabase) -> Store {
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
-    Store::open(&database.database, &long_timeout, at(0)).await.unwrap()
+    Store::open(&database.database, &long_timeout, timestamp(0)).await.unwrap()
 }
 
-type Write<'a, T> = BoxFuture<'a, T>;
+type BoxedWrite<'a, T> = BoxFuture<'a, T>;
 
 /// Boxes a write, with its outcome or error as a string.
-fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
+fn boxed_write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
     write: impl Future<Output = Result<T, E>> + Send + 'a,
-) -> Write<'a, Result<String, String>> {
+) -> BoxedWrite<'a, Result<String, String>> {
     write
         .map(|outcome| outcome.map(|ok| format!("{ok:?}")).map_err(|error| error.to_string()))
         .boxed()
@@ -44,94 +44,108 @@ fn write<'a, T: std::fmt::Debug, E: std::fmt::Display>(
 /// they form the next group. Returns when they are queued; they continue when the transaction of
 /// `blocker` ends. (`monitor` is a separate client, because a transaction sees the activity as of
 /// its first query.)
-async fn queue<T>(store: &Store, [blocker, monitor]: [&Client; 2], writes: &mut [Write<'_, T>]) {
+async fn queue_writes<T>(
+    store: &Store,
+    [blocker, monitor]: [&Client; 2],
+    writes: &mut [BoxedWrite<'_, T>],
+) {
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
         let (code, token) = (hashed("unknown").lookup, hashed(&format!("unknown {number}")));
-        tokio::spawn(
-            async move { store.redeem_code(&any_events(), code, token, at(1), None).await },
-        );
+        tokio::spawn(async move {
+            store.redeem_code(&any_events(), code, token, timestamp(1), None).await
+        });
         // One after the other, because two of them could form a group.
-        wait_until("a group waits", async || waiting(monitor).await == number).await;
+        wait_until("a group waits", async || count_waiting(monitor).await == number).await;
     }
     for write in writes {
         assert!(write.now_or_never().is_none(), "the write is queued");
     }
 }
 
-async fn waiting(client: &Client) -> i64 {
-    client.query_one(WAITING, &[]).await.unwrap().get(0)
+async fn count_waiting(client: &Client) -> i64 {
+    client.query_one(COUNT_WAITING, &[]).await.unwrap().get(0)
 }
 
 /// Returns the number of transactions that wrote the rows of a table.
-async fn transactions(client: &Client, table: &str) -> i64 {
+async fn count_transactions(client: &Client, table: &str) -> i64 {
     let count = format!("select count(distinct xmin::text) from {table}");
     client.query_one(&count, &[]).await.unwrap().get(0)
 }
 
 async fn read_for_update(store: &Store, account: i64) -> RulesetsForUpdate {
-    store.rulesets_for_update(account, at(5)).await.unwrap()
+    store.rulesets_for_update(account, timestamp(5)).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_writes_are_committed_together() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, other) = (connect(&database).await, connect(&database).await);
+    let (client, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     let tokens: Vec<_> = (0..40).map(|number| token(&number.to_string(), None)).collect();
     let base = read_for_update(&store, 7).await;
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
-    writes.push(write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
-    queue(&store, [&client, &other], &mut writes).await;
+    let mut writes: Vec<_> =
+        tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
+    writes.push(boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
+    queue_writes(&store, [&client, &monitor], &mut writes).await;
 
     client.batch_execute("rollback").await.unwrap();
 
     assert!(join_all(writes).await.iter().all(Result::is_ok));
-    assert_eq!(transactions(&client, "tokens").await, 1);
-    let both = "(select xmin from tokens union all select xmin from rulesets) as both_tables";
-    assert_eq!(transactions(&client, both).await, 1, "of different kinds, too");
-    assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), 1);
+    assert_eq!(count_transactions(&client, "tokens").await, 1);
+    let both_tables =
+        "(select xmin from tokens union all select xmin from rulesets) as both_tables";
+    assert_eq!(count_transactions(&client, both_tables).await, 1, "of different kinds, too");
+    assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_write_does_not_affect_others_in_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, other) = (connect(&database).await, connect(&database).await);
+    let (client, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     store.add_app_token(&token("taken", None)).await.unwrap();
     let tokens = ["a", "taken", "b"].map(|secret| token(secret, None));
     let base = read_for_update(&store, 7).await;
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
-    writes.push(write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
-    queue(&store, [&client, &other], &mut writes).await;
+    let mut writes: Vec<_> =
+        tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
+    writes.push(boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))));
+    queue_writes(&store, [&client, &monitor], &mut writes).await;
 
     client.batch_execute("rollback").await.unwrap();
 
     let outcomes = join_all(writes).await;
-    let succeeded: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
-    assert_eq!(succeeded, [true, false, true, true], "{outcomes:?}");
+    let successes: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+    assert_eq!(successes, [true, false, true, true], "{outcomes:?}");
     for secret in ["a", "b"] {
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    assert_eq!(store.rulesets(7, at(5)).await.unwrap().len(), 1, "and the cache is current");
+    assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().len(), 1, "and the cache is current");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, other) = (connect(&database).await, connect(&database).await);
+    let (client, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     issue_code(&store, "c", &grant()).await;
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
-    let save = |base, rule| write(store.save_ruleset(base, with_rule(base, "global", rule)));
+    let save = |base, rule| boxed_write(store.save_ruleset(base, with_rule(base, "global", rule)));
     let events = any_events();
-    let redeem =
-        |token| write(store.redeem_code(&events, hashed("c").lookup, hashed(token), at(1), None));
+    let redeem = |token| {
+        boxed_write(store.redeem_code(
+            &events,
+            hashed("c").lookup,
+            hashed(token),
+            timestamp(1),
+            None,
+        ))
+    };
     let mut writes = vec![
         save(&bob, "first"),
         redeem("first"),
@@ -140,39 +154,41 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
         redeem("second"),
         save(&alice, "second"),
     ];
-    queue(&store, [&client, &other], &mut writes).await;
+    queue_writes(&store, [&client, &monitor], &mut writes).await;
 
     client.batch_execute("rollback").await.unwrap();
 
-    let redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup).to_string();
-    let saved = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
-    let (first, second) = (saved(SaveOutcome::Saved), saved(SaveOutcome::Conflict));
-    let expected = [first.clone(), Ok("()".into()), first, second.clone(), Err(redeemed), second];
+    let already_redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup).to_string();
+    let save_outcome = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
+    let (saved, conflict) = (save_outcome(SaveOutcome::Saved), save_outcome(SaveOutcome::Conflict));
+    let expected =
+        [saved.clone(), Ok("()".into()), saved, conflict.clone(), Err(already_redeemed), conflict];
     assert_eq!(join_all(writes).await, expected);
     for account in [7, 8] {
-        let rulesets = store.rulesets(account, at(5)).await.unwrap();
+        let rulesets = store.rulesets(account, timestamp(5)).await.unwrap();
         let text = format!("{rulesets:?}");
         assert!(text.contains("first") && !text.contains("second"), "{text}");
     }
-    assert_eq!(transactions(&client, "rulesets").await, 1);
+    assert_eq!(count_transactions(&client, "rulesets").await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_write_whose_caller_is_gone_is_committed_with_its_group() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
-    let (client, other) = (connect(&database).await, connect(&database).await);
+    let (client, monitor) = (connect(&database).await, connect(&database).await);
     add_alice_and_app(&store).await;
     let tokens = ["dropped", "other"].map(|secret| token(secret, None));
-    let mut writes: Vec<_> = tokens.iter().map(|token| write(store.add_app_token(token))).collect();
-    queue(&store, [&client, &other], &mut writes).await;
+    let mut writes: Vec<_> =
+        tokens.iter().map(|token| boxed_write(store.add_app_token(token))).collect();
+    queue_writes(&store, [&client, &monitor], &mut writes).await;
 
     drop(writes.remove(0));
     client.batch_execute("rollback").await.unwrap();
 
     assert!(join_all(writes).await[0].is_ok());
     assert!(store.token(hashed("dropped")).await.unwrap().is_some());
-    assert_eq!(transactions(&client, "tokens").await, 1);
+    assert_eq!(count_transactions(&client, "tokens").await, 1);
 }
 
 /// For example, a person may have locked the row in `psql`.
@@ -187,10 +203,10 @@ async fn a_write_that_waits_for_a_locked_row_does_not_delay_others_in_its_group(
     let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
-        write(store.add_app_token(&token)),
-        write(store.save_ruleset(&base, with_rule(&base, "global", "two"))),
+        boxed_write(store.add_app_token(&token)),
+        boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "two"))),
     ];
-    queue(&store, [&blocker, &locker], &mut writes).await;
+    queue_writes(&store, [&blocker, &locker], &mut writes).await;
     locker.batch_execute("begin; select from rulesets for update").await.unwrap();
     blocker.batch_execute("rollback").await.unwrap();
 
@@ -210,46 +226,49 @@ async fn a_group_waits_for_a_slow_commit_with_notifications() {
     }
     // A separate server, because the notification lock is shared by all databases.
     let postgres = Postgres::start().unwrap();
-    let local = format!("{}?options=-c%20synchronous_commit%3Dlocal", postgres.url());
+    let local_url = format!("{}?options=-c%20synchronous_commit%3Dlocal", postgres.url());
     let long_timeout = Options { timeout: Duration::from_mins(5), ..options() };
-    let database = Database::Postgres(local.parse().unwrap());
-    let store = Store::open(&database, &long_timeout, at(0)).await.unwrap();
+    let database = Database::Postgres(local_url.parse().unwrap());
+    let store = Store::open(&database, &long_timeout, timestamp(0)).await.unwrap();
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    let slow = test_support::connect(&postgres.url()).await;
-    let (blocker, monitor) =
-        (test_support::connect(&local).await, test_support::connect(&local).await);
+    let slow_client = test_support::connect_postgres(&postgres.url()).await;
+    let (blocker, monitor) = (
+        test_support::connect_postgres(&local_url).await,
+        test_support::connect_postgres(&local_url).await,
+    );
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
-        .map(|base| write(store.save_ruleset(base, with_rule(base, "global", "one"))));
-    queue(&store, [&blocker, &monitor], &mut writes).await;
+        .map(|base| boxed_write(store.save_ruleset(base, with_rule(base, "global", "one"))));
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
     // This commit waits for a standby that does not exist, once the checkpointer has read the
     // setting.
     let set_standby = |name: &str| {
-        postgres.set("synchronous_standby_names", name).unwrap();
+        postgres.set_parameter("synchronous_standby_names", name).unwrap();
         postgres.execute("checkpoint").unwrap();
     };
     set_standby("nobody");
-    let commit = "create table slow (); notify slow";
-    let slow = tokio::spawn(async move { slow.batch_execute(commit).await });
-    let count = async |query: &str| -> i64 { monitor.query_one(query, &[]).await.unwrap().get(0) };
+    let slow_commit = "create table slow (); notify slow";
+    let slow_task = tokio::spawn(async move { slow_client.batch_execute(slow_commit).await });
+    let query_count =
+        async |query: &str| -> i64 { monitor.query_one(query, &[]).await.unwrap().get(0) };
     let slow_commits = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'";
-    wait_until("a commit is slow", async || count(slow_commits).await == 1).await;
+    wait_until("a commit is slow", async || query_count(slow_commits).await == 1).await;
 
     blocker.batch_execute("rollback").await.unwrap();
-    wait_until("the group waits", async || count(WAITING).await > 0).await;
+    wait_until("the group waits", async || query_count(COUNT_WAITING).await > 0).await;
     // Longer than a group waits for a row lock.
     tokio::time::sleep(Duration::from_secs(1)).await;
     set_standby("");
 
-    slow.await.unwrap().unwrap();
+    slow_task.await.unwrap().unwrap();
     assert_eq!(join_all(writes).await, [Ok("Saved".to_owned()), Ok("Saved".to_owned())]);
-    assert_eq!(transactions(&monitor, "rulesets").await, 1);
+    assert_eq!(count_transactions(&monitor, "rulesets").await, 1);
 }
 
 /// When the connection is lost, it is unknown whether the transaction was committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn all_writes_of_a_group_fail_if_its_connection_is_lost() {
+async fn all_writes_in_a_group_fail_if_its_connection_is_lost() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = open(&database).await;
     let (blocker, locker) = (connect(&database).await, connect(&database).await);
@@ -257,13 +276,13 @@ async fn all_writes_of_a_group_fail_if_its_connection_is_lost() {
     let base = read_for_update(&store, 7).await;
     let token = token("t", None);
     let mut writes = vec![
-        write(store.add_app_token(&token)),
-        write(store.save_ruleset(&base, with_rule(&base, "global", "one"))),
+        boxed_write(store.add_app_token(&token)),
+        boxed_write(store.save_ruleset(&base, with_rule(&base, "global", "one"))),
     ];
-    queue(&store, [&blocker, &locker], &mut writes).await;
+    queue_writes(&store, [&blocker, &locker], &mut writes).await;
     locker.batch_execute("begin; lock table rulesets in access exclusive mode").await.unwrap();
     blocker.batch_execute("rollback").await.unwrap();
-    wait_until("the group waits", async || waiting(&blocker).await == 1).await;
+    wait_until("the group waits", async || count_waiting(&blocker).await == 1).await;
 
     let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
                      where datname = current_database() and wait_event_type = 'Lock'";
@@ -287,27 +306,28 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     let proxy = PostgresProxy::start(&database, false).await;
     // Long enough for the other writes on a busy machine.
     let short_timeout = Options { timeout: Duration::from_secs(6), ..options() };
-    let store = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
-    let (blocker, other) = (connect(&database).await, connect(&database).await);
+    let store = Store::open(&proxy.database, &short_timeout, timestamp(0)).await.unwrap();
+    let (blocker, monitor) = (connect(&database).await, connect(&database).await);
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     let (alice, bob) = (read_for_update(&store, 7).await, read_for_update(&store, 8).await);
     let mut writes = [&alice, &bob]
         .map(|base| store.save_ruleset(base, with_rule(base, "global", "late")).boxed());
-    queue(&store, [&blocker, &other], &mut writes).await;
-    proxy.faults.delayed.send_replace("begin; set local lock_timeout");
+    queue_writes(&store, [&blocker, &monitor], &mut writes).await;
+    proxy.faults.delayed_text.send_replace("begin; set local lock_timeout");
     blocker.batch_execute("rollback").await.unwrap();
     for outcome in join_all(writes).await {
         assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "the group timed out");
     }
-    let rules = async || {
-        let (alice, bob) = (store.rulesets(7, at(5)), store.rulesets(8, at(5)));
+    let rule_counts = async || {
+        let (alice, bob) = (store.rulesets(7, timestamp(5)), store.rulesets(8, timestamp(5)));
         (alice.await.unwrap().len(), bob.await.unwrap().len())
     };
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
-    assert_eq!(rules().await, (0, 0), "and that is cached now");
-    proxy.faults.delayed.send_replace("");
+    assert_eq!(rule_counts().await, (0, 0), "and that is cached now");
+    proxy.faults.delayed_text.send_replace("");
 
-    wait_until("the late writes invalidated the cache", async || rules().await == (1, 1)).await;
+    wait_until("the late writes invalidated the cache", async || rule_counts().await == (1, 1))
+        .await;
 }

@@ -5,34 +5,36 @@ use std::time::Duration;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::AppDetails;
 use belfry_core::oauth::client::Origin;
-use belfry_store::test_support::{TestDatabase, any_events, execute};
+use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
 use belfry_store::{AccountListFilter, AddAccountError, StoreError};
 
-use super::cases::account_import::import_with;
-use super::cases::at;
+use super::cases::account_import::import_with_rulesets;
+use super::cases::timestamp;
 
 /// The time of all new ids.
 const NOW: i64 = 1_800_000_000;
 /// Number of ids per millisecond.
-const IDS: i64 = 65_536;
+const IDS_PER_MILLISECOND: i64 = 65_536;
 /// Number of accounts that the command adds in one transaction.
-const BATCH: usize = 500;
+const BATCH_ACCOUNTS: usize = 500;
 
 /// Adds 70,000 accounts in the same millisecond. The first ones take all of its ids.
 async fn more_accounts_are_imported_than_a_millisecond_has_ids(database: TestDatabase) {
     let store = database.open().await;
-    let first = NOW * 1000 * IDS;
+    let first_id = NOW * 1000 * IDS_PER_MILLISECOND;
     let take_ids = format!(
-        "with recursive ids (id) as (select cast({first} as bigint) union all select id + 1 from \
-         ids where id + 1 < {first} + {IDS}) insert into accounts (id, name, password, created_at) \
+        "with recursive ids (id) as (select cast({first_id} as bigint) union all select id + 1 \
+         from ids where id + 1 < {first_id} + {IDS_PER_MILLISECOND}) insert into accounts \
+         (id, name, password, created_at) \
          select id, 'taken' || id, '!', {NOW} from ids"
     );
-    execute(&database, &take_ids).await;
-    let names: Vec<String> = (IDS..70_000).map(|number| format!("new{number}")).collect();
-    for batch in names.chunks(BATCH) {
-        let imports = batch.iter().map(|name| import_with(name, Vec::new())).collect();
+    execute_sql(&database, &take_ids).await;
+    let names: Vec<String> =
+        (IDS_PER_MILLISECOND..70_000).map(|number| format!("new{number}")).collect();
+    for batch in names.chunks(BATCH_ACCOUNTS) {
+        let imports = batch.iter().map(|name| import_with_rulesets(name, Vec::new())).collect();
         let events = any_events();
-        let import = store.import_accounts(&events, at(NOW), imports);
+        let import = store.import_accounts(&events, timestamp(NOW), imports);
         // This would never end if an id of the same millisecond were tried again.
         let outcomes = tokio::time::timeout(Duration::from_mins(5), import).await.unwrap().unwrap();
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
@@ -63,25 +65,29 @@ async fn when_no_id_is_free_every_method_ends_with_an_error() {
             "create trigger ignore_{table} before insert on {table} \
              begin select raise(ignore); end"
         );
-        execute(&database, &trigger).await;
+        execute_sql(&database, &trigger).await;
     }
-    let all = async {
-        let imports = vec![import_with("alice", Vec::new()), import_with("bob", Vec::new())];
-        let outcomes = store.import_accounts(&any_events(), at(NOW), imports).await.unwrap();
+    let call_every_method = async {
+        let imports = vec![
+            import_with_rulesets("alice", Vec::new()),
+            import_with_rulesets("bob", Vec::new()),
+        ];
+        let outcomes = store.import_accounts(&any_events(), timestamp(NOW), imports).await.unwrap();
         let (name, password) = ("carol".to_owned(), "!".to_owned());
-        let created =
-            store.create_account(&any_events(), at(NOW), name, None, password, Role::User).await;
+        let account = store
+            .create_account(&any_events(), timestamp(NOW), name, None, password, Role::User)
+            .await;
         let details = AppDetails {
             name: "Tusky".to_owned(),
             website: None,
             redirect_uris: Vec::new(),
             scopes: "read".parse().unwrap(),
         };
-        let app = store.create_app(&any_events(), at(NOW), details, Origin::Api).await;
+        let app = store.create_app(&any_events(), timestamp(NOW), details, Origin::Api).await;
         assert_eq!(app.unwrap_err(), StoreError::NoFreeId);
-        [outcomes, vec![created.map(drop)]].concat()
+        [outcomes, vec![account.map(drop)]].concat()
     };
-    let outcomes = tokio::time::timeout(Duration::from_mins(5), all).await.unwrap();
+    let outcomes = tokio::time::timeout(Duration::from_mins(5), call_every_method).await.unwrap();
     assert_eq!(outcomes.len(), 3);
     for outcome in outcomes {
         let is_expected = matches!(outcome, Err(AddAccountError::Store(StoreError::NoFreeId)));

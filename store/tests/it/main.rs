@@ -60,7 +60,7 @@ conformance! {
         accounts_are_listed_by_name_in_pages,
         accounts_are_listed_by_state_role_name_and_email,
         disabling_an_account_is_stored_and_ends_its_sessions,
-        the_account_of_an_application_service_request_is_current,
+        an_application_service_request_gets_the_current_account,
         a_new_password_ends_the_sessions,
         a_new_password_revokes_tokens_and_codes_if_requested,
         no_sign_in_concurrent_with_a_password_change_survives_it,
@@ -87,7 +87,7 @@ conformance! {
         a_changed_email_address_is_unverified,
         sessions_are_listed_with_their_browser_most_recently_used_first,
         a_session_is_ended_only_by_its_account,
-        the_tokens_of_an_app_are_listed_most_recently_used_first,
+        an_apps_tokens_are_listed_most_recently_used_first,
         a_token_is_revoked_only_by_its_account,
         an_account_is_deleted_when_its_waiting_period_is_over,
         the_last_admin_cannot_request_deletion_and_is_not_deleted,
@@ -111,15 +111,15 @@ conformance! {
         a_revoked_token_is_reported_immediately,
         a_second_revocation_does_not_change_the_time,
         concurrent_revocations_of_a_token_all_succeed,
-        a_token_of_a_disabled_account_is_reported_immediately,
+        a_disabled_account_is_reported_immediately_by_its_tokens,
         a_token_is_issued_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_token,
-        active_grants_are_those_of_valid_tokens,
+        only_grants_with_valid_tokens_are_active,
         no_session_code_or_token_is_stored_while_an_account_or_app_is_disabled,
     }
     access::{
         authorized_apps_are_those_with_valid_tokens,
-        an_authorized_app_has_the_scopes_and_the_first_time_of_its_valid_tokens,
+        an_authorized_app_has_the_scopes_and_the_earliest_time_of_its_valid_tokens,
         revoking_access_revokes_the_tokens_immediately_and_nothing_else,
         revoking_access_deletes_unredeemed_codes,
         revoking_access_that_does_not_exist_has_no_effect,
@@ -129,19 +129,19 @@ conformance! {
         a_grant_begins_with_a_code_and_is_active_with_its_token,
         a_grant_is_identified_by_scopes_redirect_uri_and_device,
         a_grant_without_a_valid_token_is_inactive,
-        revoking_access_deletes_only_the_grants_of_the_app,
+        revoking_access_deletes_only_the_apps_grants,
         grants_are_deleted_with_their_app,
-        a_login_replaces_the_tokens_of_its_device,
+        a_login_revokes_earlier_tokens_for_its_device,
         a_sweep_deletes_a_grant_with_its_last_code_or_token,
-        concurrent_codes_and_tokens_of_one_identity_have_one_grant,
+        concurrent_codes_and_tokens_with_one_identity_share_a_grant,
         no_grant_renewed_during_a_sweep_is_lost,
     }
     audit::{
         an_event_is_stored_with_every_change,
-        events_of_the_same_time_are_in_the_order_of_their_changes,
+        simultaneous_events_are_listed_in_change_order,
         a_change_without_effect_leaves_no_event,
         a_failed_write_leaves_neither_change_nor_event,
-        counted_events_of_an_hour_and_subject_are_one_row,
+        counted_events_with_the_same_hour_and_subject_share_a_row,
         events_are_listed_by_account_app_and_time,
         old_events_are_deleted_in_small_batches,
     }
@@ -170,7 +170,7 @@ conformance! {
         an_ended_session_is_not_found,
         a_session_is_added_only_for_the_current_password,
         a_sign_in_is_recorded_with_its_session,
-        the_sessions_of_an_account_are_counted_until_they_expire,
+        an_accounts_sessions_are_counted_until_they_expire,
     }
     rule_writes::{
         several_documents_are_saved_together,
@@ -178,7 +178,7 @@ conformance! {
         no_concurrent_change_to_several_documents_is_lost_or_partial,
         a_change_to_all_documents_is_applied_again_after_a_conflict,
         a_rejected_change_to_all_documents_is_undone,
-        all_changes_of_two_writers_are_saved,
+        all_changes_by_two_writers_are_saved,
         no_rules_are_saved_for_a_deleted_account,
         no_first_rule_is_saved_for_a_disabled_account,
     }
@@ -205,7 +205,7 @@ conformance! {
         a_sweep_deletes_more_rows_than_a_batch,
         nothing_is_deleted_within_an_hour_after_a_clock_jump,
         one_of_several_concurrent_sweeps_runs,
-        the_retention_times_of_tokens_and_unused_apps_are_configurable,
+        token_and_unused_app_retention_times_are_configurable,
     }
     timed_rules::{
         a_timed_rule_is_read_until_it_expires,
@@ -218,12 +218,12 @@ conformance! {
     }
     last_use::{
         the_last_use_of_a_token_and_its_app_is_stored_once_an_hour,
-        issuing_an_app_token_is_a_use_of_the_app,
+        issuing_an_app_token_counts_as_a_use_of_the_app,
         uses_recorded_during_a_flush_are_not_lost,
     }
     excess::{
         the_least_recently_used_app_tokens_are_deleted_beyond_a_maximum,
-        tokens_issued_during_a_deletion_are_counted_by_the_next,
+        tokens_issued_during_a_deletion_are_counted_by_the_next_deletion,
         the_100_most_recently_used_valid_tokens_of_a_grant_remain,
         a_redeemed_code_counts_like_an_issued_token,
         at_most_100_tokens_that_are_no_longer_valid_remain,
@@ -237,11 +237,11 @@ conformance! {
         the_name_of_a_deleted_account_is_reserved_until_it_is_released,
         a_deleted_app_leaves_nothing_behind,
         nothing_is_added_for_a_deleted_account_or_app,
-        no_sign_in_concurrent_with_the_deletion_survives_it,
+        no_sign_in_concurrent_with_an_account_deletion_survives_it,
     }
     overlapping_reads::{
-        a_token_read_during_a_change_of_its_account_or_app_is_not_cached,
-        an_app_read_during_a_change_is_not_cached,
+        a_token_read_while_its_account_or_app_changes_is_not_cached,
+        an_app_read_while_it_changes_is_not_cached,
         an_account_read_while_it_is_disabled_is_not_cached,
     }
     whole::{

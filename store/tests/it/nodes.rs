@@ -7,8 +7,8 @@ use belfry_core::oauth::account::Role;
 use belfry_store::test_support::{self, PostgresProxy, TestDatabase, any_events, options};
 use belfry_store::{Account, NewToken, Options, Store, StoreError};
 
-use super::cases::rulesets::{save, with_rule};
-use super::cases::{account, add_alice_and_app, at, hashed, token};
+use super::cases::rulesets::{save_rule, with_rule};
+use super::cases::{account, add_alice_and_app, hashed, timestamp, token};
 
 /// Waits until a condition holds. The timeout is far longer than an invalidation takes, because the
 /// machine may be busy.
@@ -22,62 +22,63 @@ pub(super) async fn wait_until(expected: &str, mut condition: impl AsyncFnMut() 
 
 async fn open_two_nodes() -> Option<(TestDatabase, Store, Store)> {
     let database = TestDatabase::postgres().await?;
-    let (one, other) = tokio::join!(database.open(), database.open());
+    let (node, other_node) = tokio::join!(database.open(), database.open());
     wait_until("both caches are enabled", async || {
-        one.is_cache_enabled() && other.is_cache_enabled()
+        node.is_cache_enabled() && other_node.is_cache_enabled()
     })
     .await;
-    Some((database, one, other))
+    Some((database, node, other_node))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
         async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked(&other).await, "and it is cached now");
+    assert!(!is_revoked(&other_node).await, "and it is cached now");
 
-    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
 
-    assert!(is_revoked(&one).await, "immediately on the node that revoked it");
-    wait_until("the other node invalidated its cache", async || is_revoked(&other).await).await;
+    assert!(is_revoked(&node).await, "immediately on the node that revoked it");
+    wait_until("the other node invalidated its cache", async || is_revoked(&other_node).await)
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_app_token(&token("a", None)).await.unwrap();
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_app_token(&token("a", None)).await.unwrap();
     let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
-    assert!(is_known(&one).await && is_known(&other).await, "and it is cached now");
+    assert!(is_known(&node).await && is_known(&other_node).await, "and it is cached now");
 
-    other
-        .add_app_token(&NewToken { created_at: at(1_800_000_000), ..token("b", None) })
+    other_node
+        .add_app_token(&NewToken { created_at: timestamp(1_800_000_000), ..token("b", None) })
         .await
         .unwrap();
-    one.delete_excess(1, at(1_800_000_000)).await.unwrap();
+    node.delete_excess(1, timestamp(1_800_000_000)).await.unwrap();
 
-    assert!(!is_known(&one).await, "immediately on the node that deleted it");
-    wait_until("the other node invalidated its cache", async || !is_known(&other).await).await;
+    assert!(!is_known(&node).await, "immediately on the node that deleted it");
+    wait_until("the other node invalidated its cache", async || !is_known(&other_node).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn access_revoked_on_one_node_is_rejected_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_account(&any_events(), &account(8, "bob")).await.unwrap();
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (secret, account) in [("a", Some(7)), ("b", Some(7)), ("other account", Some(8))] {
-        one.add_token(&any_events(), &token(secret, account)).await.unwrap();
+        node.add_token(&any_events(), &token(secret, account)).await.unwrap();
     }
     let is_valid = async |secret| {
-        let token = other.token(hashed(secret)).await.unwrap().unwrap();
+        let token = other_node.token(hashed(secret)).await.unwrap().unwrap();
         token.revoked_at.is_none()
     };
     assert!(is_valid("a").await && is_valid("b").await && is_valid("other account").await);
 
-    one.revoke_access(&any_events(), 7, 1, at(1)).await.unwrap();
+    node.revoke_access(&any_events(), 7, 1, timestamp(1)).await.unwrap();
 
     wait_until("the other node invalidated its cache", async || {
         !is_valid("a").await && !is_valid("b").await
@@ -88,68 +89,70 @@ async fn access_revoked_on_one_node_is_rejected_on_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
     let accepts = async |secret| {
-        let app = other.app_by_client_id("client").await.unwrap().unwrap();
-        app.secrets.accepts(hashed(secret), at(1))
+        let app = other_node.app_by_client_id("client").await.unwrap().unwrap();
+        app.secrets.accepts(hashed(secret), timestamp(1))
     };
     assert!(accepts("client secret").await, "and it is cached now");
-    one.rotate_app_secret(&any_events(), 1, hashed("new"), Some(at(2))).await.unwrap();
+    node.rotate_app_secret(&any_events(), 1, hashed("new"), Some(timestamp(2))).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("new").await).await;
     assert!(accepts("client secret").await, "until its time");
-    one.rotate_app_secret(&any_events(), 1, hashed("newer"), None).await.unwrap();
+    node.rotate_app_secret(&any_events(), 1, hashed("newer"), None).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
     assert!(!accepts("client secret").await && !accepts("new").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_written_on_one_node_are_read_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    assert!(other.rulesets(7, at(5)).await.unwrap().is_empty());
-    assert!(save(&one, "global", Some("rule")).await);
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    assert!(other_node.rulesets(7, timestamp(5)).await.unwrap().is_empty());
+    assert!(save_rule(&node, "global", Some("rule")).await);
     wait_until("the other node invalidated its cache", async || {
-        !other.rulesets(7, at(5)).await.unwrap().is_empty()
+        !other_node.rulesets(7, timestamp(5)).await.unwrap().is_empty()
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_disabled_on_one_node_is_disabled_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_valid = async || other.token(hashed("t")).await.unwrap().unwrap().check(at(1)).is_ok();
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let is_valid = async || {
+        other_node.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_ok()
+    };
     assert!(is_valid().await);
-    one.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
+    node.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_valid().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_admin_demoted_on_one_node_is_a_user_on_the_other() {
-    let Some((_database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
+    let Some((_database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
     for (id, name) in [(8, "root"), (9, "spare")] {
         let admin = Account { role: Role::Admin, ..account(id, name) };
-        one.add_account(&any_events(), &admin).await.unwrap();
+        node.add_account(&any_events(), &admin).await.unwrap();
     }
-    one.add_token(&any_events(), &token("t", Some(8))).await.unwrap();
+    node.add_token(&any_events(), &token("t", Some(8))).await.unwrap();
     let role = async || {
-        let token = other.token(hashed("t")).await.unwrap().unwrap();
+        let token = other_node.token(hashed("t")).await.unwrap().unwrap();
         token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::Admin);
-    one.set_account_role(&any_events(), 8, Role::User).await.unwrap();
+    node.set_account_role(&any_events(), 8, Role::User).await.unwrap();
     wait_until("the other node invalidated its cache", async || role().await == Role::User).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_account_of_an_application_service_request_is_cached() {
-    let Some((database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
+async fn an_application_service_requests_account_is_cached() {
+    let Some((database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
     let is_enabled = async || {
-        let alice = other.token_account("alice").await.unwrap().unwrap();
+        let alice = other_node.token_account("alice").await.unwrap().unwrap();
         alice.disabled_at.is_none()
     };
     assert!(is_enabled().await, "and it is cached now");
@@ -160,26 +163,29 @@ async fn the_account_of_an_application_service_request_is_cached() {
     assert!(is_enabled().await, "although the table is locked");
     lock.rollback().await.unwrap();
 
-    one.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
+    node.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
     wait_until("the other node invalidated its cache", async || !is_enabled().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
-    let Some((database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked = async || one.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    let Some((database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let is_revoked = async || node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!is_revoked().await);
-    assert!(save(&one, "global", Some("rule")).await);
+    assert!(save_rule(&node, "global", Some("rule")).await);
     // Notifications arrive in the order of commits, so this one arrives after the node's own.
-    other.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
-    wait_until("the node received the other's notification", is_revoked).await;
+    other_node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    wait_until("the node received the other node's notification", is_revoked).await;
 
     let mut client = connect(&database).await;
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
-    assert!(!one.rulesets(7, at(5)).await.unwrap().is_empty(), "although the table is locked");
+    assert!(
+        !node.rulesets(7, timestamp(5)).await.unwrap().is_empty(),
+        "although the table is locked"
+    );
     lock.rollback().await.unwrap();
 }
 
@@ -191,44 +197,45 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     let proxy = PostgresProxy::start(&database, false).await;
     // Long enough for the other writes on a busy machine.
     let short_timeout = Options { timeout: Duration::from_secs(3), ..options() };
-    let one = Store::open(&proxy.database, &short_timeout, at(0)).await.unwrap();
-    wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
-    add_alice_and_app(&one).await;
-    assert!(save(&one, "global", Some("first")).await);
+    let node = Store::open(&proxy.database, &short_timeout, timestamp(0)).await.unwrap();
+    wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
+    add_alice_and_app(&node).await;
+    assert!(save_rule(&node, "global", Some("first")).await);
 
-    let base = one.rulesets_for_update(7, at(5)).await.unwrap();
+    let base = node.rulesets_for_update(7, timestamp(5)).await.unwrap();
     // The whole transaction is delayed, because the server would end one that waits for its
     // statements.
-    proxy.faults.delayed.send_replace("begin");
-    let outcome = one.save_ruleset(&base, with_rule(&base, "global", "second")).await;
+    proxy.faults.delayed_text.send_replace("begin");
+    let outcome = node.save_ruleset(&base, with_rule(&base, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
-    let rules = async || one.rulesets(7, at(5)).await.unwrap().len();
-    wait_until("the cache is enabled", async || one.is_cache_enabled()).await;
-    assert_eq!(rules().await, 1, "and that is cached now");
-    proxy.faults.delayed.send_replace("");
+    let rule_count = async || node.rulesets(7, timestamp(5)).await.unwrap().len();
+    wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
+    assert_eq!(rule_count().await, 1, "and that is cached now");
+    proxy.faults.delayed_text.send_replace("");
 
-    wait_until("the late write invalidated the cache", async || rules().await == 2).await;
+    wait_until("the late write invalidated the cache", async || rule_count().await == 2).await;
 }
 
 /// A pooler may respond to queries and drop notifications.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
-    let Some((database, one, _other)) = open_two_nodes().await else { return };
+    let Some((database, node, _other)) = open_two_nodes().await else { return };
     let proxy = PostgresProxy::start(&database, false).await;
-    let third = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
-    wait_until("the cache is enabled", async || third.is_cache_enabled()).await;
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked = async || third.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    let proxied_node = Store::open(&proxy.database, &options(), timestamp(0)).await.unwrap();
+    wait_until("the cache is enabled", async || proxied_node.is_cache_enabled()).await;
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let is_revoked =
+        async || proxied_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!is_revoked().await, "and it is cached now");
 
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
-    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
-    wait_until("the cache is disabled", async || !third.is_cache_enabled()).await;
+    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    wait_until("the cache is disabled", async || !proxied_node.is_cache_enabled()).await;
     assert!(is_revoked().await, "immediately when the cache is disabled");
 
     proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
-    wait_until("the cache is enabled again", async || third.is_cache_enabled()).await;
+    wait_until("the cache is enabled again", async || proxied_node.is_cache_enabled()).await;
     assert!(is_revoked().await);
 }
 
@@ -236,10 +243,10 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
 async fn a_node_does_not_use_its_cache_before_its_first_notification_returns() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let proxy = PostgresProxy::start(&database, true).await;
-    let node = Store::open(&proxy.database, &options(), at(0)).await.unwrap();
+    let node = Store::open(&proxy.database, &options(), timestamp(0)).await.unwrap();
     wait_until("several probes were dropped", async || {
         assert!(!node.is_cache_enabled());
-        proxy.faults.dropped.load(Ordering::SeqCst) >= 3
+        proxy.faults.dropped_notifications.load(Ordering::SeqCst) >= 3
     })
     .await;
     proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
@@ -252,7 +259,7 @@ async fn a_node_does_not_use_its_cache_before_its_first_notification_returns() {
 async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_connections() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let short_timeout = Options { timeout: Duration::from_millis(300), ..options() };
-    let store = Store::open(&database.database, &short_timeout, at(0)).await.unwrap();
+    let store = Store::open(&database.database, &short_timeout, timestamp(0)).await.unwrap();
     let mut client = connect(&database).await;
     let monitor = connect(&database).await;
     let lock = client.transaction().await.unwrap();
@@ -265,10 +272,10 @@ async fn a_locked_table_occupies_no_more_server_processes_than_the_pool_has_conn
     let mut requests = std::pin::pin!(requests);
     // One connection listens, and one is reserved for probes.
     let max_processes = i64::try_from(short_timeout.connections.get()).unwrap() + 2;
-    let count = "select count(*) from pg_stat_activity \
+    let count_processes = "select count(*) from pg_stat_activity \
                  where application_name = 'belfry' and datname = current_database()";
     let outcomes = loop {
-        let processes: i64 = monitor.query_one(count, &[]).await.unwrap().get(0);
+        let processes: i64 = monitor.query_one(count_processes, &[]).await.unwrap().get(0);
         assert!(processes <= max_processes, "{processes} processes");
         if let Some(outcomes) = futures_util::FutureExt::now_or_never(&mut requests) {
             break outcomes;
@@ -291,36 +298,37 @@ async fn a_read_only_postgres_is_not_ready() {
     store.ping().await.unwrap();
     drop(store);
     let name: String = client.query_one("select current_database()", &[]).await.unwrap().get(0);
-    let set = async |value: &str| {
-        let set = format!("alter database {name} set default_transaction_read_only = {value}");
-        client.batch_execute(&format!("set default_transaction_read_only = off; {set}")).await
+    let set_read_only = async |value: &str| {
+        let alter = format!("alter database {name} set default_transaction_read_only = {value}");
+        client.batch_execute(&format!("set default_transaction_read_only = off; {alter}")).await
     };
     let store = database.open().await;
-    set("on").await.unwrap();
+    set_read_only("on").await.unwrap();
     let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
                where pid <> pg_backend_pid() and datname = current_database()";
     client.batch_execute(terminate).await.unwrap();
     wait_until("it cannot write", async || {
-        matches!(store.ping().await, Err(StoreError::Unavailable(why)) if why.contains("read-only"))
+        let outcome = store.ping().await;
+        matches!(outcome, Err(StoreError::Unavailable(reason)) if reason.contains("read-only"))
     })
     .await;
     assert!(store.failures() > 0);
-    set("off").await.unwrap();
+    set_read_only("off").await.unwrap();
     client.batch_execute(terminate).await.unwrap();
     wait_until("it can write again", async || store.ping().await.is_ok()).await;
 }
 
 pub(super) async fn connect(database: &TestDatabase) -> tokio_postgres::Client {
-    test_support::connect(database.url().unwrap()).await
+    test_support::connect_postgres(database.url().unwrap()).await
 }
 
 /// Without notifications a node must read from the database, because it could return stale data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_disables_its_cache_while_its_listening_connection_is_terminated() {
-    let Some((database, one, other)) = open_two_nodes().await else { return };
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    assert!(other.token(hashed("t")).await.unwrap().is_some());
+    let Some((database, node, other_node)) = open_two_nodes().await else { return };
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    assert!(other_node.token(hashed("t")).await.unwrap().is_some());
 
     // Terminates the listening connections repeatedly, so that no node receives notifications.
     let client = connect(&database).await;
@@ -329,11 +337,11 @@ async fn a_node_disables_its_cache_while_its_listening_connection_is_terminated(
                and query like 'listen%'";
     wait_until("the cache is disabled", async || {
         client.batch_execute(terminate).await.unwrap();
-        !other.is_cache_enabled()
+        !other_node.is_cache_enabled()
     })
     .await;
-    wait_until("the cache is enabled again", async || other.is_cache_enabled()).await;
-    assert!(other.token(hashed("t")).await.unwrap().is_some());
+    wait_until("the cache is enabled again", async || other_node.is_cache_enabled()).await;
+    assert!(other_node.token(hashed("t")).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]

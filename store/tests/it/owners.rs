@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use belfry_core::rules::{NewRule, NewRuleLimits, Position, RuleKind, RuleLimits, RuleScope};
-use belfry_store::test_support::{TestDatabase, any_events, execute};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleKind, RuleLimits, RulePosition, RuleScope};
+use belfry_store::test_support::{TestDatabase, any_events, execute_sql};
 use belfry_store::{
     Database, NewToken, RetentionSettings, RuleWriter, Store, StoredRequest, SweepOutcome,
     UpdateOutcome,
 };
 
-use super::cases::{account, add_alice_and_app, add_app, app, at, hashed, token};
+use super::cases::{account, add_alice_and_app, add_app, app, hashed, timestamp, token};
 use super::nodes::{connect, wait_until};
 
 const START: i64 = 1_800_000_000;
@@ -19,41 +19,43 @@ const MINUTE: i64 = 60;
 async fn add_rule(store: Store) {
     let limits = RuleLimits { rules: 1000, bytes: 1 << 20 };
     let writer = RuleWriter::new(store, limits);
-    let change = writer.change(7, RuleScope::Global, at(5), |document| {
+    let change = writer.change_document(7, RuleScope::Global, timestamp(5), |document| {
         let limits = NewRuleLimits { bytes: 1 << 16, conditions: 64 };
-        let new = NewRule::read(RuleKind::Room, br#"{"actions":[]}"#, limits, at(5)).unwrap();
-        document.put(RuleKind::Room, "rule".parse().unwrap(), new, Position::default())
+        let new_rule =
+            NewRule::read(RuleKind::Room, br#"{"actions":[]}"#, limits, timestamp(5)).unwrap();
+        document.put(RuleKind::Room, "rule".parse().unwrap(), new_rule, RulePosition::default())
     });
     change.await.unwrap();
 }
 
 fn request() -> StoredRequest {
-    let (browser, parameters, expires_at) = (hashed("b"), Vec::new(), at(START + 600 * MINUTE));
-    StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
+    let (browser_cookie, parameters, expires_at) =
+        (hashed("b"), Vec::new(), timestamp(START + 600 * MINUTE));
+    StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
 /// The numbers of the sweeps until the clock is trusted, with the first one that deletes rows.
-const SETTLING: Range<i64> = 0..13;
+const SETTLING_SWEEPS: Range<i64> = 0..13;
 /// The numbers of the sweeps after which all orphans are deleted.
-const LATER: Range<i64> = 13..20;
+const LATER_SWEEPS: Range<i64> = 13..20;
 
 /// Sweeps every five minutes, and returns the number of tokens, rulesets and requests that were
 /// deleted.
 async fn sweep(store: &Store, sweeps: Range<i64>) -> usize {
-    let mut rows = 0;
+    let mut row_count = 0;
     for number in sweeps {
-        let now = at(START + 5 * number * MINUTE);
+        let now = timestamp(START + 5 * number * MINUTE);
         let outcome = store.sweep(&RetentionSettings::default(), now).await.unwrap();
-        if let SweepOutcome::Swept(deleted) = outcome {
+        if let SweepOutcome::Swept(deleted_counts) = outcome {
             let tables = ["tokens", "rulesets", "requests"];
-            let deleted = deleted.iter().filter(|(table, _)| tables.contains(table));
-            rows += deleted.map(|(_, count)| count).sum::<usize>();
+            let counts = deleted_counts.iter().filter(|(table, _)| tables.contains(table));
+            row_count += counts.map(|(_, count)| count).sum::<usize>();
         }
     }
-    rows
+    row_count
 }
 
-async fn count(database: &TestDatabase, table: &str) -> i64 {
+async fn count_rows(database: &TestDatabase, table: &str) -> i64 {
     let select = format!("select count(*) from {table}");
     match &database.database {
         Database::Sqlite(path) => {
@@ -70,17 +72,17 @@ async fn count(database: &TestDatabase, table: &str) -> i64 {
 /// that session after it has found its owner. Meanwhile the owner is deleted.
 async fn insert_during_deletion(
     database: &TestDatabase,
-    same_key: &str,
+    insert_same_key: &str,
     insert: impl Future<Output = ()> + Send + 'static,
     delete: impl Future<Output = ()>,
 ) {
     let (blocker, monitor) = (connect(database).await, connect(database).await);
-    blocker.batch_execute(&format!("begin; {same_key}")).await.unwrap();
+    blocker.batch_execute(&format!("begin; {insert_same_key}")).await.unwrap();
     let insert = tokio::spawn(insert);
-    let waiting = "select count(*) from pg_stat_activity where datname = current_database() \
+    let count_waiting = "select count(*) from pg_stat_activity where datname = current_database() \
                    and wait_event_type = 'Lock' and query like 'insert into%'";
     wait_until("the insert waits", async || {
-        monitor.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+        monitor.query_one(count_waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
     })
     .await;
     delete.await;
@@ -99,75 +101,79 @@ fn insert_token(name: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
-    const RULESET: &str = "insert into rulesets (account_id, scope, version, document) \
+    const INSERT_RULESET: &str = "insert into rulesets (account_id, scope, version, document) \
                            values (7, 'global', 1, '')";
-    let request_row = format!(
+    let insert_request = format!(
         "insert into requests (lookup, digest, app_id, browser, parameters, expires_at) \
          values ('{}', '', 1, '', '', 0)",
         hashed("r").lookup.to_text()
     );
-    for (table, same_key, owner) in [
+    for (table, insert_same_key, owner) in [
         ("tokens", insert_token("t"), "app"),
-        ("rulesets", RULESET.to_owned(), "account"),
-        ("requests", request_row, "app"),
+        ("rulesets", INSERT_RULESET.to_owned(), "account"),
+        ("requests", insert_request, "app"),
     ] {
         let Some(database) = TestDatabase::postgres().await else { return };
         let store = database.open().await;
         add_alice_and_app(&store).await;
-        let inserting = store.clone();
+        let inserting_store = store.clone();
         let insert = async move {
             match table {
                 "tokens" => {
                     // Inserting an account's token locks the account.
-                    let added = inserting.add_app_token(&token("t", None)).await.unwrap();
-                    assert_eq!(added, UpdateOutcome::Updated);
+                    let outcome = inserting_store.add_app_token(&token("t", None)).await.unwrap();
+                    assert_eq!(outcome, UpdateOutcome::Updated);
                 }
-                "rulesets" => add_rule(inserting).await,
+                "rulesets" => add_rule(inserting_store).await,
                 _ => {
-                    let added = inserting.add_request(hashed("r"), &request()).await.unwrap();
-                    assert_eq!(added, UpdateOutcome::Updated);
+                    let outcome =
+                        inserting_store.add_request(hashed("r"), &request()).await.unwrap();
+                    assert_eq!(outcome, UpdateOutcome::Updated);
                 }
             }
         };
         let delete = async {
             match owner {
-                "account" => drop(store.delete_account(&any_events(), 7, at(50)).await.unwrap()),
+                "account" => {
+                    store.delete_account(&any_events(), 7, timestamp(50)).await.unwrap();
+                }
                 _ => drop(store.delete_app(&any_events(), 1).await.unwrap()),
             }
         };
-        insert_during_deletion(&database, &same_key, insert, delete).await;
-        assert_eq!(count(&database, table).await, 1, "{table} of the {owner}");
+        insert_during_deletion(&database, &insert_same_key, insert, delete).await;
+        assert_eq!(count_rows(&database, table).await, 1, "{table} of the {owner}");
         assert!(store.token(hashed("t")).await.unwrap().is_none(), "it is not valid");
 
-        assert_eq!(sweep(&store, SETTLING).await, 0, "{table} of the {owner}");
-        assert_eq!(sweep(&store, LATER).await, 1, "{table} of the {owner}");
-        assert_eq!(count(&database, table).await, 0, "{table} of the {owner}");
-        assert_eq!(count(&database, "deleted_owners").await, 0);
+        assert_eq!(sweep(&store, SETTLING_SWEEPS).await, 0, "{table} of the {owner}");
+        assert_eq!(sweep(&store, LATER_SWEEPS).await, 1, "{table} of the {owner}");
+        assert_eq!(count_rows(&database, table).await, 0, "{table} of the {owner}");
+        assert_eq!(count_rows(&database, "deleted_owners").await, 0);
     }
 }
 
 /// A sweep deletes the app because nobody uses it, while a token is issued to it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_issued_during_the_deletion_of_an_unused_app_is_swept() {
+async fn a_token_issued_while_an_unused_app_is_deleted_is_swept() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     add_app(&store, &app(1, "client")).await;
-    let inserting = store.clone();
-    let insert =
-        async move { assert!(inserting.add_token(&any_events(), &token("t", None)).await.is_ok()) };
+    let inserting_store = store.clone();
+    let insert = async move {
+        assert!(inserting_store.add_token(&any_events(), &token("t", None)).await.is_ok());
+    };
     let delete = async {
-        sweep(&store, SETTLING).await;
+        sweep(&store, SETTLING_SWEEPS).await;
         assert!(store.app(1).await.unwrap().is_none());
     };
     insert_during_deletion(&database, &insert_token("t"), insert, delete).await;
-    assert_eq!(count(&database, "tokens").await, 1);
-    assert_eq!(sweep(&store, LATER).await, 1);
-    assert_eq!(count(&database, "tokens").await, 0);
+    assert_eq!(count_rows(&database, "tokens").await, 1);
+    assert_eq!(sweep(&store, LATER_SWEEPS).await, 1);
+    assert_eq!(count_rows(&database, "tokens").await, 0);
 }
 
 /// Only rows of deleted owners are swept, and not before all transactions that began before the
 /// deletion have ended.
-async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
+async fn assert_orphans_are_swept_after_some_minutes(database: TestDatabase) {
     let store = database.open().await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
@@ -178,35 +184,35 @@ async fn orphans_are_swept_after_some_minutes(database: TestDatabase) {
         .unwrap();
     let settings = RetentionSettings::default();
     let sweep_at = async |minute: i64| {
-        let outcome = store.sweep(&settings, at(START + minute * MINUTE)).await.unwrap();
+        let outcome = store.sweep(&settings, timestamp(START + minute * MINUTE)).await.unwrap();
         matches!(outcome, SweepOutcome::Swept(_))
     };
     for minute in 0..12 {
         assert!(!sweep_at(5 * minute).await);
     }
-    store.delete_account(&any_events(), 7, at(50)).await.unwrap();
+    store.delete_account(&any_events(), 7, timestamp(50)).await.unwrap();
     store.delete_app(&any_events(), 1).await.unwrap();
     // Inserted as if by a concurrent transaction.
     let columns = "(lookup, digest, app_id, account_id, scopes, created_at)";
     for (lookup, app, account) in [("a", "1", "8"), ("b", "1", "null"), ("c", "2", "7")] {
         let values = format!("('{lookup}', '', {app}, {account}, '', 0)");
-        execute(&database, &format!("insert into tokens {columns} values {values}")).await;
+        execute_sql(&database, &format!("insert into tokens {columns} values {values}")).await;
     }
     for (minute, tokens, owners) in [(60, 4, 2), (65, 4, 2), (69, 4, 2), (70, 1, 0), (75, 1, 0)] {
         assert!(sweep_at(minute).await, "{minute}");
-        assert_eq!(count(&database, "tokens").await, tokens, "{minute}");
-        assert_eq!(count(&database, "deleted_owners").await, owners, "{minute}");
+        assert_eq!(count_rows(&database, "tokens").await, tokens, "{minute}");
+        assert_eq!(count_rows(&database, "deleted_owners").await, owners, "{minute}");
     }
     assert!(store.token(hashed("of bob")).await.unwrap().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orphans_are_swept_after_some_minutes_on_sqlite() {
-    orphans_are_swept_after_some_minutes(TestDatabase::sqlite()).await;
+    assert_orphans_are_swept_after_some_minutes(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orphans_are_swept_after_some_minutes_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    orphans_are_swept_after_some_minutes(database).await;
+    assert_orphans_are_swept_after_some_minutes(database).await;
 }

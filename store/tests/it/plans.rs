@@ -1,18 +1,19 @@
 //! Query plans of statements that are executed often.
 
-use super::cases::{add_alice_and_app, at, hashed, token};
+use super::cases::{add_alice_and_app, hashed, timestamp, token};
 use super::nodes::connect;
 use belfry_store::Database;
 use belfry_store::test_support::{
-    RecordedBatch, RecordedStatement, TestDatabase, any_events, execute,
+    RecordedBatch, RecordedStatement, TestDatabase, any_events, execute_sql,
 };
 use rusqlite::StatementStatus;
 use std::fs;
 use tokio_postgres::types::ToSql;
 
 /// Selects the last statement of another session that matches a pattern.
-const LAST: &str = "select query from pg_stat_activity where datname = current_database() \
-                    and pid <> pg_backend_pid() and query like $1 order by query_start desc limit 1";
+const SELECT_LAST_STATEMENT: &str = "select query from pg_stat_activity \
+    where datname = current_database() and pid <> pg_backend_pid() and query like $1 \
+    order by query_start desc limit 1";
 
 /// There are no statistics after an import or a restore.
 #[tokio::test(flavor = "multi_thread")]
@@ -21,13 +22,14 @@ async fn a_token_is_found_through_indexes_even_without_statistics() {
     let store = database.open().await;
     add_alice_and_app(&store).await;
     let client = connect(&database).await;
-    let fill = "insert into accounts (id, name, password, role, created_at) \
+    let insert_rows = "insert into accounts (id, name, password, role, created_at) \
                 select number, 'user' || number, '', 'user', 0 from generate_series(100, 2000) number; \
                 insert into tokens (lookup, digest, app_id, account_id, scopes, created_at) \
                 select 'token' || number, '', 1, 7, 'read', 0 from generate_series(1, 50000) number";
-    client.batch_execute(fill).await.unwrap();
+    client.batch_execute(insert_rows).await.unwrap();
     assert!(store.token(hashed("unknown")).await.unwrap().is_none());
-    let select: String = client.query_one(LAST, &[&"select t.digest%"]).await.unwrap().get(0);
+    let select: String =
+        client.query_one(SELECT_LAST_STATEMENT, &[&"select t.digest%"]).await.unwrap().get(0);
     client
         .batch_execute(&format!(
             "set plan_cache_mode = force_generic_plan; prepare token (text) as {select}"
@@ -52,47 +54,52 @@ async fn tokens_are_inserted_without_planning_each_time() {
     let store = store.recording_statements(recording.reopen().unwrap());
     store.add_app_token(&token("token None", None)).await.unwrap();
     store.add_token(&any_events(), &token("token Some(7)", Some(7))).await.unwrap();
-    let recorded = fs::read_to_string(recording.path()).unwrap();
-    for (account, batch) in [None, Some(7_i64)].into_iter().zip(recorded.lines()) {
+    let recorded_lines = fs::read_to_string(recording.path()).unwrap();
+    for (account, batch) in [None, Some(7_i64)].into_iter().zip(recorded_lines.lines()) {
         let name = format!("token {account:?}");
         let RecordedBatch::Write(batch) = serde_json::from_str(batch).unwrap() else { panic!() };
-        let insert = batch.iter().find(|one| one.sql.starts_with("insert into tokens ")).unwrap();
-        let grant: &[&(dyn ToSql + Sync)] =
+        let insert = batch
+            .iter()
+            .find(|statement| statement.sql.starts_with("insert into tokens "))
+            .unwrap();
+        let grant_values: &[&(dyn ToSql + Sync)] =
             if account.is_some() { &[&"read", &"", &""] } else { &[] };
         let insert = client.prepare(&insert.sql).await.unwrap();
         for number in 0..10 {
             let (lookup, none) = (format!("{name} {number}"), None::<i64>);
-            let token: [&(dyn ToSql + Sync); 7] =
+            let token_values: [&(dyn ToSql + Sync); 7] =
                 [&lookup, &"", &1_i64, &account, &"read", &1_i64, &none];
-            let added = client.execute(&insert, &[&token, grant].concat()).await;
-            assert_eq!(added.unwrap(), 1, "{lookup}");
+            let row_count = client.execute(&insert, &[&token_values, grant_values].concat()).await;
+            assert_eq!(row_count.unwrap(), 1, "{lookup}");
         }
         let select = "select custom_plans from pg_prepared_statements where statement like $1 \
                       order by prepare_time desc limit 1";
-        let plans: i64 = client.query_one(select, &[&"insert into tokens%"]).await.unwrap().get(0);
-        assert_eq!(plans, 5, "{account:?}");
+        let plan_count: i64 =
+            client.query_one(select, &[&"insert into tokens%"]).await.unwrap().get(0);
+        assert_eq!(plan_count, 5, "{account:?}");
     }
 }
 
 /// Returns the cost of reading which apps have access to alice's account: steps of SQLite's virtual
 /// machine, or rows that PostgreSQL reads.
-async fn cost_of_access(database: &TestDatabase) -> u64 {
+async fn measure_access_cost(database: &TestDatabase) -> u64 {
     let recording = tempfile::NamedTempFile::new().unwrap();
     let store = database.open().await.recording_statements(recording.reopen().unwrap());
-    let now = at(1_800_000_000);
+    let now = timestamp(1_800_000_000);
     assert_eq!(store.active_grants(7, 1, now).await.unwrap().len(), 1);
     assert_eq!(store.authorized_apps(7, now).await.unwrap().len(), 1);
-    assert!(!store.tokens_of(7, 1, now).await.unwrap().is_empty());
-    let recorded = fs::read_to_string(recording.path()).unwrap();
+    assert!(!store.account_app_tokens(7, 1, now).await.unwrap().is_empty());
+    let recorded_lines = fs::read_to_string(recording.path()).unwrap();
     let mut cost = 0;
-    for batch in recorded.lines() {
+    for batch in recorded_lines.lines() {
         let RecordedBatch::Read(select) = serde_json::from_str(batch).unwrap() else { continue };
-        cost += cost_of(database, &select).await;
+        cost += measure_cost(database, &select).await;
     }
     cost
 }
 
-async fn cost_of(database: &TestDatabase, select: &RecordedStatement) -> u64 {
+/// Returns the cost of one read.
+async fn measure_cost(database: &TestDatabase, select: &RecordedStatement) -> u64 {
     // All parameters are integers.
     let mut sql = select.sql.clone();
     for (index, value) in select.values.iter().enumerate().rev() {
@@ -110,14 +117,16 @@ async fn cost_of(database: &TestDatabase, select: &RecordedStatement) -> u64 {
     let explain = format!("explain (analyze, costs off, timing off) {sql}");
     let plan = client.query(&explain, &[]).await.unwrap();
     let lines: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-    let number = |text: &str, after: &str| -> Option<u64> {
-        let digits = text.split_once(after)?.1;
+    let number_after = |text: &str, label: &str| -> Option<u64> {
+        let digits = text.split_once(label)?.1;
         let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
         digits[..end].parse().ok()
     };
-    let rows_read =
-        lines.iter().filter_map(|line| Some(number(line, "rows=")? * number(line, "loops=")?));
-    let rows_removed = lines.iter().filter_map(|line| number(line, "Rows Removed by Filter: "));
+    let rows_read = lines
+        .iter()
+        .filter_map(|line| Some(number_after(line, "rows=")? * number_after(line, "loops=")?));
+    let rows_removed =
+        lines.iter().filter_map(|line| number_after(line, "Rows Removed by Filter: "));
     rows_read.chain(rows_removed).sum()
 }
 
@@ -129,17 +138,20 @@ async fn reading_access_costs_the_same_with_many_tokens() {
         let store = database.open().await;
         add_alice_and_app(&store).await;
         store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-        let one = cost_of_access(&database).await;
-        let fill = "insert into tokens \
+        let cost_of_one = measure_access_cost(&database).await;
+        let insert_rows = "insert into tokens \
                     (lookup, digest, app_id, account_id, scopes, created_at, grant_id) \
                     with recursive numbers (number) as (select 1 union all \
                     select number + 1 from numbers where number < 100000) \
                     select '0000000000000000' || (1000000000000000 + number), '', 1, 7, 'read', 0, (select id from grants) \
                     from numbers";
-        execute(&database, fill).await;
-        execute(&database, "analyze").await;
-        let many = cost_of_access(&database).await;
+        execute_sql(&database, insert_rows).await;
+        execute_sql(&database, "analyze").await;
+        let cost_of_many = measure_access_cost(&database).await;
         // The list shows 101 of the app's tokens, each of which costs some steps.
-        assert!(many < one + 101 * 100, "{one} with one token, {many} with 100,001");
+        assert!(
+            cost_of_many < cost_of_one + 101 * 100,
+            "{cost_of_one} with one token, {cost_of_many} with 100,001"
+        );
     }
 }

@@ -5,32 +5,33 @@ use std::time::Duration;
 use belfry_store::test_support::{self, PooledDatabase, any_events, options};
 use belfry_store::{Database, Options, Store, StoreError};
 
-use super::cases::rulesets::save;
-use super::cases::{add_alice_and_app, at, hashed, token};
+use super::cases::rulesets::save_rule;
+use super::cases::{add_alice_and_app, hashed, timestamp, token};
 use super::nodes::{connect, wait_until};
 
 async fn open(pooled: &PooledDatabase, options: &Options) -> Result<Store, StoreError> {
-    Store::open(&Database::Postgres(pooled.url.parse().unwrap()), options, at(0)).await
+    Store::open(&Database::Postgres(pooled.url.parse().unwrap()), options, timestamp(0)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nodes_work_through_a_pooler_in_session_mode() {
+async fn nodes_invalidate_caches_through_a_pooler_in_session_mode() {
     let Some(pooled) = PooledDatabase::start("session").await else { return };
-    let one = open(&pooled, &options()).await.unwrap();
-    let other = open(&pooled, &options()).await.unwrap();
+    let node = open(&pooled, &options()).await.unwrap();
+    let other_node = open(&pooled, &options()).await.unwrap();
     wait_until("both caches are enabled", async || {
-        one.is_cache_enabled() && other.is_cache_enabled()
+        node.is_cache_enabled() && other_node.is_cache_enabled()
     })
     .await;
-    add_alice_and_app(&one).await;
-    one.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let is_revoked = async || other.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
+    add_alice_and_app(&node).await;
+    node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
+    let is_revoked =
+        async || other_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
     assert!(!is_revoked().await, "and it is cached now");
-    one.revoke_token(&any_events(), hashed("t").lookup, at(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
     wait_until("the other node invalidated its cache", is_revoked).await;
-    assert!(save(&other, "global", Some("rule")).await);
+    assert!(save_rule(&other_node, "global", Some("rule")).await);
     wait_until("rules of the other node are read", async || {
-        !one.rulesets(7, at(5)).await.unwrap().is_empty()
+        !node.rulesets(7, timestamp(5)).await.unwrap().is_empty()
     })
     .await;
 }
@@ -50,8 +51,8 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     }
     let select = "select count(*) from pg_stat_activity where wait_event_type = 'Lock' \
                   and application_name = 'belfry' and datname = current_database()";
-    let waiting: i64 = lock.query_one(select, &[]).await.unwrap().get(0);
-    assert_eq!(waiting, 0);
+    let waiting_count: i64 = lock.query_one(select, &[]).await.unwrap().get(0);
+    assert_eq!(waiting_count, 0);
     lock.rollback().await.unwrap();
     assert_eq!(store.token(hashed("t")).await, Ok(None));
 }
@@ -65,7 +66,7 @@ async fn a_pooler_without_sessions_is_rejected() {
         assert!(reason.contains("pool_mode = session"), "{reason}");
 
         // Another client of the pooler gets an unchanged server connection.
-        let client = test_support::connect(&pooled.url).await;
+        let client = test_support::connect_postgres(&pooled.url).await;
         for (setting, default) in [("statement_timeout", "0"), ("lock_timeout", "0")] {
             let rows = client.simple_query(&format!("show {setting}")).await.unwrap();
             let value = rows.iter().find_map(|message| match message {

@@ -13,7 +13,7 @@ use url::Url;
 use super::nodes::wait_until;
 
 /// Forwards a connection. The first connection that sends `listen` stalls there.
-async fn forward(client: TcpStream, server: String, has_stalled: Arc<AtomicBool>) {
+async fn forward_connection(client: TcpStream, server: String, has_stalled: Arc<AtomicBool>) {
     let server = TcpStream::connect(server).await.unwrap();
     let (mut requests, mut to_client) = client.into_split();
     let (mut responses, mut to_server) = server.into_split();
@@ -40,10 +40,10 @@ async fn a_listening_connection_that_stalls_is_replaced() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     url.set_port(Some(listener.local_addr().unwrap().port())).unwrap();
     let has_stalled = Arc::new(AtomicBool::new(false));
-    let stalled = Arc::clone(&has_stalled);
+    let shared_flag = Arc::clone(&has_stalled);
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
-            tokio::spawn(forward(client, server.clone(), Arc::clone(&stalled)));
+            tokio::spawn(forward_connection(client, server.clone(), Arc::clone(&shared_flag)));
         }
     });
 

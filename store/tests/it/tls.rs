@@ -16,8 +16,8 @@ async fn open_as(
     host: &str,
     parameters: &str,
 ) -> Result<Store, String> {
-    let opened = open(&server.url(user, host, parameters), &options()).await;
-    opened.map_err(|error| error.to_string())
+    let outcome = open(&server.url(user, host, parameters), &options()).await;
+    outcome.map_err(|error| error.to_string())
 }
 
 /// Asserts that all of Belfry's connections are encrypted, and returns their number.
@@ -25,12 +25,12 @@ async fn count_encrypted_connections(server: &TlsPostgres) -> i64 {
     let (client, connection) =
         tokio_postgres::connect(&server.postgres.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    let sessions = "select count(*), count(*) filter (where ssl) from pg_stat_activity \
+    let count_sessions = "select count(*), count(*) filter (where ssl) from pg_stat_activity \
                     join pg_stat_ssl using (pid) where application_name = 'belfry'";
-    let row = client.query_one(sessions, &[]).await.unwrap();
-    let (all, encrypted): (i64, i64) = (row.get(0), row.get(1));
-    assert_eq!(all, encrypted);
-    encrypted
+    let row = client.query_one(count_sessions, &[]).await.unwrap();
+    let (total_count, encrypted_count): (i64, i64) = (row.get(0), row.get(1));
+    assert_eq!(total_count, encrypted_count);
+    encrypted_count
 }
 
 async fn open(url: &str, options: &Options) -> Result<Store, StoreError> {
@@ -40,7 +40,7 @@ async fn open(url: &str, options: &Options) -> Result<Store, StoreError> {
 #[tokio::test]
 async fn the_postgres_certificate_is_verified() {
     let Some(server) = TlsPostgres::start().await else { return };
-    for (host, parameters, rejected) in [
+    for (host, parameters, expected_error) in [
         ("localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem", None),
         ("localhost", "sslmode=require&sslrootcert=FILES/ca.pem", None),
         ("localhost", "sslmode=verify-ca&sslrootcert=FILES/ca.pem", None),
@@ -78,7 +78,7 @@ async fn the_postgres_certificate_is_verified() {
         ("localhost", "sslmode=disable", Some("no encryption")),
         ("localhost", "", Some("no encryption")),
     ] {
-        match (open_as(&server, "belfry", host, parameters).await, rejected) {
+        match (open_as(&server, "belfry", host, parameters).await, expected_error) {
             (Ok(_), None) => {}
             (Err(error), Some(reason)) => {
                 assert!(error.contains(reason), "{host} {parameters}: {error}");
@@ -90,15 +90,15 @@ async fn the_postgres_certificate_is_verified() {
 }
 
 #[tokio::test]
-async fn the_certificate_of_each_host_is_verified() {
+async fn each_hosts_certificate_is_verified() {
     let Some(server) = TlsPostgres::start().await else { return };
     let url = server.url("belfry", "localhost", "sslmode=verify-full&sslrootcert=FILES/ca.pem");
-    let (dead, port) = (free_port().unwrap(), server.postgres.port());
-    let several = |host| {
-        url.replace(&format!("localhost:{port}"), &format!("localhost:{dead},{host}:{port}"))
+    let (closed_port, port) = (free_port().unwrap(), server.postgres.port());
+    let url_with_two_hosts = |host| {
+        url.replace(&format!("localhost:{port}"), &format!("localhost:{closed_port},{host}:{port}"))
     };
-    open(&several("localhost"), &options()).await.unwrap();
-    let error = open(&several("127.0.0.1"), &options()).await.err().unwrap().to_string();
+    open(&url_with_two_hosts("localhost"), &options()).await.unwrap();
+    let error = open(&url_with_two_hosts("127.0.0.1"), &options()).await.err().unwrap().to_string();
     assert!(error.contains("use a host name of the certificate in the URL"), "{error}");
 }
 
@@ -125,7 +125,7 @@ async fn wait_for_cache(store: &Store, is_enabled: bool) {
 /// runtime.
 #[test]
 fn a_closed_listening_connection_is_replaced() {
-    let (done, is_done) = mpsc::channel();
+    let (done_sender, done_receiver) = mpsc::channel();
     thread::spawn(move || {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -133,15 +133,15 @@ fn a_closed_listening_connection_is_replaced() {
             let parameters = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
             let store = open_as(&server, "belfry", "localhost", parameters).await.unwrap();
             wait_for_cache(&store, true).await;
-            let close = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+            let terminate = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
                          where application_name = 'belfry'";
-            server.postgres.execute(close).unwrap();
+            server.postgres.execute(terminate).unwrap();
             wait_for_cache(&store, false).await;
             wait_for_cache(&store, true).await;
         });
-        done.send(()).unwrap();
+        done_sender.send(()).unwrap();
     });
-    is_done.recv_timeout(Duration::from_mins(3)).unwrap();
+    done_receiver.recv_timeout(Duration::from_mins(3)).unwrap();
 }
 
 /// A cancel request is sent over a separate connection, which must use TLS too.
@@ -175,10 +175,10 @@ async fn postgres_can_require_a_client_certificate() {
     let (certificate, key) = server.authority.issue("client");
     fs::write(server.files.path().join("client.pem"), certificate).unwrap();
     fs::write(server.files.path().join("client.key"), &key).unwrap();
-    let verified = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
-    let with_key = |key: &str| format!("{verified}&sslcert=FILES/client.pem&sslkey=FILES/{key}");
+    let verify_full = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
+    let with_key = |key: &str| format!("{verify_full}&sslcert=FILES/client.pem&sslkey=FILES/{key}");
 
-    let error = open_as(&server, "certified", "localhost", verified).await.err().unwrap();
+    let error = open_as(&server, "certified", "localhost", verify_full).await.err().unwrap();
     assert!(error.contains("client certificate"), "{error}");
     let error =
         open_as(&server, "certified", "localhost", &with_key("ca.pem")).await.err().unwrap();

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 
 use super::cases::{account_security, audit, codes, deletion, requests, retention, timed_rules};
 use belfry_store::test_support::{
-    RecordedBatch, RecordedStatement, TestDatabase, connect, execute, next_options, open_next,
-    options,
+    RecordedBatch, RecordedStatement, TestDatabase, connect_postgres, execute_sql,
+    next_release_options, open_as_next_release, options,
 };
 
 /// The tables to which recorded cases write.
@@ -45,13 +45,13 @@ struct RecordedCase {
 }
 
 /// Returns the directory of recorded statements.
-fn dir() -> PathBuf {
+fn statements_dir() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/statements")
 }
 
 /// Returns the schema version of the previous release, or of this one before the first release.
 fn previous_version() -> i64 {
-    let files = fs::read_dir(dir()).into_iter().flatten();
+    let files = fs::read_dir(statements_dir()).into_iter().flatten();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let versions: Vec<i64> = names.map(|name| name[..4].parse().unwrap()).collect();
     assert!(versions.len() <= 1, "more than one release: {versions:?}");
@@ -65,13 +65,17 @@ fn newest_version() -> i64 {
 
 /// Returns the recorded statements of the previous release; none before the first release.
 fn previous_cases() -> Vec<RecordedCase> {
-    let text = fs::read_to_string(dir().join(format!("{:04}.jsonl", previous_version())))
-        .unwrap_or_default();
+    let text =
+        fs::read_to_string(statements_dir().join(format!("{:04}.jsonl", previous_version())))
+            .unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Records the statements of a case.
-async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> F) -> RecordedCase {
+async fn record_case<F: Future<Output = ()>>(
+    name: &str,
+    case: impl FnOnce(Store) -> F,
+) -> RecordedCase {
     let database = TestDatabase::sqlite();
     let store = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -85,7 +89,7 @@ async fn record<F: Future<Output = ()>>(name: &str, case: impl FnOnce(Store) -> 
 async fn record_cases() -> Vec<RecordedCase> {
     macro_rules! record {
         ($($area:ident::$case:ident),* $(,)?) => {
-            vec![$(record(stringify!($case), $area::$case).await),*]
+            vec![$(record_case(stringify!($case), $area::$case).await),*]
         };
     }
     record![
@@ -102,14 +106,15 @@ async fn record_cases() -> Vec<RecordedCase> {
 
 /// Opens a database as the previous release.
 async fn open_previous(database: &TestDatabase) -> Store {
-    let Migrations(all) = Migrations::default();
-    let count = all.iter().filter(|migration| migration.number <= previous_version()).count();
-    let options = Options { migrations: Migrations(&all[..count]), ..options() };
+    let Migrations(migrations) = Migrations::default();
+    let count =
+        migrations.iter().filter(|migration| migration.number <= previous_version()).count();
+    let options = Options { migrations: Migrations(&migrations[..count]), ..options() };
     Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await.unwrap()
 }
 
 /// Runs the batches of a case in order, and compares their results with the recorded ones.
-async fn replay(store: &Store, case: &RecordedCase) -> Result<(), String> {
+async fn replay_case(store: &Store, case: &RecordedCase) -> Result<(), String> {
     for batch in &case.batches {
         let result = store
             .run_recorded(batch)
@@ -130,14 +135,16 @@ fn sort_rows(batch: RecordedBatch) -> RecordedBatch {
     };
     match batch {
         RecordedBatch::Read(statement) => RecordedBatch::Read(sort(statement)),
-        RecordedBatch::Write(all) => RecordedBatch::Write(all.into_iter().map(sort).collect()),
+        RecordedBatch::Write(statements) => {
+            RecordedBatch::Write(statements.into_iter().map(sort).collect())
+        }
     }
 }
 
 /// Empties all tables except `migrations`.
-async fn clear(database: &TestDatabase) {
+async fn clear_tables(database: &TestDatabase) {
     let delete = TABLES.map(|table| format!("delete from {table};"));
-    execute(database, &delete.concat()).await;
+    execute_sql(database, &delete.concat()).await;
 }
 
 /// Runs the statements of the previous release on a database that it created and this release
@@ -146,28 +153,28 @@ async fn run_previous_statements(database: TestDatabase) {
     drop(open_previous(&database).await);
     let store = database.open().await;
     for case in &previous_cases() {
-        clear(&database).await;
-        replay(&store, case).await.unwrap();
+        clear_tables(&database).await;
+        replay_case(&store, case).await.unwrap();
     }
-    let store = open_next(&database).await;
+    let store = open_as_next_release(&database).await;
     let cases = record_cases().await;
     for case in &cases {
-        clear(&database).await;
-        replay(&store, case).await.unwrap();
+        clear_tables(&database).await;
+        replay_case(&store, case).await.unwrap();
     }
     // Each table is written to.
-    let statements: BTreeSet<&str> =
-        cases.iter().flat_map(statements).map(|one| &*one.sql).collect();
+    let all_sql: BTreeSet<&str> =
+        cases.iter().flat_map(case_statements).map(|statement| &*statement.sql).collect();
     for table in TABLES {
         let insert = format!("insert into {table} ");
         assert!(
-            statements.iter().any(|sql| sql.contains(&insert)),
+            all_sql.iter().any(|sql| sql.contains(&insert)),
             "no statement inserts into {table}"
         );
     }
 }
 
-fn statements(case: &RecordedCase) -> impl Iterator<Item = &RecordedStatement> {
+fn case_statements(case: &RecordedCase) -> impl Iterator<Item = &RecordedStatement> {
     case.batches.iter().flat_map(|batch| match batch {
         RecordedBatch::Read(statement) => std::slice::from_ref(statement),
         RecordedBatch::Write(statements) => statements,
@@ -186,15 +193,15 @@ async fn statements_of_the_previous_release_run_on_the_new_schema_on_postgres() 
 }
 
 /// Rows that the previous release wrote before and after the migration are read by this one.
-async fn rows_of_both_releases_are_read(database: TestDatabase) {
+async fn assert_rows_of_both_releases_are_read(database: TestDatabase) {
     drop(open_previous(&database).await);
     let columns = "(id, name, email, password, created_at)";
     let insert = |id: i64, name: &str| {
         format!("insert into accounts {columns} values ({id}, '{name}', null, '-', 1)")
     };
-    execute(&database, &insert(1, "before")).await;
-    let stores = [database.open().await, open_next(&database).await];
-    execute(&database, &insert(2, "after")).await;
+    execute_sql(&database, &insert(1, "before")).await;
+    let stores = [database.open().await, open_as_next_release(&database).await];
+    execute_sql(&database, &insert(2, "after")).await;
     for (store, name) in stores.iter().flat_map(|store| [(store, "before"), (store, "after")]) {
         let account = store.account_by_name(name).await.unwrap().unwrap();
         assert_eq!((account.name.as_str(), account.disabled_at), (name, None));
@@ -202,40 +209,50 @@ async fn rows_of_both_releases_are_read(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_of_the_previous_release_are_read_on_sqlite() {
-    rows_of_both_releases_are_read(TestDatabase::sqlite()).await;
+async fn rows_written_by_the_previous_release_are_read_on_sqlite() {
+    assert_rows_of_both_releases_are_read(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rows_of_the_previous_release_are_read_on_postgres() {
+async fn rows_written_by_the_previous_release_are_read_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    rows_of_both_releases_are_read(database).await;
+    assert_rows_of_both_releases_are_read(database).await;
 }
 
 /// This release can run alongside a newer one, and start after it, if the newer one allows that.
 async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
-    let (known, next) = (newest_version(), newest_version() + 1);
-    let running = database.open().await;
-    open_next(&database).await.ping().await.unwrap();
+    let (supported_version, next_version) = (newest_version(), newest_version() + 1);
+    let running_node = database.open().await;
+    open_as_next_release(&database).await.ping().await.unwrap();
     let cases = record_cases().await;
-    for store in [running, database.open().await] {
+    for store in [running_node, database.open().await] {
         for case in cases.iter().take(3) {
-            clear(&database).await;
-            replay(&store, case).await.unwrap();
+            clear_tables(&database).await;
+            replay_case(&store, case).await.unwrap();
         }
         store.ping().await.unwrap();
     }
     let diagnosis = Diagnosis::run(&database.database, &options()).await.unwrap();
-    assert_eq!((diagnosis.schema, diagnosis.known_schema), (Some(next), known));
+    assert_eq!(
+        (diagnosis.schema_version, diagnosis.supported_schema_version),
+        (Some(next_version), supported_version)
+    );
 
-    let incompatible =
-        format!("update migrations set compatible_from = {next} where number = {next}");
-    execute(&database, &incompatible).await;
-    let opened = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await;
-    let Err(error) = opened else { panic!("an incompatible schema is accepted") };
-    assert!(matches!(error, StoreError::Newer { found, .. } if found == next), "{error}");
+    let mark_incompatible = format!(
+        "update migrations set compatible_from = {next_version} where number = {next_version}"
+    );
+    execute_sql(&database, &mark_incompatible).await;
+    let outcome = Store::open(&database.database, &options(), Timestamp::UNIX_EPOCH).await;
+    let Err(error) = outcome else { panic!("an incompatible schema is accepted") };
+    assert!(
+        matches!(error, StoreError::Newer { version, .. } if version == next_version),
+        "{error}"
+    );
     let text = error.to_string();
-    let reason = format!("{} has {known}, where {next} is needed", env!("CARGO_PKG_VERSION"));
+    let reason = format!(
+        "{} has {supported_version}, where {next_version} is needed",
+        env!("CARGO_PKG_VERSION")
+    );
     assert!(text.contains(&reason) && text.contains("restore a backup"), "{text}");
 }
 
@@ -256,30 +273,30 @@ async fn a_migration_that_must_wait_for_a_backup_does_not_block_other_nodes() {
     let Some(database) = TestDatabase::postgres().await else { return };
     drop(open_previous(&database).await);
     let url = database.url().unwrap().to_owned();
-    let backup = connect(&url).await;
+    let backup = connect_postgres(&url).await;
     backup.batch_execute("begin; select count(*) from accounts").await.unwrap();
 
-    let (opened, mut migrated) = oneshot::channel();
-    tokio::spawn(async move { drop(opened.send(open_next(&database).await)) });
-    let node = connect(&url).await;
+    let (store_sender, mut store_receiver) = oneshot::channel();
+    tokio::spawn(async move { drop(store_sender.send(open_as_next_release(&database).await)) });
+    let node = connect_postgres(&url).await;
     // Far longer than an attempt of the migration, and shorter than all its attempts.
     node.batch_execute("set statement_timeout = '20s'").await.unwrap();
-    let waiting = "select count(*) from pg_locks where not granted and database = \
+    let count_waiting = "select count(*) from pg_locks where not granted and database = \
                    (select oid from pg_database where datname = current_database())";
-    while node.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    while node.query_one(count_waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
     node.query_one("select count(*) from accounts", &[]).await.unwrap();
-    assert!(migrated.try_recv().is_err());
+    assert!(store_receiver.try_recv().is_err());
 
     backup.batch_execute("commit").await.unwrap();
-    let store = migrated.await.unwrap();
+    let store = store_receiver.await.unwrap();
     store.ping().await.unwrap();
 }
 
 /// Returns the names of the complete indexes.
-async fn complete_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
-    let complete = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
+async fn read_complete_indexes(client: &tokio_postgres::Client) -> BTreeSet<String> {
+    let select = "select c.relname::text from pg_index i join pg_class c on c.oid = i.indexrelid \
                     where i.indisvalid and pg_table_is_visible(c.oid)";
-    client.query(complete, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
+    client.query(select, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
 /// If an index were built within the migration, writes would wait until it is complete.
@@ -288,39 +305,41 @@ async fn indexes_of_a_migration_are_built_while_other_nodes_write() {
     let Some(database) = TestDatabase::postgres().await else { return };
     drop(database.open().await);
     let url = database.url().unwrap().to_owned();
-    let node = connect(&url).await;
-    let all = complete_indexes(&node).await;
+    let node = connect_postgres(&url).await;
+    let original_indexes = read_complete_indexes(&node).await;
     // The state that a process leaves if it is killed after its migration.
     node.batch_execute("drop index accounts_admins, accounts_disabled").await.unwrap();
     let columns = "(id, name, password, created_at)";
     let insert = |id: i64| format!("insert into accounts {columns} values ({id}, 'a{id}', '-', 1)");
-    let writer = connect(&url).await;
+    let writer = connect_postgres(&url).await;
     writer.batch_execute(&format!("begin; {}", insert(1))).await.unwrap();
 
-    let (opened, started) = oneshot::channel();
-    tokio::spawn(async move { drop(opened.send(database.open().await)) });
-    let waiting = "select count(*) from pg_stat_activity where datname = current_database() and \
-                   query like 'create index concurrently%' and wait_event_type = 'Lock'";
-    while node.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    let (store_sender, store_receiver) = oneshot::channel();
+    tokio::spawn(async move { drop(store_sender.send(database.open().await)) });
+    let count_waiting = "select count(*) from pg_stat_activity where \
+                         datname = current_database() and query like \
+                         'create index concurrently%' and wait_event_type = 'Lock'";
+    while node.query_one(count_waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
     node.batch_execute("set statement_timeout = '20s'").await.unwrap();
     node.batch_execute(&insert(2)).await.unwrap();
 
     writer.batch_execute("commit").await.unwrap();
-    started.await.unwrap().ping().await.unwrap();
-    assert_eq!(complete_indexes(&node).await, all);
+    store_receiver.await.unwrap().ping().await.unwrap();
+    assert_eq!(read_complete_indexes(&node).await, original_indexes);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migrated_database_has_the_indexes_of_a_new_one() {
-    let Some(new) = TestDatabase::postgres().await else { return };
-    let Some(migrated) = TestDatabase::postgres().await else { return };
-    drop(open_previous(&migrated).await);
-    let nodes = [&migrated, &migrated, &new].map(open_next);
+    let Some(new_database) = TestDatabase::postgres().await else { return };
+    let Some(migrated_database) = TestDatabase::postgres().await else { return };
+    drop(open_previous(&migrated_database).await);
+    let nodes = [&migrated_database, &migrated_database, &new_database].map(open_as_next_release);
     drop(futures_util::future::join_all(nodes).await);
-    let [new, migrated] = [&new, &migrated].map(|database| connect(database.url().unwrap()));
-    let new = complete_indexes(&new.await).await;
-    assert!(new.contains("accounts_by_added") && new.contains("notes_by_text"), "{new:?}");
-    assert_eq!(complete_indexes(&migrated.await).await, new);
+    let [new_client, migrated_client] = [&new_database, &migrated_database]
+        .map(|database| connect_postgres(database.url().unwrap()));
+    let new_indexes = read_complete_indexes(&new_client.await).await;
+    assert!(new_indexes.contains("accounts_by_added") && new_indexes.contains("notes_by_text"));
+    assert_eq!(read_complete_indexes(&migrated_client.await).await, new_indexes);
 }
 
 /// The previous release must be able to run after the newest migration.
@@ -336,20 +355,21 @@ fn the_newest_schema_is_compatible_with_the_previous_release() {
 /// A server of the older version may be using the database.
 async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
     drop(database.open().await);
-    let (found, known) = (newest_version(), newest_version() + 1);
+    let (version, needed_version) = (newest_version(), newest_version() + 1);
     for (schema, access) in [
         (SchemaPolicy::Require, Access::Read),
         (SchemaPolicy::Require, Access::ReadWrite),
         (SchemaPolicy::Create, Access::ReadWrite),
     ] {
-        let options = Options { schema, access, ..next_options() };
-        let opened = Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await;
-        let Err(error) = opened else { panic!("an older schema is accepted") };
-        let problem = format!("it has schema version {found}, this belfry needs {known}");
+        let options = Options { schema, access, ..next_release_options() };
+        let outcome = Store::open(&database.database, &options, Timestamp::UNIX_EPOCH).await;
+        let Err(error) = outcome else { panic!("an older schema is accepted") };
+        let problem =
+            format!("it has schema version {version}, this belfry needs {needed_version}");
         assert!(error.to_string().contains(&problem), "{error}");
         let diagnosis = Diagnosis::run(&database.database, &options).await.unwrap();
-        let versions = (diagnosis.schema, diagnosis.known_schema);
-        assert_eq!(versions, (Some(found), known), "{schema:?}");
+        let versions = (diagnosis.schema_version, diagnosis.supported_schema_version);
+        assert_eq!(versions, (Some(version), needed_version), "{schema:?}");
     }
 }
 
@@ -383,21 +403,23 @@ async fn collect_recorded_statements() {
         .filter(|case| case.case.starts_with("sqlite::"))
         .collect();
     cases.sort_by_key(|case| (case.batches.len(), case.case.clone()));
-    let mut all_statements = BTreeSet::new();
+    let mut all_sql = BTreeSet::new();
     let mut lines = String::new();
     for case in cases {
-        let used: BTreeSet<String> = statements(&case).map(|one| one.sql.clone()).collect();
+        let case_sql: BTreeSet<String> =
+            case_statements(&case).map(|statement| statement.sql.clone()).collect();
         let database = TestDatabase::sqlite();
         // Results of concurrent cases depend on their order.
-        if used.is_subset(&all_statements) || replay(&database.open().await, &case).await.is_err() {
+        if case_sql.is_subset(&all_sql) || replay_case(&database.open().await, &case).await.is_err()
+        {
             continue;
         }
-        all_statements.extend(used);
+        all_sql.extend(case_sql);
         lines += &(serde_json::to_string(&case).unwrap() + "\n");
     }
-    assert!(!all_statements.is_empty(), "nothing was recorded");
+    assert!(!all_sql.is_empty(), "nothing was recorded");
     let number = newest_version();
-    fs::create_dir_all(dir()).unwrap();
-    fs::write(dir().join(format!("{number:04}.jsonl")), lines).unwrap();
-    println!("{} statements of schema version {number}", all_statements.len());
+    fs::create_dir_all(statements_dir()).unwrap();
+    fs::write(statements_dir().join(format!("{number:04}.jsonl")), lines).unwrap();
+    println!("{} statements of schema version {number}", all_sql.len());
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Postgres, first_byte, temp_dir_for};
+use super::{Postgres, first_response_byte, temp_dir_for};
 use crate::{EngineError, free_port};
 
 /// Far longer than a change of the servers takes, even on a busy machine.
@@ -43,7 +43,7 @@ impl Postgres {
         let port = primary.port.to_string();
         let source = ["--host=127.0.0.1", "--username=postgres", "--port", &port];
         let options = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata=data"];
-        self.run("pg_basebackup", &[source, options].concat())?;
+        self.run_program("pg_basebackup", &[source, options].concat())?;
         // This server has no standby yet, so its commits must not wait for one, even after its
         // promotion.
         let mut settings = File::options().append(true).open(data.join("postgresql.auto.conf"))?;
@@ -57,23 +57,23 @@ impl Postgres {
     /// # Errors
     /// If this server does not respond, or has no standby.
     pub fn replicate_synchronously(&self) -> Result<(), EngineError> {
-        self.set("synchronous_standby_names", "*")?;
+        self.set_parameter("synchronous_standby_names", "*")?;
         // New sessions see the setting once all processes have been notified to reload it. Commits
         // wait once the checkpointer has reloaded it, which it does before its next checkpoint.
         self.execute("checkpoint")?;
-        let written = self.execute("select pg_current_wal_lsn()")?;
-        let stored = format!(
+        let written_lsn = self.execute("select pg_current_wal_lsn()")?;
+        let standby_count_query = format!(
             "select count(*) from pg_stat_replication \
-             where sync_state = 'sync' and flush_lsn >= '{written}'"
+             where sync_state = 'sync' and flush_lsn >= '{written_lsn}'"
         );
-        self.wait_for(&stored, "1")
+        self.wait_for(&standby_count_query, "1")
     }
 
     /// Changes a setting of the running server for existing and new sessions.
     ///
     /// # Errors
     /// If it does not respond, or has no such setting.
-    pub fn set(&self, name: &str, value: &str) -> Result<(), EngineError> {
+    pub fn set_parameter(&self, name: &str, value: &str) -> Result<(), EngineError> {
         self.execute(&format!("alter system set {name} = '{value}'"))?;
         self.execute("select pg_reload_conf()")?;
         self.wait_for(&format!("show {name}"), value)
@@ -107,7 +107,7 @@ impl Postgres {
     /// # Errors
     /// If it is not a standby, with its log.
     pub fn promote(&mut self) -> Result<(), EngineError> {
-        self.run("pg_ctl", &["promote", "--wait", "--pgdata=data"])
+        self.run_program("pg_ctl", &["promote", "--wait", "--pgdata=data"])
     }
 
     /// Starts a stopped server as a standby without a primary, as a cluster manager does with an old
@@ -128,6 +128,6 @@ impl Postgres {
         self.write_file("standby.signal", "")?;
         self.settings.push("hot_standby=off".to_owned());
         let port = self.port;
-        self.launch(|| first_byte(port) == Some(b'E'))
+        self.launch(|| first_response_byte(port) == Some(b'E'))
     }
 }

@@ -25,14 +25,14 @@ const OFFSETS: &[i64] = &[HOUR, -HOUR, 0, 6 * DAY, -6 * DAY, 240, -5, DAY, -DAY,
 
 /// Changes the server's clock under load. The server runs with libfaketime, which reads the
 /// offset from a file. As with a real change of the clock, timers are not affected.
-pub(crate) fn jumps(run: &mut Run) -> Result<()> {
+pub(crate) fn clock_jumps(run: &mut Run) -> Result<()> {
     let library = find_libfaketime().ok_or("libfaketime is not installed")?;
     let mut node = Node::new(run, &["--limits", "shadow"], "")?;
-    let offset = node.dir().join("offset");
-    fs::write(&offset, "+0")?;
+    let offset_file = node.dir().join("offset");
+    fs::write(&offset_file, "+0")?;
     node.environment = vec![
         ("LD_PRELOAD", library.into()),
-        ("FAKETIME_TIMESTAMP_FILE", offset.clone().into()),
+        ("FAKETIME_TIMESTAMP_FILE", offset_file.clone().into()),
         ("FAKETIME_NO_CACHE", "1".into()),
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
         ("DONT_FAKE_MONOTONIC", "1".into()),
@@ -41,10 +41,10 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
     let mut workers = Workers::set_up(run, &[node.address])?.with_expiring_codes();
     while let Some(round) = run.next_round() {
         let offset_seconds = OFFSETS[round as usize % OFFSETS.len()];
-        workers.load(run, OnFailure::Continue, |load| {
-            load.wait_for_acknowledged(WRITES)?;
-            fs::write(&offset, format!("{offset_seconds:+}"))?;
-            load.wait_for_acknowledged(WRITES)
+        workers.run_load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledgements(WRITES)?;
+            fs::write(&offset_file, format!("{offset_seconds:+}"))?;
+            load.wait_for_acknowledgements(WRITES)
         })?;
         let difference = server_time(&node)? - (system_time()? + offset_seconds);
         run.outcome.check(difference.abs() < 60, || {
@@ -66,7 +66,7 @@ pub(crate) fn jumps(run: &mut Run) -> Result<()> {
 /// Returns the server's time in seconds since 1970, from a new token's `created_at`.
 fn server_time(node: &Node) -> Result<i64> {
     let app = App::register(node.address)?;
-    let response = Client::new(node.address).send_successfully(&app.issue_token("read"))?;
+    let response = Client::new(node.address).send_successfully(&app.token_request("read"))?;
     let token: Value = serde_json::from_str(&response.body)?;
     token["created_at"].as_i64().ok_or_else(|| "no created_at".into())
 }

@@ -23,14 +23,14 @@ use crate::outcome::Run;
 const NODES: usize = 3;
 const CLIENTS: usize = 64;
 /// The number of requests per address that the limit admits.
-const LIMIT: usize = 20;
+const REQUEST_LIMIT: usize = 20;
 /// The number of requests that a client sends from each address.
-const REQUESTS: usize = 25;
+const REQUESTS_PER_ADDRESS: usize = 25;
 /// The time after which a primary that does not respond is replaced by its replica: longer than any
 /// pause of a busy machine.
 const NODE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum time until a node uses the replaced shard again.
-const RECOVERY: Duration = Duration::from_mins(1);
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// `redis_timeout` is longer than any failover, so requests wait until the shard has a primary
 /// again.
@@ -44,7 +44,7 @@ rows.account = { requests = 4000000, window = '1h' }
 
 /// The events, used in rotation.
 #[derive(Debug, Clone, Copy)]
-enum Event {
+enum ClusterEvent {
     /// A primary is killed and replaced by its replica. It returns as a replica.
     Kill,
     /// Slots with their keys are moved from one primary to another.
@@ -67,7 +67,8 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
     let nodes: Vec<Node> =
         (0..NODES).map(|_| Node::start_new(run, &arguments, SETTINGS)).collect::<Result<_>>()?;
     while let Some(round) = run.next_round() {
-        let event = [Event::Kill, Event::MoveSlots, Event::FailOver][round as usize % 3];
+        let event = [ClusterEvent::Kill, ClusterEvent::MoveSlots, ClusterEvent::FailOver]
+            [round as usize % 3];
         let account = format!("account{round}");
         let token = add_account(run, &nodes[0], &account, &postgres.url())?;
         let keys_before = account_keys(&cluster)?;
@@ -78,7 +79,7 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|client| {
                     let (load, nodes) = (&load, &nodes);
-                    scope.spawn(move || load.send(client, nodes))
+                    scope.spawn(move || load.send_series(client, nodes))
                 })
                 .collect();
             let event_result = load.wait_for_responses(500).and_then(|()| {
@@ -87,11 +88,11 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
                 load.wait_for_responses(500)
             });
             load.is_over.store(true, Ordering::Relaxed);
-            let mut all = Vec::new();
+            let mut all_series = Vec::new();
             for client in clients {
-                all.extend(client.join().map_err(|_| "a client panicked")?);
+                all_series.extend(client.join().map_err(|_| "a client panicked")?);
             }
-            event_result.map(|()| all)
+            event_result.map(|()| all_series)
         })?;
         let local = local_decisions(&nodes)? - local_before;
         run.outcome.check(local == 0 || killed_shard.is_some(), || {
@@ -105,16 +106,20 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
 
 /// Causes an event and waits until the cluster is complete again. If the event killed a primary,
 /// returns the one that replaced it.
-fn cause_event(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Result<Option<usize>> {
+fn cause_event(
+    run: &mut Run,
+    event: ClusterEvent,
+    cluster: &mut RedisCluster,
+) -> Result<Option<usize>> {
     let primaries = cluster.primaries()?;
     let primary = primaries[run.rng.usize(..primaries.len())];
     let new_primary = match event {
-        Event::Kill => {
+        ClusterEvent::Kill => {
             let replica = cluster.replica_of(primary)?;
             cluster.node(primary).kill()?;
             let start = Instant::now();
             while !cluster.primaries()?.contains(&replica) {
-                if start.elapsed() > RECOVERY {
+                if start.elapsed() > RECOVERY_TIMEOUT {
                     return Err("no replica has replaced the killed primary".into());
                 }
                 thread::sleep(Duration::from_millis(50));
@@ -122,13 +127,14 @@ fn cause_event(run: &mut Run, event: Event, cluster: &mut RedisCluster) -> Resul
             cluster.node(primary).restart()?;
             Some(replica)
         }
-        Event::MoveSlots => {
-            let to = primaries.iter().find(|&&other| other != primary).ok_or("one primary")?;
-            cluster.move_slots(primary, *to, 100)?;
-            cluster.move_slots(*to, primary, 100)?;
+        ClusterEvent::MoveSlots => {
+            let other_primary =
+                primaries.iter().find(|&&other| other != primary).ok_or("one primary")?;
+            cluster.move_slots(primary, *other_primary, 100)?;
+            cluster.move_slots(*other_primary, primary, 100)?;
             None
         }
-        Event::FailOver => {
+        ClusterEvent::FailOver => {
             cluster.fail_over(primary)?;
             None
         }
@@ -146,33 +152,36 @@ fn verify(
     killed_shard: Option<usize>,
     keys_before: &[String],
 ) -> Result<()> {
-    let failed = load.failed.load(Ordering::Relaxed);
-    run.outcome.failed += failed;
+    let failed_count = load.failed_requests.load(Ordering::Relaxed);
+    run.outcome.failed += failed_count;
     let description = || load.first_failure.lock().map(|text| text.clone()).unwrap_or_default();
-    run.outcome.check(failed == 0, || format!("{failed} requests failed: {}", description()));
+    run.outcome
+        .check(failed_count == 0, || format!("{failed_count} requests failed: {}", description()));
     let is_on_killed_shard = |key: &str| -> Result<bool> {
-        let Some(killed) = killed_shard else { return Ok(false) };
-        Ok(cluster.primary_of(key)? == killed)
+        let Some(shard) = killed_shard else { return Ok(false) };
+        Ok(cluster.primary_of(key)? == shard)
     };
-    let mut admitted = 0;
-    for Series { address, admitted: from_address } in all_series {
-        admitted += from_address;
-        let is_exact = *from_address == LIMIT;
+    let mut admitted_total = 0;
+    for Series { address, admitted } in all_series {
+        admitted_total += admitted;
+        let is_exact = *admitted == REQUEST_LIMIT;
         // More may be admitted if counts were lost.
         let is_expected = is_exact
-            || *from_address > LIMIT && is_on_killed_shard(&format!("belfry:{{ip:{address}}}:ip"))?;
-        run.outcome
-            .check(is_expected, || format!("{from_address} requests admitted from {address}"));
+            || *admitted > REQUEST_LIMIT
+                && is_on_killed_shard(&format!("belfry:{{ip:{address}}}:ip"))?;
+        run.outcome.check(is_expected, || format!("{admitted} requests admitted from {address}"));
     }
-    run.outcome.acknowledged += admitted as u64;
+    run.outcome.acknowledged += admitted_total as u64;
 
     let keys = account_keys(cluster)?;
     let key =
         keys.iter().find(|key| !keys_before.contains(key)).ok_or("the account has no counter")?;
     if !is_on_killed_shard(key)? {
         let count: usize =
-            cluster.command(cluster.primary_of(key)?, &["GET", key])?.trim().parse()?;
-        run.outcome.check(count == admitted, || format!("{key}: {count}, but {admitted} admitted"));
+            cluster.run_command(cluster.primary_of(key)?, &["GET", key])?.trim().parse()?;
+        run.outcome.check(count == admitted_total, || {
+            format!("{key}: {count}, but {admitted_total} admitted")
+        });
     }
     Ok(())
 }
@@ -194,7 +203,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
 fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {
-        let output = cluster.command(primary, &["KEYS", "belfry:{account:*"])?;
+        let output = cluster.run_command(primary, &["KEYS", "belfry:{account:*"])?;
         keys.extend(output.lines().filter(|line| !line.is_empty()).map(str::to_owned));
     }
     Ok(keys)
@@ -225,7 +234,7 @@ fn wait_until_redis_is_used(node: &Node) -> Result<()> {
         if response.body.contains("\"redis\":\"ok\"") {
             return Ok(());
         }
-        if start.elapsed() > RECOVERY {
+        if start.elapsed() > RECOVERY_TIMEOUT {
             return Err(format!("still {} after a failover: {}", response.body, node.log()).into());
         }
         thread::sleep(Duration::from_millis(50));
@@ -238,7 +247,7 @@ struct RoundLoad {
     token: String,
     is_over: AtomicBool,
     responses: AtomicU64,
-    failed: AtomicU64,
+    failed_requests: AtomicU64,
     first_failure: Mutex<String>,
 }
 
@@ -249,23 +258,23 @@ impl RoundLoad {
             token: token.to_owned(),
             is_over: AtomicBool::new(false),
             responses: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
+            failed_requests: AtomicU64::new(0),
             first_failure: Mutex::default(),
         }
     }
 
     /// Sends series of requests until the round is over.
-    fn send(&self, client: usize, nodes: &[Node]) -> Vec<Series> {
+    fn send_series(&self, client: usize, nodes: &[Node]) -> Vec<Series> {
         let clients: Vec<Client> = nodes.iter().map(|node| Client::new(node.address)).collect();
-        let mut all = Vec::new();
+        let mut all_series = Vec::new();
         while !self.is_over.load(Ordering::Relaxed) {
             let address = format!(
                 "{}.{}.{client}.{}",
                 20 + self.round / 250,
                 self.round % 250,
-                all.len() % 250
+                all_series.len() % 250
             );
-            if all.len() >= 250 {
+            if all_series.len() >= 250 {
                 // All addresses of this client are used.
                 break;
             }
@@ -273,7 +282,7 @@ impl RoundLoad {
                 .with_bearer(&self.token)
                 .with_header("x-forwarded-for", &address);
             let mut admitted = 0;
-            for number in 0..REQUESTS {
+            for number in 0..REQUESTS_PER_ADDRESS {
                 match clients[(client + number) % clients.len()].send(&request) {
                     Ok(response) if response.status == 200 => admitted += 1,
                     Ok(response) if response.status == 429 => {}
@@ -284,24 +293,24 @@ impl RoundLoad {
                 }
                 self.responses.fetch_add(1, Ordering::Relaxed);
             }
-            all.push(Series { address, admitted });
+            all_series.push(Series { address, admitted });
         }
-        all
+        all_series
     }
 
     fn record_failure(&self, reason: &str) {
-        if self.failed.fetch_add(1, Ordering::Relaxed) == 0
+        if self.failed_requests.fetch_add(1, Ordering::Relaxed) == 0
             && let Ok(mut first) = self.first_failure.lock()
         {
             reason.clone_into(&mut first);
         }
     }
 
-    fn wait_for_responses(&self, more: u64) -> Result<()> {
+    fn wait_for_responses(&self, count: u64) -> Result<()> {
         let (start, before) = (Instant::now(), self.responses.load(Ordering::Relaxed));
-        while self.responses.load(Ordering::Relaxed) - before < more {
-            if start.elapsed() > RECOVERY {
-                return Err(format!("fewer than {more} responses in {RECOVERY:?}").into());
+        while self.responses.load(Ordering::Relaxed) - before < count {
+            if start.elapsed() > RECOVERY_TIMEOUT {
+                return Err(format!("fewer than {count} responses in {RECOVERY_TIMEOUT:?}").into());
             }
             thread::sleep(Duration::from_millis(5));
         }

@@ -31,10 +31,10 @@ idle_timeout = "2s"
 
 /// The maximum time until an abused connection is closed: more than twice the 15 s in which a
 /// request head must arrive.
-const CLOSED_WITHIN: Duration = Duration::from_mins(1);
+const MAX_CLOSE_DELAY: Duration = Duration::from_mins(1);
 
-/// The maximum growth of the server's memory during the attacks, in MB.
-const MEMORY: f64 = 100.0;
+/// The maximum growth of the server's memory during the attacks.
+const MAX_MEMORY_GROWTH_MB: f64 = 100.0;
 
 type Attack = fn(SocketAddr) -> io::Result<TcpStream>;
 
@@ -58,21 +58,21 @@ const ATTACKS: &[(&str, Attack)] = &[
 pub(crate) const ROUNDS: u32 = 12;
 const _: () = assert!(ATTACKS.len() == ROUNDS as usize);
 
-pub(crate) fn attacks(run: &mut Run) -> Result<()> {
+pub(crate) fn connection_abuse(run: &mut Run) -> Result<()> {
     let mut node = Node::start_new(run, &[], SETTINGS)?;
     let app = App::register(node.address)?;
     // Ordinary requests make the allocator's memory grow before it is measured.
-    observe(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
-    let before = node.server()?.resident_memory();
+    send_ordinary_requests(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
+    let memory_before_mb = node.server()?.resident_memory_mb();
     while let Some(round) = run.next_round() {
         let (name, attack) = ATTACKS[round as usize % ATTACKS.len()];
-        let closed = attack_while_observed(run, node.address, &app, attack)?;
-        run.outcome.check(closed == CONNECTIONS, || {
-            format!("{name}: only {closed} of {CONNECTIONS} connections were closed")
+        let closed_count = attack_while_observed(run, node.address, &app, attack)?;
+        run.outcome.check(closed_count == CONNECTIONS, || {
+            format!("{name}: only {closed_count} of {CONNECTIONS} connections were closed")
         });
-        let memory = node.server()?.resident_memory();
-        run.outcome.check(memory < before + MEMORY, || {
-            format!("{name}: {memory:.0} MB of memory, {before:.0} MB before")
+        let memory_mb = node.server()?.resident_memory_mb();
+        run.outcome.check(memory_mb < memory_before_mb + MAX_MEMORY_GROWTH_MB, || {
+            format!("{name}: {memory_mb:.0} MB of memory, {memory_before_mb:.0} MB before")
         });
         if !node.server()?.is_running()? {
             return Err(format!("{name}: the server has exited: {}", node.log()).into());
@@ -85,13 +85,14 @@ pub(crate) fn attacks(run: &mut Run) -> Result<()> {
 /// Opens more connections than the process may open files. The server recovers when they time out.
 pub(crate) fn file_limit(run: &mut Run) -> Result<()> {
     let mut node = Node::new(run, &["--limits", "off"], SETTINGS)?;
-    node.prefix = ["sh", "-c", "ulimit -n 128; exec \"$@\"", "sh"].map(OsString::from).into();
+    node.command_prefix =
+        ["sh", "-c", "ulimit -n 128; exec \"$@\"", "sh"].map(OsString::from).into();
     node.start()?;
     let mut workers = Workers::set_up(run, &[node.address])?;
     while run.next_round().is_some() {
         let connect = |_| TcpStream::connect(node.address);
         let connections: Vec<_> = (0..300).map(connect).collect::<io::Result<_>>()?;
-        workers.load(run, OnFailure::Continue, |load| load.wait_for_acknowledged(100))?;
+        workers.run_load(run, OnFailure::Continue, |load| load.wait_for_acknowledgements(100))?;
         drop(connections);
         workers.verify(run)?;
         let is_running = node.server()?.is_running()?;
@@ -113,11 +114,13 @@ fn attack_while_observed(
     let (results, observer_outcome) = thread::scope(|scope| {
         let observer = scope.spawn(|| {
             let mut outcome = Outcome::default();
-            observe(&mut outcome, address, app, &is_over);
+            send_ordinary_requests(&mut outcome, address, app, &is_over);
             outcome
         });
         let attackers: Vec<_> = (0..CONNECTIONS)
-            .map(|_| scope.spawn(move || http2::is_closed_within(attack(address)?, CLOSED_WITHIN)))
+            .map(|_| {
+                scope.spawn(move || http2::is_closed_within(attack(address)?, MAX_CLOSE_DELAY))
+            })
             .collect();
         let results: Vec<_> = attackers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::Relaxed);
@@ -129,14 +132,20 @@ fn attack_while_observed(
 }
 
 /// Sends requests as an ordinary client until the attack is over, at least once. All must succeed.
-fn observe(outcome: &mut Outcome, address: SocketAddr, app: &App, is_over: &AtomicBool) {
+fn send_ordinary_requests(
+    outcome: &mut Outcome,
+    address: SocketAddr,
+    app: &App,
+    is_over: &AtomicBool,
+) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
         // Each request has a different client address and therefore its own limits.
         let [high, low] = number.to_be_bytes();
-        let from = format!("198.18.{high}.{low}");
-        let token = app.issue_token("read").with_header("x-forwarded-for", &from);
-        for request in [&Request::get("/healthz"), &token] {
+        let client_address = format!("198.18.{high}.{low}");
+        let token_request =
+            app.token_request("read").with_header("x-forwarded-for", &client_address);
+        for request in [&Request::get("/healthz"), &token_request] {
             let start = Instant::now();
             let status = client.send(request).map_or(0, |response| response.status);
             outcome.check(status == 200, || {

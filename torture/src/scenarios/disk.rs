@@ -38,26 +38,26 @@ pub(crate) fn full_disk(run: &mut Run) -> Result<()> {
 
 fn fill_once(run: &mut Run, disk: &Disk) -> Result<()> {
     let mut arguments = vec!["--limits", "off"];
-    if let Some(data) = disk.data().and_then(Path::to_str) {
+    if let Some(data) = disk.data_dir().and_then(Path::to_str) {
         arguments.extend(["--data", data]);
     }
     let mut node = Node::new(run, &arguments, "")?;
-    node.prefix = disk.prefix();
+    node.command_prefix = disk.command_prefix();
     node.start()?;
-    let id = node.server()?.id();
+    let server_id = node.server()?.id();
     let mut workers = Workers::set_up(run, &[node.address])?;
-    let health = workers.load(run, OnFailure::Continue, |load| {
-        load.wait_for_acknowledged(WRITES)?;
-        disk.fill(id, node.dir())?;
-        let failures = load.wait_for_failed(WRITES);
-        let health = node.status("/healthz");
-        disk.free(id)?;
+    let health_status = workers.run_load(run, OnFailure::Continue, |load| {
+        load.wait_for_acknowledgements(WRITES)?;
+        disk.fill(server_id, node.dir())?;
+        let failures = load.wait_for_failures(WRITES);
+        let health_status = node.response_status("/healthz");
+        disk.free(server_id)?;
         failures?;
         wait_until_ready(&node)?;
-        load.wait_for_acknowledged(WRITES)?;
-        Ok(health)
+        load.wait_for_acknowledgements(WRITES)?;
+        Ok(health_status)
     })?;
-    run.outcome.check(health == 200, || format!("full disk: /healthz is {health}"));
+    run.outcome.check(health_status == 200, || format!("full disk: /healthz is {health_status}"));
     workers.verify(run)?;
     node.kill()?;
     node.start()?;
@@ -73,7 +73,7 @@ enum Disk {
 
 impl Disk {
     /// Returns the data directory of the server, unless it is the default.
-    fn data(&self) -> Option<&Path> {
+    fn data_dir(&self) -> Option<&Path> {
         match self {
             Self::Small(disk) => Some(&disk.mount_point),
             Self::FileSizeLimit => None,
@@ -81,10 +81,10 @@ impl Disk {
     }
 
     /// Returns the command line prefix with which the server is started.
-    fn prefix(&self) -> Vec<OsString> {
+    fn command_prefix(&self) -> Vec<OsString> {
         match self {
             Self::Small(disk) => {
-                let namespace = format!("--mount=/proc/{}/ns/mnt", disk.holder.id());
+                let namespace = format!("--mount=/proc/{}/ns/mnt", disk.namespace_holder.id());
                 ["nsenter".into(), namespace.into()].into()
             }
             // A write beyond the limit fails instead of killing the process.
@@ -94,20 +94,20 @@ impl Disk {
         }
     }
 
-    fn fill(&self, server: u32, dir: &Path) -> Result<()> {
+    fn fill(&self, server_id: u32, dir: &Path) -> Result<()> {
         match self {
             Self::Small(disk) => disk.fill(),
             Self::FileSizeLimit => {
                 let size = fs::metadata(dir.join("data/belfry.db"))?.len();
-                limit_file_size(server, &size.to_string())
+                limit_file_size(server_id, &size.to_string())
             }
         }
     }
 
-    fn free(&self, server: u32) -> Result<()> {
+    fn free(&self, server_id: u32) -> Result<()> {
         match self {
-            Self::Small(disk) => Ok(fs::remove_file(disk.ballast())?),
-            Self::FileSizeLimit => limit_file_size(server, "unlimited"),
+            Self::Small(disk) => Ok(fs::remove_file(disk.ballast_path())?),
+            Self::FileSizeLimit => limit_file_size(server_id, "unlimited"),
         }
     }
 }
@@ -123,7 +123,7 @@ fn limit_file_size(process: u32, bytes: &str) -> Result<()> {
 /// A small file system in memory. It is mounted in a separate namespace, so it disappears with the
 /// process that holds the namespace, however this process exits.
 struct SmallDisk {
-    holder: ProcessGroup,
+    namespace_holder: ProcessGroup,
     mount_point: PathBuf,
     _dir: TempDir,
 }
@@ -137,21 +137,21 @@ impl SmallDisk {
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", script, "sh"]).arg(&mount_point);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut holder = ProcessGroup::spawn(command, &SpawnOptions::default()).ok()?;
+        let mut namespace_holder = ProcessGroup::spawn(command, &SpawnOptions::default()).ok()?;
         let mut line = [0; 1];
-        std::io::Read::read_exact(&mut holder.stdout()?, &mut line).ok()?;
-        Some(Self { holder, mount_point, _dir: dir })
+        std::io::Read::read_exact(&mut namespace_holder.stdout()?, &mut line).ok()?;
+        Some(Self { namespace_holder, mount_point, _dir: dir })
     }
 
     /// Returns the path, from outside the namespace, of the file that fills the disk.
-    fn ballast(&self) -> PathBuf {
-        let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
+    fn ballast_path(&self) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.namespace_holder.id()));
         let mount_point = self.mount_point.strip_prefix("/").unwrap_or(&self.mount_point);
         root.join(mount_point).join("ballast")
     }
 
     fn fill(&self) -> Result<()> {
-        let mut file = File::create(self.ballast())?;
+        let mut file = File::create(self.ballast_path())?;
         for size in [64 * 1024, 4096, 1] {
             while file.write_all(&vec![0; size]).is_ok() {}
         }

@@ -16,7 +16,7 @@ use crate::workers::Workers;
 const WRITES: u64 = 100;
 
 /// The maximum time until the server is ready again.
-const RECOVERY: Duration = Duration::from_mins(1);
+const RECOVERY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The outages, used in rotation.
 #[derive(Debug, Clone, Copy)]
@@ -39,14 +39,14 @@ pub(crate) fn postgres_outage(run: &mut Run) -> Result<()> {
     let mut postgres = Postgres::start_durable()?;
     let arguments = ["--limits", "off", "--database", &postgres.url()];
     let node = Node::start_new(run, &arguments, "[store]\ntimeout = \"1s\"\n")?;
-    let engine = |outage, phase| match (outage, phase) {
+    let control_engine = |outage, phase| match (outage, phase) {
         (Outage::Kill, Phase::Begin) => postgres.kill(),
         (Outage::Pause, Phase::Begin) => postgres.pause(),
         (Outage::Restart, Phase::Begin) => postgres.stop(),
         (Outage::Pause, Phase::End) => postgres.resume(),
         (Outage::Kill | Outage::Restart, Phase::End) => postgres.restart(),
     };
-    cause_outages(run, &node, engine, |load| load.wait_for_failed(WRITES))
+    cause_outages(run, &node, control_engine, |load| load.wait_for_failures(WRITES))
 }
 
 pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
@@ -54,7 +54,7 @@ pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
     // Every request is counted, and none is rejected.
     let arguments = ["--limits", "shadow", "--redis", &redis.url()];
     let node = Node::start_new(run, &arguments, "")?;
-    let engine = |outage, phase| match (outage, phase) {
+    let control_engine = |outage, phase| match (outage, phase) {
         (Outage::Kill, Phase::Begin) => redis.kill(),
         (Outage::Pause, Phase::Begin) => redis.pause(),
         (Outage::Restart, Phase::Begin) => redis.stop(),
@@ -62,7 +62,7 @@ pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
         (Outage::Kill | Outage::Restart, Phase::End) => redis.restart(),
     };
     // Writes continue during an outage of Redis, because requests are then counted locally.
-    cause_outages(run, &node, engine, |load| load.wait_for_acknowledged(WRITES))?;
+    cause_outages(run, &node, control_engine, |load| load.wait_for_acknowledgements(WRITES))?;
     let failed = run.outcome.failed;
     run.outcome.check(failed == 0, || format!("{failed} requests failed without Redis"));
     Ok(())
@@ -73,7 +73,7 @@ pub(crate) fn redis_outage(run: &mut Run) -> Result<()> {
 fn cause_outages(
     run: &mut Run,
     node: &Node,
-    mut engine: impl FnMut(Outage, Phase) -> std::result::Result<(), EngineError>,
+    mut control_engine: impl FnMut(Outage, Phase) -> std::result::Result<(), EngineError>,
     wait_for_effect: impl Fn(&Load) -> Result<()>,
 ) -> Result<()> {
     let mut workers = Workers::set_up(run, &[node.address])?;
@@ -81,15 +81,15 @@ fn cause_outages(
     while let Some(round) = run.next_round() {
         let outage = outages[round as usize % outages.len()];
         let delay = Duration::from_millis(run.rng.u64(1..=100));
-        workers.load(run, OnFailure::Continue, |load| {
-            load.wait_for_acknowledged(WRITES)?;
+        workers.run_load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledgements(WRITES)?;
             thread::sleep(delay);
-            engine(outage, Phase::Begin)?;
+            control_engine(outage, Phase::Begin)?;
             let effect = wait_for_effect(load);
-            engine(outage, Phase::End)?;
+            control_engine(outage, Phase::End)?;
             effect?;
             wait_until_ready(node)?;
-            load.wait_for_acknowledged(WRITES)
+            load.wait_for_acknowledgements(WRITES)
         })?;
         workers.verify(run)?;
         run.end_round();
@@ -100,14 +100,16 @@ fn cause_outages(
 pub(crate) fn wait_until_ready(node: &Node) -> Result<()> {
     let start = Instant::now();
     loop {
-        let status = node.status("/readyz");
+        let status = node.response_status("/readyz");
         if status == 200 {
             return Ok(());
         }
-        if start.elapsed() > RECOVERY {
-            return Err(
-                format!("/readyz is {status} {} s after an outage", RECOVERY.as_secs()).into()
-            );
+        if start.elapsed() > RECOVERY_TIMEOUT {
+            return Err(format!(
+                "/readyz is {status} {} s after an outage",
+                RECOVERY_TIMEOUT.as_secs()
+            )
+            .into());
         }
         thread::sleep(Duration::from_millis(50));
     }

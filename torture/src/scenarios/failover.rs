@@ -21,7 +21,7 @@ const NODES: usize = 3;
 const WRITES: u64 = 100;
 
 /// Promotes the standby in each round. In the first round and every second one after it, the primary
-/// is suspended, so its connections stay open without responses, and killed after the promotion. In
+/// is paused, so its connections stay open without responses, and killed after the promotion. In
 /// the other rounds it is killed immediately. It returns as the standby.
 pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
     // Commits need not wait for the disk, because the operating system survives.
@@ -39,21 +39,21 @@ pub(crate) fn postgres_failover(run: &mut Run) -> Result<()> {
     let mut workers = Workers::set_up(run, &addresses)?;
     while let Some(round) = run.next_round() {
         let delay = Duration::from_millis(run.rng.u64(1..=100));
-        let recoveries = workers.load(run, OnFailure::Continue, |load| {
-            load.wait_for_acknowledged(WRITES)?;
+        let recoveries = workers.run_load(run, OnFailure::Continue, |load| {
+            load.wait_for_acknowledgements(WRITES)?;
             thread::sleep(delay);
-            let is_suspended = round % 2 == 0;
-            if is_suspended {
+            let is_paused = round % 2 == 0;
+            if is_paused {
                 primary.pause()?;
             } else {
                 primary.kill()?;
             }
             standby.promote()?;
             let recoveries = wait_for_writes(&addresses, &app)?;
-            if is_suspended {
+            if is_paused {
                 primary.kill()?;
             }
-            load.wait_for_acknowledged(WRITES)?;
+            load.wait_for_acknowledgements(WRITES)?;
             Ok(recoveries)
         })?;
         run.outcome.recoveries.extend(recoveries);
@@ -72,7 +72,7 @@ fn wait_for_writes(nodes: &[SocketAddr], app: &App) -> Result<Vec<Duration>> {
     thread::scope(|scope| {
         let wait = |&node: &SocketAddr| {
             scope.spawn(move || {
-                Client::new(node).send_until_available(&app.issue_token("read"))?;
+                Client::new(node).send_until_available(&app.token_request("read"))?;
                 Ok(start.elapsed())
             })
         };

@@ -14,15 +14,15 @@ use crate::workers::Workers;
 /// The number of writes that must be acknowledged before a kill.
 const WRITES: u64 = 16;
 
-/// The maximum time of further writes before a kill, in milliseconds.
-const LOAD_MS: u64 = 200;
+/// The maximum time of further writes before a kill.
+const MAX_LOAD_MS: u64 = 200;
 
-pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
+pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {
     let node = Node::start_new(run, &["--limits", "off"], "")?;
     kill_repeatedly(run, node)
 }
 
-pub(crate) fn postgres(run: &mut Run) -> Result<()> {
+pub(crate) fn kill_on_postgres(run: &mut Run) -> Result<()> {
     let postgres = Postgres::start()?;
     let node = Node::start_new(run, &["--limits", "off", "--database", &postgres.url()], "")?;
     kill_repeatedly(run, node)
@@ -31,9 +31,9 @@ pub(crate) fn postgres(run: &mut Run) -> Result<()> {
 fn kill_repeatedly(run: &mut Run, mut node: Node) -> Result<()> {
     let mut workers = Workers::set_up(run, &[node.address])?;
     while run.next_round().is_some() {
-        let delay = Duration::from_millis(run.rng.u64(1..=LOAD_MS));
-        workers.load(run, OnFailure::Stop, |load| {
-            load.wait_for_acknowledged(WRITES)?;
+        let delay = Duration::from_millis(run.rng.u64(1..=MAX_LOAD_MS));
+        workers.run_load(run, OnFailure::Stop, |load| {
+            load.wait_for_acknowledgements(WRITES)?;
             thread::sleep(delay);
             node.kill()
         })?;

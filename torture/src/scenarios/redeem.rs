@@ -15,7 +15,7 @@ use crate::outcome::Run;
 const NODES: usize = 3;
 const REDEMPTIONS: usize = 200;
 
-pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
+pub(crate) fn redeem_once(run: &mut Run) -> Result<()> {
     let postgres = Postgres::start()?;
     let arguments = ["--limits", "off", "--database", &postgres.url()];
     // Started one after another, so that one of them creates the tables.
@@ -30,7 +30,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
         let client = &clients[round as usize % NODES];
         let response = app.authorize(client, &user)?;
         let code = App::extract_code(&response).ok_or_else(|| format!("no code: {response:?}"))?;
-        let redemptions = redeem_concurrently(&clients, &app.redeem_code(&code))?;
+        let redemptions = redeem_concurrently(&clients, &app.redemption_request(&code))?;
 
         let (redeemed, rejected): (Vec<_>, Vec<_>) =
             redemptions.iter().partition(|redemption| redemption.status == 200);
@@ -45,7 +45,7 @@ pub(crate) fn three_nodes(run: &mut Run) -> Result<()> {
         // The other redemptions were replays, which revoke the token, immediately and on every
         // node.
         for response in redeemed {
-            let token = response.json_text("access_token")?;
+            let token = response.json_string("access_token")?;
             let request = Request::get("/api/v1/apps/verify_credentials").with_bearer(&token);
             for client in &clients[..NODES] {
                 let status = client.send_until_available(&request)?.status;

@@ -23,12 +23,12 @@ const RULES: usize = 20;
 /// much longer than the start of its process.
 const RULE_BYTES: usize = 40 * 1024;
 
-pub(crate) fn sqlite(run: &mut Run) -> Result<()> {
+pub(crate) fn restore_into_sqlite(run: &mut Run) -> Result<()> {
     let backup = Backup::create(run)?;
     kill_repeatedly(run, &backup, |round| Ok(["--data".to_owned(), format!("data-{round}")]))
 }
 
-pub(crate) fn postgres(run: &mut Run) -> Result<()> {
+pub(crate) fn restore_into_postgres(run: &mut Run) -> Result<()> {
     let backup = Backup::create(run)?;
     let mut postgres = None;
     kill_repeatedly(run, &backup, |_| {
@@ -64,7 +64,7 @@ impl Backup {
         let data = node.dir().join("data").display().to_string();
         let mut backup = Self { dir, row_counts: String::new() };
         backup.row_counts =
-            row_counts(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
+            parse_row_counts(&backup.run_successfully(run, &["backup", &file, "--data", &data])?)?;
         Ok(backup)
     }
 
@@ -80,12 +80,12 @@ impl Backup {
         command
     }
 
-    fn run(&self, run: &Run, arguments: &[&str]) -> Result<Output> {
+    fn run_belfry(&self, run: &Run, arguments: &[&str]) -> Result<Output> {
         Ok(self.command(run, arguments).output()?)
     }
 
     fn run_successfully(&self, run: &Run, arguments: &[&str]) -> Result<String> {
-        let output = self.run(run, arguments)?;
+        let output = self.run_belfry(run, arguments)?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(format!("belfry {}: {error}", arguments.join(" ")).into());
@@ -96,7 +96,7 @@ impl Backup {
 
 /// Returns the number of rows in each table, from the output of `belfry backup` or `belfry restore`,
 /// without the audit events, because each command adds one.
-fn row_counts(output: &str) -> Result<String> {
+fn parse_row_counts(output: &str) -> Result<String> {
     let tables = output.split_once(" rows (").and_then(|(_, rest)| rest.split_once(')'));
     let (tables, _) = tables.ok_or_else(|| format!("unexpected output: {output}"))?;
     let counts = tables.split(", ").filter(|count| !count.contains(" audit event"));
@@ -110,11 +110,11 @@ fn kill_repeatedly(
     backup: &Backup,
     mut new_database: impl FnMut(u32) -> Result<[String; 2]>,
 ) -> Result<()> {
-    // The estimated time of a restore, updated from completed ones.
-    let mut duration = Duration::from_millis(100);
+    // The time of a restore, updated from completed ones.
+    let mut estimated_duration = Duration::from_millis(100);
     while let Some(round) = run.next_round() {
         let [flag, value] = new_database(round)?;
-        let delay = duration.mul_f64(run.rng.f64());
+        let delay = estimated_duration.mul_f64(run.rng.f64());
         let mut restore = backup.command(run, &["restore", "backup", &flag, &value]).spawn()?;
         thread::sleep(delay);
         restore.kill()?;
@@ -122,12 +122,12 @@ fn kill_repeatedly(
         run.outcome.failed += u64::from(!status.success());
 
         let file = format!("after-{round}");
-        let check = backup.run(run, &["backup", &file, &flag, &value])?;
-        let message = String::from_utf8_lossy(&check.stderr).into_owned();
-        if check.status.success() {
-            duration = duration.min(delay);
+        let output = backup.run_belfry(run, &["backup", &file, &flag, &value])?;
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            estimated_duration = estimated_duration.min(delay);
             run.outcome.acknowledged += 1;
-            let counts = row_counts(&String::from_utf8_lossy(&check.stdout))?;
+            let counts = parse_row_counts(&String::from_utf8_lossy(&output.stdout))?;
             run.outcome.check(counts == backup.row_counts, || {
                 format!("killed after {delay:?}: found {counts}, expected {}", backup.row_counts)
             });
@@ -136,8 +136,8 @@ fn kill_repeatedly(
             run.outcome.check(is_empty, || format!("after {delay:?}: {message}"));
             let start = Instant::now();
             let output = backup.run_successfully(run, &["restore", "backup", &flag, &value])?;
-            duration = start.elapsed();
-            let counts = row_counts(&output)?;
+            estimated_duration = start.elapsed();
+            let counts = parse_row_counts(&output)?;
             run.outcome.check(counts == backup.row_counts, || {
                 format!("repeated restore: found {counts}, expected {}", backup.row_counts)
             });

@@ -24,17 +24,17 @@ const RETURN_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The time that a stopping node gives nginx to use each idle connection once more, after which the
 /// node closes it.
-const DELAY: &str = "2s";
+const SHUTDOWN_DELAY: &str = "2s";
 
 /// Restarts the nodes one by one in each round, with the other binary if there is one of the
 /// previous release. No request may fail: nginx must not send a request to a node that does not
 /// respond, unless it can repeat the request on another node.
-pub(crate) fn restarts(run: &mut Run) -> Result<()> {
+pub(crate) fn rolling_restarts(run: &mut Run) -> Result<()> {
     let (postgres, redis) = (Postgres::start()?, Redis::start()?);
     let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
     // The previous release may not have the setting.
-    let delay_setting = if run.settings.previous.is_none() {
-        format!("[http]\nshutdown_delay = \"{DELAY}\"\n")
+    let delay_setting = if run.settings.previous_belfry.is_none() {
+        format!("[http]\nshutdown_delay = \"{SHUTDOWN_DELAY}\"\n")
     } else {
         String::new()
     };
@@ -46,23 +46,23 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
     let arguments = ["--limits", "shadow", "--database", &database, "--redis", &redis_url];
     let start_node = |_| Node::start_new(run, &arguments, &settings);
     let mut nodes: Vec<Node> = (0..NODES).map(start_node).collect::<Result<_>>()?;
-    let _nginx = Proxy::nginx(proxy.port(), &configuration(proxy, &nodes))?;
+    let _nginx = Proxy::nginx(proxy.port(), &nginx_configuration(proxy, &nodes))?;
 
     let mut workers = Workers::set_up(run, &[proxy])?.with_several_nodes();
     while let Some(round) = run.next_round() {
-        let belfry = match &run.settings.previous {
+        let belfry = match &run.settings.previous_belfry {
             Some(previous) if round % 2 == 0 => previous.clone(),
             _ => run.settings.belfry.clone(),
         };
-        let pauses: Vec<u64> = nodes.iter().map(|_| run.rng.u64(1..=200)).collect();
-        workers.load(run, OnFailure::Continue, |load| {
-            for (node, pause) in nodes.iter_mut().zip(pauses) {
-                load.wait_for_acknowledged(WRITES)?;
-                thread::sleep(Duration::from_millis(pause));
+        let delays_ms: Vec<u64> = nodes.iter().map(|_| run.rng.u64(1..=200)).collect();
+        workers.run_load(run, OnFailure::Continue, |load| {
+            for (node, delay_ms) in nodes.iter_mut().zip(delays_ms) {
+                load.wait_for_acknowledgements(WRITES)?;
+                thread::sleep(Duration::from_millis(delay_ms));
                 node.belfry.clone_from(&belfry);
                 restart(node, load)?;
             }
-            load.wait_for_acknowledged(WRITES)
+            load.wait_for_acknowledgements(WRITES)
         })?;
         workers.verify(run)?;
         run.end_round();
@@ -76,7 +76,7 @@ pub(crate) fn restarts(run: &mut Run) -> Result<()> {
 /// Restarts a node, and waits until nginx sends requests to it again.
 fn restart(node: &mut Node, load: &Load) -> Result<()> {
     node.terminate()?;
-    load.wait_for_acknowledged(1)?;
+    load.wait_for_acknowledgements(1)?;
     node.start()?;
     let (client, start) = (Client::new(node.address), Instant::now());
     loop {
@@ -96,7 +96,7 @@ fn restart(node: &mut Node, load: &Load) -> Result<()> {
 }
 
 /// Returns an nginx configuration with the upstream of docs/operating.md, "Rolling restarts".
-fn configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
+fn nginx_configuration(proxy: SocketAddr, nodes: &[Node]) -> String {
     let server = |node: &Node| format!("server {} max_fails=1 fail_timeout=1s;\n", node.address);
     let servers: String = nodes.iter().map(server).collect();
     format!(

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Worker, choose};
+use super::{
+    Code, CodeState, RULES_PATH, Rule, RuleState, Token, TokenState, Worker, choose_index,
+};
 use crate::Result;
 use crate::client::Request;
 
@@ -14,8 +16,8 @@ const MAX_NOTIFICATION_DELAY: Duration = Duration::from_secs(30);
 
 impl Rule {
     /// Returns whether this stored state results from the acknowledged or the pending write.
-    fn allows(&self, stored: &RuleState) -> bool {
-        *stored == self.acknowledged || self.pending.as_ref() == Some(stored)
+    fn allows(&self, stored_state: &RuleState) -> bool {
+        *stored_state == self.acknowledged || self.pending.as_ref() == Some(stored_state)
     }
 }
 
@@ -36,28 +38,28 @@ impl Worker {
     /// This also redeems unused codes, and deletes rules whose last write was not acknowledged.
     pub(crate) fn verify(&mut self) -> Result<()> {
         self.verify_rules()?;
-        for token in std::mem::take(&mut self.tokens) {
+        for token in std::mem::take(&mut self.new_tokens) {
             self.verify_token(&token)?;
             if token.state != TokenState::MaybeRevoked {
-                self.earlier.push(token);
+                self.checked_tokens.push(token);
             }
         }
-        for code in std::mem::take(&mut self.codes) {
+        for code in std::mem::take(&mut self.new_codes) {
             self.verify_code(code)?;
         }
-        if let Some(index) = choose(&mut self.rng, &self.earlier, |_| true) {
-            let Token { secret, state } = &self.earlier[index];
+        if let Some(index) = choose_index(&mut self.rng, &self.checked_tokens, |_| true) {
+            let Token { secret, state } = &self.checked_tokens[index];
             let token = Token { secret: secret.clone(), state: *state };
             self.verify_token(&token)?;
         }
         Ok(())
     }
 
-    /// Checks the earlier tokens again.
-    pub(crate) fn verify_all_earlier(&mut self) -> Result<()> {
-        for token in std::mem::take(&mut self.earlier) {
+    /// Checks again the tokens that were checked before.
+    pub(crate) fn verify_checked_tokens(&mut self) -> Result<()> {
+        for token in std::mem::take(&mut self.checked_tokens) {
             self.verify_token(&token)?;
-            self.earlier.push(token);
+            self.checked_tokens.push(token);
         }
         Ok(())
     }
@@ -75,14 +77,14 @@ impl Worker {
         let are_expected = |list: &Vec<Value>| {
             self.rules.iter().all(|rule| rule.allows(&RuleState::find(list, &rule.id)))
         };
-        let list = self.read_until(list_rules, are_expected)?;
+        let list = self.read_until_expected(list_rules, are_expected)?;
         let mut settled_rules = vec![];
         for rule in std::mem::take(&mut self.rules) {
-            let stored = RuleState::find(&list, &rule.id);
-            self.outcome.check(rule.allows(&stored), || {
+            let stored_state = RuleState::find(&list, &rule.id);
+            self.outcome.check(rule.allows(&stored_state), || {
                 let Rule { id, acknowledged, pending } = &rule;
                 format!(
-                    "rule {id}: stored {stored:?}, acknowledged {acknowledged:?}, pending {pending:?}"
+                    "rule {id}: stored {stored_state:?}, acknowledged {acknowledged:?}, pending {pending:?}"
                 )
             });
             if rule.pending.is_none() {
@@ -105,7 +107,7 @@ impl Worker {
             TokenState::Revoked => *status == 401,
             TokenState::MaybeRevoked => *status == 200 || *status == 401,
         };
-        let status = self.read_until(|| self.token_status(&token.secret), is_expected)?;
+        let status = self.read_until_expected(|| self.token_status(&token.secret), is_expected)?;
         self.outcome.check(is_expected(&status), || {
             format!("a token is {:?} and got {status}", token.state)
         });
@@ -115,7 +117,7 @@ impl Worker {
     /// Redeems the code unless it is redeemed already, and then redeems it again: the replay must
     /// be rejected and revoke the token.
     fn verify_code(&mut self, code: Code) -> Result<()> {
-        let request = self.app.redeem_code(&code.secret);
+        let request = self.app.redemption_request(&code.secret);
         let token = match code.state {
             CodeState::Redeemed { token } => {
                 let status = self.token_status(&token)?;
@@ -132,7 +134,7 @@ impl Worker {
                 self.outcome.check(is_expected, || {
                     format!("a code was rejected: {} {}", response.status, response.body)
                 });
-                response.json_text("access_token").ok()
+                response.json_string("access_token").ok()
             }
         };
         let replay = self.client.send_until_available(&request)?;
@@ -144,14 +146,14 @@ impl Worker {
             // The replay has revoked the token of the first redemption.
             let token = Token { secret, state: TokenState::Revoked };
             self.verify_token(&token)?;
-            self.earlier.push(token);
+            self.checked_tokens.push(token);
         }
         Ok(())
     }
 
     /// Reads a value. With several nodes, reads it again until it is as expected, or until a
     /// notification must have arrived.
-    fn read_until<T>(
+    fn read_until_expected<T>(
         &self,
         read: impl Fn() -> Result<T>,
         is_expected: impl Fn(&T) -> bool,

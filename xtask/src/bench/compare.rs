@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use super::Bench;
-use super::line::{Line, Target, median};
+use super::line::{ReportLine, Target, median};
 use super::setup::{Instance, Setup};
 use super::wrk;
 
@@ -19,10 +19,10 @@ pub(super) struct Comparison {
     pub setup: Setup,
     pub reference: Reference,
     pub connections: u16,
-    /// The seconds of load before the first round of a process.
-    pub warm_up: u32,
+    /// Load before the first round of a process.
+    pub warm_up_seconds: u32,
     /// True if the processes are replaced after some rounds; false where the warm-up takes long.
-    pub restart: bool,
+    pub restarts_processes: bool,
 }
 
 /// The server that Belfry is compared with.
@@ -35,10 +35,10 @@ pub(super) enum Reference {
 }
 
 /// The result of one load.
-struct Load {
+struct LoadResult {
     per_second: f64,
     /// CPU time of the server for each request; hardly affected by other work on the machine.
-    cpu_us: f64,
+    cpu_us_per_request: f64,
     errors: u64,
 }
 
@@ -49,68 +49,76 @@ impl Comparison {
         bench: &Bench,
         name: &str,
         target: Option<Target>,
-    ) -> io::Result<Line> {
+    ) -> io::Result<ReportLine> {
         let mut ours = self.setup.start(&bench.current)?;
         let mut reference = match (&bench.other, &self.reference) {
             (Some(other), _) => self.setup.start(other)?,
             (None, Reference::Belfry(setup)) => setup.start(&bench.current)?,
-            (None, Reference::Bare) => ours.bare_copy(&bench.bare)?,
+            (None, Reference::Bare) => ours.start_bare_copy(&bench.bare)?,
         };
-        let (mut our_loads, mut reference_loads) = (vec![], vec![]);
+        let (mut our_results, mut reference_results) = (vec![], vec![]);
         for round in 1..=bench.rounds {
-            if round == 1 || (self.restart && (round - 1) % ROUNDS_PER_PROCESS == 0) {
+            if round == 1 || (self.restarts_processes && (round - 1) % ROUNDS_PER_PROCESS == 0) {
                 for instance in [&mut ours, &mut reference] {
                     if round > 1 {
                         instance.restart()?;
                     }
-                    self.load(instance, 0, self.warm_up)?;
+                    self.run_load(instance, 0, self.warm_up_seconds)?;
                 }
             }
             // The order changes in each round, so that a drift of the machine affects both sides.
             if round % 2 == 0 {
-                our_loads.push(self.load(&ours, round, bench.seconds)?);
-                reference_loads.push(self.load(&reference, round, bench.seconds)?);
+                our_results.push(self.run_load(&ours, round, bench.seconds)?);
+                reference_results.push(self.run_load(&reference, round, bench.seconds)?);
             } else {
-                reference_loads.push(self.load(&reference, round, bench.seconds)?);
-                our_loads.push(self.load(&ours, round, bench.seconds)?);
+                reference_results.push(self.run_load(&reference, round, bench.seconds)?);
+                our_results.push(self.run_load(&ours, round, bench.seconds)?);
             }
         }
         // A comparison with another build has no target.
         let target = target.filter(|_| bench.other.is_none());
-        Ok(line(name, target, &our_loads, &reference_loads))
+        Ok(report_line(name, target, &our_results, &reference_results))
     }
 
-    fn load(&self, instance: &Instance, round: u32, seconds: u32) -> io::Result<Load> {
+    fn run_load(&self, instance: &Instance, round: u32, seconds: u32) -> io::Result<LoadResult> {
         let script = instance.dir().join("load.lua");
-        fs::write(&script, instance.request.script(round))?;
+        fs::write(&script, instance.request.wrk_script(round))?;
         let server = instance.server()?;
-        let cpu_before = server.cpu_us();
-        let report = wrk::load(server.address, &script, self.connections, seconds)?;
-        let unexpected = if instance.request.expects_success() { report.unsuccessful } else { 0 };
-        Ok(Load {
+        let cpu_before_us = server.cpu_time_us();
+        let report = wrk::run_load(server.address, &script, self.connections, seconds)?;
+        let unexpected_responses =
+            if instance.request.expects_success() { report.error_responses } else { 0 };
+        Ok(LoadResult {
             per_second: report.per_second,
-            cpu_us: (server.cpu_us() - cpu_before) / report.requests,
-            errors: report.broken + unexpected,
+            cpu_us_per_request: (server.cpu_time_us() - cpu_before_us) / report.requests,
+            errors: report.unanswered_requests + unexpected_responses,
         })
     }
 }
 
-fn line(name: &str, target: Option<Target>, ours: &[Load], reference: &[Load]) -> Line {
-    let rate = |loads: &[Load]| median(loads.iter().map(|load| load.per_second));
-    let cpu = |loads: &[Load]| median(loads.iter().map(|load| load.cpu_us));
-    let text = |loads: &[Load]| format!("{:.0}/s, {:.1} µs CPU", rate(loads), cpu(loads));
-    let ratio = |figure: fn(&Load) -> f64| {
-        median(ours.iter().zip(reference).map(|(ours, other)| figure(ours) / figure(other)))
+fn report_line(
+    name: &str,
+    target: Option<Target>,
+    ours: &[LoadResult],
+    reference: &[LoadResult],
+) -> ReportLine {
+    let rate = |results: &[LoadResult]| median(results.iter().map(|result| result.per_second));
+    let cpu =
+        |results: &[LoadResult]| median(results.iter().map(|result| result.cpu_us_per_request));
+    let describe =
+        |results: &[LoadResult]| format!("{:.0}/s, {:.1} µs CPU", rate(results), cpu(results));
+    let ratio = |metric: fn(&LoadResult) -> f64| {
+        median(ours.iter().zip(reference).map(|(ours, other)| metric(ours) / metric(other)))
     };
-    Line {
+    ReportLine {
         name: name.to_owned(),
-        measured: text(ours),
-        reference: text(reference),
-        value: ratio(|load| load.per_second),
+        measured: describe(ours),
+        reference: describe(reference),
+        value: ratio(|result| result.per_second),
         unit: String::new(),
-        cpu_ratio: ratio(|load| load.cpu_us),
+        cpu_ratio: ratio(|result| result.cpu_us_per_request),
         target,
-        errors: ours.iter().map(|load| load.errors).sum(),
+        errors: ours.iter().map(|result| result.errors).sum(),
     }
 }
 
@@ -118,15 +126,15 @@ fn line(name: &str, target: Option<Target>, ours: &[Load], reference: &[Load]) -
 mod tests {
     use super::*;
 
-    fn load(per_second: f64, errors: u64) -> Load {
-        Load { per_second, cpu_us: 9.5, errors }
+    fn result(per_second: f64, errors: u64) -> LoadResult {
+        LoadResult { per_second, cpu_us_per_request: 9.5, errors }
     }
 
     #[test]
     fn the_ratio_is_the_median_over_all_rounds() {
-        let bare = [load(100.0, 0), load(1000.0, 0), load(200.0, 0)];
-        let ours = [load(80.0, 0), load(900.0, 0), load(2.0, 0)];
-        let row = line("GET /", Some(Target::AtLeast(0.75)), &ours, &bare);
+        let bare = [result(100.0, 0), result(1000.0, 0), result(200.0, 0)];
+        let ours = [result(80.0, 0), result(900.0, 0), result(2.0, 0)];
+        let line = report_line("GET /", Some(Target::AtLeast(0.75)), &ours, &bare);
         let cells = [
             "GET /",
             "80/s, 9.5 µs CPU",
@@ -136,16 +144,16 @@ mod tests {
             "at least 0.75",
             "ok",
         ];
-        assert_eq!(row.cells(), cells);
-        let row = line("GET /", Some(Target::AtLeast(0.75)), &[load(70.0, 0)], &bare);
-        assert!(!row.passed());
+        assert_eq!(line.cells(), cells);
+        let line = report_line("GET /", Some(Target::AtLeast(0.75)), &[result(70.0, 0)], &bare);
+        assert!(!line.passed());
     }
 
     #[test]
-    fn a_row_with_errors_fails() {
-        let loads = [load(100.0, 5)];
-        let row = line("GET /", None, &loads, &loads);
-        assert_eq!(row.cells().last().unwrap(), "5 errors");
-        assert!(!row.passed());
+    fn a_line_with_errors_fails() {
+        let results = [result(100.0, 5)];
+        let line = report_line("GET /", None, &results, &results);
+        assert_eq!(line.cells().last().unwrap(), "5 errors");
+        assert!(!line.passed());
     }
 }

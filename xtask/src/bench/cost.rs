@@ -19,10 +19,10 @@ use self::cases::Installation;
 use super::Build;
 use super::request::Request;
 use super::setup::belfry_command;
-use crate::table::table;
+use crate::table::format_table;
 
 /// Number of times that a request is sent.
-const TIMES: u32 = 10;
+const REPETITIONS: u32 = 10;
 
 /// The maximum CPU time of a request on worker threads, in milliseconds.
 const MAX_WORKER_MS: f64 = 100.0;
@@ -34,9 +34,9 @@ struct Cost {
     cpu_ms: f64,
     worker_ms: f64,
     /// Bytes written to disk.
-    written: f64,
+    written_bytes: f64,
     /// The size of the response body.
-    response: usize,
+    response_bytes: usize,
     /// True if the response is a page for people.
     is_page: bool,
 }
@@ -49,36 +49,44 @@ pub(super) fn run(build: &Build) -> Result<bool, Box<dyn Error>> {
     let server = Server::start(belfry_command(&build.belfry, dir.path(), &arguments), dir.path())?;
     let installation =
         Installation { bench: &build.bench, dir: dir.path(), address: server.address };
-    let workers = find_workers(&server)?;
-    let (mut lines, mut passed) = (vec![], true);
+    let worker_threads = find_worker_threads(&server)?;
+    let (mut table_rows, mut all_passed) = (vec![], true);
     for case in installation.prepare_cases()? {
-        let cost = measure(&server, &workers, &case.requests)
+        let cost = measure(&server, &worker_threads, &case.requests)
             .map_err(|error| format!("{}: {error}", case.name))?;
-        let is_within =
-            cost.worker_ms <= MAX_WORKER_MS && (!cost.is_page || cost.response <= MAX_PAGE_BYTES);
-        passed &= is_within;
+        let is_within_bounds = cost.worker_ms <= MAX_WORKER_MS
+            && (!cost.is_page || cost.response_bytes <= MAX_PAGE_BYTES);
+        all_passed &= is_within_bounds;
         let kilobytes = |bytes: f64| format!("{:.1} kB", bytes / 1000.0);
         #[expect(clippy::cast_precision_loss, reason = "responses are small")]
-        let response = cost.response as f64;
-        lines.push(vec![
+        let response_bytes = cost.response_bytes as f64;
+        table_rows.push(vec![
             case.name.to_owned(),
             case.client.to_owned(),
             format!("{:.1} ms", cost.cpu_ms),
             format!("{:.1} ms", cost.worker_ms),
-            kilobytes(cost.written),
-            kilobytes(response),
-            if is_within { "ok" } else { "FAILED" }.to_owned(),
+            kilobytes(cost.written_bytes),
+            kilobytes(response_bytes),
+            if is_within_bounds { "ok" } else { "FAILED" }.to_owned(),
         ]);
     }
     let header = ["request", "client", "CPU", "on workers", "written", "response", ""];
-    println!("\n{}", table(&header, &lines));
+    println!("\n{}", format_table(&header, &table_rows));
     println!("at most {MAX_WORKER_MS} ms on workers, and {MAX_PAGE_BYTES} bytes of a page");
-    println!("{}", if passed { "all requests are within the bounds" } else { "FAILED: see above" });
-    Ok(passed)
+    println!(
+        "{}",
+        if all_passed { "all requests are within the bounds" } else { "FAILED: see above" }
+    );
+    Ok(all_passed)
 }
 
-/// Sends a request to warm up, then [`TIMES`] requests in turn, and returns the mean cost of one.
-fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io::Result<Cost> {
+/// Sends a request to warm up, then [`REPETITIONS`] requests in turn, and returns the mean cost of
+/// one.
+fn measure(
+    server: &Server,
+    worker_threads: &BTreeSet<u32>,
+    requests: &[Request],
+) -> io::Result<Cost> {
     let mut requests = requests.iter().cycle();
     let mut send = || match requests.next() {
         Some(request) => request.send(server.address),
@@ -86,31 +94,32 @@ fn measure(server: &Server, workers: &BTreeSet<u32>, requests: &[Request]) -> io
     };
     let response = send()?;
     let content_type = response.headers.iter().find(|(name, _)| name == "content-type");
-    settle();
+    wait_until_idle();
     let before = Usage::read(server.id())?;
-    for _ in 0..TIMES {
+    for _ in 0..REPETITIONS {
         send()?;
     }
-    settle();
+    wait_until_idle();
     let after = Usage::read(server.id())?;
-    let times = f64::from(TIMES);
+    let repetitions = f64::from(REPETITIONS);
     Ok(Cost {
-        cpu_ms: after.cpu_ms_since(&before, |_| true) / times,
-        worker_ms: after.cpu_ms_since(&before, |thread| workers.contains(&thread)) / times,
-        written: (after.written - before.written) / times,
-        response: response.body.len(),
+        cpu_ms: after.cpu_ms_since(&before, |_| true) / repetitions,
+        worker_ms: after.cpu_ms_since(&before, |thread| worker_threads.contains(&thread))
+            / repetitions,
+        written_bytes: (after.written_bytes - before.written_bytes) / repetitions,
+        response_bytes: response.body.len(),
         is_page: content_type.is_some_and(|(_, value)| value.starts_with("text/html")),
     })
 }
 
 /// Waits until the server has finished the work after a response, such as a database checkpoint.
-fn settle() {
+fn wait_until_idle() {
     thread::sleep(Duration::from_millis(200));
 }
 
 /// Finds the worker threads, which respond to health requests. Their name does not distinguish them
 /// from the threads for blocking work.
-fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
+fn find_worker_threads(server: &Server) -> io::Result<BTreeSet<u32>> {
     let before = Usage::read(server.id())?;
     thread::scope(|scope| {
         let client = || (0..100).try_for_each(|_| health_request().send(server.address).map(drop));
@@ -121,7 +130,7 @@ fn find_workers(server: &Server) -> io::Result<BTreeSet<u32>> {
     })?;
     let after = Usage::read(server.id())?;
     let has_worked = |thread: &u32| after.cpu_ms_since(&before, |other| other == *thread) > 1.0;
-    Ok(after.threads.keys().copied().filter(has_worked).collect())
+    Ok(after.thread_cpu_ms.keys().copied().filter(has_worked).collect())
 }
 
 fn health_request() -> Request {
@@ -130,35 +139,37 @@ fn health_request() -> Request {
 
 /// The resources that a process has used so far.
 struct Usage {
-    /// Milliseconds of processor time by thread.
-    threads: BTreeMap<u32, f64>,
+    /// Processor time by thread id.
+    thread_cpu_ms: BTreeMap<u32, f64>,
     /// Bytes written to disk.
-    written: f64,
+    written_bytes: f64,
 }
 
 impl Usage {
     fn read(process: u32) -> io::Result<Self> {
-        let io = fs::read_to_string(format!("/proc/{process}/io"))?;
-        let written = io
+        let io_stats = fs::read_to_string(format!("/proc/{process}/io"))?;
+        let written_bytes = io_stats
             .lines()
             .find_map(|line| line.strip_prefix("write_bytes: "))
             .and_then(|bytes| bytes.parse().ok())
             .unwrap_or(f64::NAN);
-        let mut threads = BTreeMap::new();
+        let mut thread_cpu_ms = BTreeMap::new();
         for entry in fs::read_dir(format!("/proc/{process}/task"))? {
             let path = entry?.path();
             let id = path.file_name().and_then(|name| name.to_str()?.parse().ok());
             // The thread may have exited meanwhile.
-            let times = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
-            let nanoseconds = times.split(' ').next().and_then(|time| time.parse::<f64>().ok());
-            threads.extend(Option::zip(id, nanoseconds.map(|time| time / 1e6)));
+            let schedstat = fs::read_to_string(path.join("schedstat")).unwrap_or_default();
+            let nanoseconds = schedstat.split(' ').next().and_then(|time| time.parse::<f64>().ok());
+            thread_cpu_ms.extend(Option::zip(id, nanoseconds.map(|time| time / 1e6)));
         }
-        Ok(Self { threads, written })
+        Ok(Self { thread_cpu_ms, written_bytes })
     }
 
     /// Returns the processor time of some threads since an earlier reading, in milliseconds.
     fn cpu_ms_since(&self, before: &Self, is_counted: impl Fn(u32) -> bool) -> f64 {
-        let counted = self.threads.iter().filter(|(thread, _)| is_counted(**thread));
-        counted.map(|(thread, time)| time - before.threads.get(thread).unwrap_or(&0.0)).sum()
+        let counted_threads = self.thread_cpu_ms.iter().filter(|(thread, _)| is_counted(**thread));
+        counted_threads
+            .map(|(thread, cpu_ms)| cpu_ms - before.thread_cpu_ms.get(thread).unwrap_or(&0.0))
+            .sum()
     }
 }

@@ -46,21 +46,21 @@ impl Engines {
             "select sum(calls) from pg_stat_statements where query !~* \
              '^(begin|commit|rollback|set |create extension)' and query !~ 'pg_stat_statements'",
         )?;
-        let commands = command_calls(&self.redis.info("commandstats")?);
+        let commands = parse_command_count(&self.redis.info("commandstats")?);
         let statements = statements.parse().unwrap_or(0.0);
         let engines = Operations { statements, commands, ..Operations::default() };
-        let nodes = nodes.map(|node| Ok(node_operations(&scrape(node)?)));
+        let nodes = nodes.map(|node| Ok(parse_node_operations(&scrape_metrics(node)?)));
         Ok(engines + nodes.sum::<Result<Operations, Box<dyn Error>>>()?)
     }
 }
 
-fn scrape(node: SocketAddr) -> Result<String, Box<dyn Error>> {
+fn scrape_metrics(node: SocketAddr) -> Result<String, Box<dyn Error>> {
     Ok(minreq::get(format!("http://{node}/metrics")).with_timeout(10).send()?.as_str()?.to_owned())
 }
 
 /// Reads the operations from a node's metrics.
-fn node_operations(metrics: &str) -> Operations {
-    let sum = |name: &str, label: &str| -> f64 {
+fn parse_node_operations(metrics: &str) -> Operations {
+    let sum_series = |name: &str, label: &str| -> f64 {
         let series = metrics
             .lines()
             .filter_map(|line| line.strip_prefix(name))
@@ -68,17 +68,17 @@ fn node_operations(metrics: &str) -> Operations {
         series.filter_map(|rest| rest.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     };
     Operations {
-        round_trips: sum("belfry_store_operation_duration_seconds_count", "\"read\"")
-            + sum("belfry_postgres_commit_writes_count", ""),
-        notifications: sum("belfry_cache_invalidations_total", "origin=\"local\""),
-        scripts: sum("belfry_redis_request_duration_seconds_count", ""),
+        round_trips: sum_series("belfry_store_operation_duration_seconds_count", "\"read\"")
+            + sum_series("belfry_postgres_commit_writes_count", ""),
+        notifications: sum_series("belfry_cache_invalidations_total", "origin=\"local\""),
+        scripts: sum_series("belfry_redis_request_duration_seconds_count", ""),
         ..Operations::default()
     }
 }
 
 /// Returns the number of commands in the response to `INFO commandstats`, without those of the
 /// measurement itself.
-fn command_calls(info: &str) -> f64 {
+fn parse_command_count(info: &str) -> f64 {
     let calls = |line: &str| -> Option<f64> {
         let (command, stats) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
         let is_measurement = ["info", "quit"].contains(&command);
@@ -88,7 +88,7 @@ fn command_calls(info: &str) -> f64 {
 }
 
 impl Operations {
-    fn combine(self, other: Self, combine: fn(f64, f64) -> f64) -> Self {
+    fn zip_with(self, other: Self, combine: fn(f64, f64) -> f64) -> Self {
         Self {
             statements: combine(self.statements, other.statements),
             round_trips: combine(self.round_trips, other.round_trips),
@@ -103,7 +103,7 @@ impl Add for Operations {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        self.combine(other, |one, other| one + other)
+        self.zip_with(other, |a, b| a + b)
     }
 }
 
@@ -111,13 +111,13 @@ impl Sub for Operations {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
-        self.combine(other, |one, other| one - other)
+        self.zip_with(other, |a, b| a - b)
     }
 }
 
 impl Sum for Operations {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), Add::add)
+    fn sum<I: Iterator<Item = Self>>(operations: I) -> Self {
+        operations.fold(Self::default(), Add::add)
     }
 }
 
@@ -143,8 +143,8 @@ belfry_redis_request_duration_seconds_count 100
             scripts: 100.0,
             ..Operations::default()
         };
-        assert_eq!(node_operations(metrics), expected);
-        assert_eq!(node_operations(metrics) + expected - expected, expected);
+        assert_eq!(parse_node_operations(metrics), expected);
+        assert_eq!(parse_node_operations(metrics) + expected - expected, expected);
     }
 
     #[test]
@@ -153,6 +153,6 @@ belfry_redis_request_duration_seconds_count 100
                     cmdstat_evalsha:calls=10,usec=99,usec_per_call=9.9\r\n\
                     cmdstat_get:calls=20,usec=20,usec_per_call=1.00\r\n\
                     cmdstat_info:calls=3,usec=70,usec_per_call=23.00\r\n";
-        assert!((command_calls(info) - 30.0).abs() < 1e-9);
+        assert!((parse_command_count(info) - 30.0).abs() < 1e-9);
     }
 }

@@ -10,8 +10,8 @@ pub(super) enum Target {
 pub(super) const HEADER: &[&str] =
     &["row", "measured", "reference", "result", "CPU ratio", "target", ""];
 
-/// A line of the table.
-pub(super) struct Line {
+/// A line of the table, with a value that may have a target.
+pub(super) struct ReportLine {
     pub name: String,
     /// The figures from which the value is computed.
     pub measured: String,
@@ -25,8 +25,9 @@ pub(super) struct Line {
     pub errors: u64,
 }
 
-impl Line {
-    pub(super) fn figure(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
+impl ReportLine {
+    /// Creates a line with only a value.
+    pub(super) fn metric(name: &str, value: f64, unit: &str, target: Option<Target>) -> Self {
         Self {
             name: name.to_owned(),
             measured: String::new(),
@@ -40,12 +41,12 @@ impl Line {
     }
 
     pub(super) fn passed(&self) -> bool {
-        let within = match self.target {
+        let is_within_target = match self.target {
             Some(Target::AtLeast(target)) => self.value >= target,
             Some(Target::AtMost(target)) => self.value <= target,
             None => true,
         };
-        within && self.errors == 0
+        is_within_target && self.errors == 0
     }
 
     pub(super) fn cells(&self) -> Vec<String> {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use test_engines::{Postgres, Server};
 
 use super::compare::Comparison;
-use super::line::{Line, Target, median};
-use super::nodes::Nodes;
-use super::pgbench::Pgbench;
+use super::line::{ReportLine, Target, median};
+use super::nodes::ClusterBenchmark;
+use super::pgbench::PgbenchComparison;
 use super::setup::{Setup, belfry_command};
 use super::{Bench, overload, storage};
 use crate::cargo;
@@ -20,88 +20,93 @@ use crate::cargo;
 /// A row of the table.
 pub(super) struct Row {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The performance target, if there is one.
     pub target: Option<Target>,
 }
 
-/// The kind of a row.
-pub(super) enum Kind {
+/// The quantity that a row measures.
+pub(super) enum RowKind {
     /// Throughput relative to a reference.
     Throughput(Comparison),
     /// Resident memory of Belfry without requests, in MB.
     IdleMemory,
     /// Time from start to ready with an empty data directory, in ms.
-    StartTime,
+    StartupTime,
     /// Latency of the setup's request, and of others, while expensive push rules are evaluated by
     /// the application service with this token.
     Overload(Setup, &'static str),
     /// Throughput and operations of the engines with one, two and four nodes.
-    Nodes(Nodes),
+    Cluster(ClusterBenchmark),
     /// Throughput relative to pgbench with the same statements.
-    Pgbench(Pgbench),
+    Pgbench(PgbenchComparison),
     /// Sizes of accounts, tokens, rules and counters.
     Storage(Setup),
     /// A measurement inside one process: a subcommand of `belfry-bench`.
-    Part(&'static str),
+    Subcommand(&'static str),
 }
 
 impl Row {
     /// Measures the row.
-    pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<Line>, Box<dyn Error>> {
-        let (unit, figure): (_, fn(&Path) -> io::Result<f64>) = match &self.kind {
-            Kind::Throughput(comparison) => {
+    pub(super) fn measure(&self, bench: &Bench) -> Result<Vec<ReportLine>, Box<dyn Error>> {
+        let (unit, measure): (_, fn(&Path) -> io::Result<f64>) = match &self.kind {
+            RowKind::Throughput(comparison) => {
                 return Ok(vec![comparison.measure(bench, self.name, self.target)?]);
             }
-            Kind::Part(_) | Kind::Nodes(_) | Kind::Pgbench(_) | Kind::Storage(_)
+            RowKind::Subcommand(_)
+            | RowKind::Cluster(_)
+            | RowKind::Pgbench(_)
+            | RowKind::Storage(_)
                 if bench.other.is_some() =>
             {
                 return Err("not measured: this row cannot be compared with another build".into());
             }
-            Kind::Part(part) => return run_part(bench, part),
-            Kind::Nodes(nodes) => return nodes.measure(bench, self.name),
-            Kind::Pgbench(pgbench) => return Ok(vec![pgbench.measure(bench, self.name)?]),
-            Kind::Storage(setup) => return storage::measure(bench, setup),
-            Kind::Overload(setup, token) => return overload::measure(bench, setup, token),
-            Kind::IdleMemory => ("MB", idle_memory),
-            Kind::StartTime => ("ms", start_time),
+            RowKind::Subcommand(subcommand) => return run_subcommand(bench, subcommand),
+            RowKind::Cluster(benchmark) => return benchmark.measure(bench, self.name),
+            RowKind::Pgbench(pgbench) => return Ok(vec![pgbench.measure(bench, self.name)?]),
+            RowKind::Storage(setup) => return storage::measure(bench, setup),
+            RowKind::Overload(setup, token) => return overload::measure(bench, setup, token),
+            RowKind::IdleMemory => ("MB", measure_idle_memory_mb),
+            RowKind::StartupTime => ("ms", measure_startup_ms),
         };
-        let mut line = Line::figure(self.name, figure(&bench.current.belfry)?, unit, self.target);
+        let mut line =
+            ReportLine::metric(self.name, measure(&bench.current.belfry)?, unit, self.target);
         if let Some(other) = &bench.other {
-            line.reference = format!("{:.1} {unit}", figure(&other.belfry)?);
+            line.reference = format!("{:.1} {unit}", measure(&other.belfry)?);
         }
         Ok(vec![line])
     }
 }
 
-fn idle_memory(belfry: &Path) -> io::Result<f64> {
+fn measure_idle_memory_mb(belfry: &Path) -> io::Result<f64> {
     let dir = tempfile::tempdir()?;
-    let server = start(belfry, dir.path())?;
+    let server = start_belfry(belfry, dir.path())?;
     thread::sleep(Duration::from_secs(2));
-    Ok(server.resident_memory())
+    Ok(server.resident_memory_mb())
 }
 
 /// Returns the median time of ten starts, in milliseconds.
-fn start_time(belfry: &Path) -> io::Result<f64> {
-    let mut times = vec![];
+fn measure_startup_ms(belfry: &Path) -> io::Result<f64> {
+    let mut startup_times_ms = vec![];
     for _ in 0..10 {
         let dir = tempfile::tempdir()?;
-        times.push(start(belfry, dir.path())?.start_time.as_secs_f64() * 1000.0);
+        startup_times_ms
+            .push(start_belfry(belfry, dir.path())?.startup_duration.as_secs_f64() * 1000.0);
     }
-    Ok(median(times))
+    Ok(median(startup_times_ms))
 }
 
-fn start(belfry: &Path, dir: &Path) -> io::Result<Server> {
+fn start_belfry(belfry: &Path, dir: &Path) -> io::Result<Server> {
     Server::start(belfry_command(belfry, dir, &["serve", "--listen", "127.0.0.1:0"]), dir)
 }
 
 /// Runs a subcommand of `belfry-bench` and returns a line for each line of its output.
-fn run_part(bench: &Bench, part: &str) -> Result<Vec<Line>, Box<dyn Error>> {
+fn run_subcommand(bench: &Bench, subcommand: &str) -> Result<Vec<ReportLine>, Box<dyn Error>> {
     let dir = tempfile::tempdir()?;
     let mut command = Command::new(&bench.current.bench);
-    command.arg(part).current_dir(dir.path()).stderr(Stdio::inherit());
+    command.arg(subcommand).current_dir(dir.path()).stderr(Stdio::inherit());
     cargo::remove_inherited_variables(&mut command);
-    let postgres = if matches!(part, "backup" | "cold" | "store") {
+    let postgres = if matches!(subcommand, "backup" | "cold" | "store") {
         Some(Postgres::start_durable()?)
     } else {
         None
@@ -111,20 +116,20 @@ fn run_part(bench: &Bench, part: &str) -> Result<Vec<Line>, Box<dyn Error>> {
     }
     let output = command.output()?;
     if !output.status.success() {
-        return Err(format!("belfry-bench {part}: {}", output.status).into());
+        return Err(format!("belfry-bench {subcommand}: {}", output.status).into());
     }
     Ok(String::from_utf8_lossy(&output.stdout).lines().filter_map(parse_line).collect())
 }
 
 /// Parses `name<TAB>value<TAB>unit`. A unit such as `times (100 or more)` contains a target.
-fn parse_line(line: &str) -> Option<Line> {
+fn parse_line(line: &str) -> Option<ReportLine> {
     let mut cells = line.split('\t');
     let (name, value, unit) = (cells.next()?, cells.next()?.parse().ok()?, cells.next()?);
     let (unit, target) = unit.split_once(" (").unwrap_or((unit, ""));
     let number = |suffix: &str| target.strip_suffix(suffix)?.trim().parse::<f64>().ok();
     let at_least = number(" or more)").map(Target::AtLeast);
     let target = at_least.or_else(|| number(" or less)").map(Target::AtMost));
-    Some(Line::figure(name, value, unit, target))
+    Some(ReportLine::metric(name, value, unit, target))
 }
 
 #[cfg(test)]

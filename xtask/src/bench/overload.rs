@@ -9,15 +9,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Bench;
-use super::line::{Line, Target};
+use super::line::{ReportLine, Target};
 use super::request::Request;
 use super::setup::{Instance, Setup, belfry_command};
 
 const PUSH_RULES: &str = "/_matrix/client/v3/pushrules/";
 const JSON: &str = "application/json";
 
-/// The length of the measurement, as a multiple of the option `--seconds`.
-const ROUNDS: u32 = 10;
+/// The duration of the measurement, as a multiple of the option `--seconds`.
+const DURATION_FACTOR: u32 = 10;
 
 /// Starts the server that `setup` describes, which has an application service with this token, and
 /// sends expensive requests to it. Meanwhile measures `/healthz`, the request of the setup, and
@@ -26,12 +26,12 @@ pub(super) fn measure(
     bench: &Bench,
     setup: &Setup,
     service_token: &str,
-) -> Result<Vec<Line>, Box<dyn Error>> {
+) -> Result<Vec<ReportLine>, Box<dyn Error>> {
     let instance = setup.start(&bench.current)?;
     let address = instance.server()?.address;
-    let attacker = add_account(bench, &instance, "mallory")?;
-    let other = add_account(bench, &instance, "alice")?;
-    put_expensive_rules(address, &attacker)?;
+    let attacker_token = add_account(bench, &instance, "mallory")?;
+    let other_token = add_account(bench, &instance, "alice")?;
+    put_expensive_rules(address, &attacker_token)?;
     let explain = |token: &str, event: String| {
         let body = format!(r#"{{"event":{event},"room":{{"member_count":3}}}}"#);
         let request = Request::new("POST", &format!("{PUSH_RULES}explain"));
@@ -43,62 +43,63 @@ pub(super) fn measure(
     let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
         .with_bearer(service_token)
         .with_body(JSON, format!(r#"{{"event":{},"members":[{members}]}}"#, expensive_event()));
-    let attacks = [evaluate, explain(&attacker, expensive_event())];
-    let measured = [
+    let attack_requests = [evaluate, explain(&attacker_token, expensive_event())];
+    let measured_requests = [
         ("/healthz", Request::new("GET", "/healthz"), 99),
         ("a token request", instance.request.clone(), 99),
-        ("another user's explain", explain(&other, expensive_event()), 100),
+        ("another user's explain", explain(&other_token, expensive_event()), 100),
     ];
-    let length = Duration::from_secs(u64::from(bench.seconds * ROUNDS));
+    let duration = Duration::from_secs(u64::from(bench.seconds * DURATION_FACTOR));
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        let attackers = attacks.map(|attack| {
+        let attackers = attack_requests.map(|request| {
             let stop = &stop;
-            scope.spawn(move || repeat(&attack, address, || stop.load(Ordering::Relaxed)))
+            scope.spawn(move || repeat_request(&request, address, || stop.load(Ordering::Relaxed)))
         });
-        let end = Instant::now() + length;
-        let clients = measured.map(|(name, request, percentile)| {
-            let client = scope.spawn(move || repeat(&request, address, || Instant::now() >= end));
+        let end = Instant::now() + duration;
+        let clients = measured_requests.map(|(name, request, percentile)| {
+            let client =
+                scope.spawn(move || repeat_request(&request, address, || Instant::now() >= end));
             (name, percentile, client)
         });
         let mut lines = Vec::new();
         for (name, percentile, client) in clients {
-            let times = client.join().map_err(|_| "a client panicked")??;
-            lines.push(line(name, percentile, times));
+            let latencies = client.join().map_err(|_| "a client panicked")??;
+            lines.push(latency_line(name, percentile, latencies));
         }
         stop.store(true, Ordering::Relaxed);
         for attacker in attackers {
-            let times = attacker.join().map_err(|_| "a client panicked")??;
-            let load = line("expensive request", 50, times);
-            lines.push(Line { target: None, ..load });
+            let latencies = attacker.join().map_err(|_| "a client panicked")??;
+            let line = latency_line("expensive request", 50, latencies);
+            lines.push(ReportLine { target: None, ..line });
         }
         Ok(lines)
     })
 }
 
 /// Repeats a request until `is_over` returns true, and returns all latencies.
-fn repeat(
+fn repeat_request(
     request: &Request,
     address: SocketAddr,
     is_over: impl Fn() -> bool,
 ) -> io::Result<Vec<Duration>> {
-    let mut times = Vec::new();
+    let mut latencies = Vec::new();
     while !is_over() {
         let start = Instant::now();
         request.send(address)?;
-        times.push(start.elapsed());
+        latencies.push(start.elapsed());
     }
-    Ok(times)
+    Ok(latencies)
 }
 
-fn line(name: &str, percentile: usize, mut times: Vec<Duration>) -> Line {
-    times.sort();
-    let position = times.len().saturating_sub(1) * percentile / 100;
-    let value = times.get(position).map_or(f64::NAN, |time| time.as_secs_f64() * 1000.0);
+fn latency_line(name: &str, percentile: usize, mut latencies: Vec<Duration>) -> ReportLine {
+    latencies.sort();
+    let position = latencies.len().saturating_sub(1) * percentile / 100;
+    let value = latencies.get(position).map_or(f64::NAN, |latency| latency.as_secs_f64() * 1000.0);
     let target = if percentile < 100 { 100.0 } else { 1000.0 };
     let name = format!("{name} while expensive rules are evaluated, p{percentile}");
-    let mut line = Line::figure(&name, value, "ms", Some(Target::AtMost(target)));
-    line.measured = format!("{} requests", times.len());
+    let mut line = ReportLine::metric(&name, value, "ms", Some(Target::AtMost(target)));
+    line.measured = format!("{} requests", latencies.len());
     line
 }
 
@@ -119,8 +120,8 @@ fn add_account(bench: &Bench, instance: &Instance, name: &str) -> io::Result<Str
 /// last.
 pub(super) fn put_expensive_rules(address: SocketAddr, token: &str) -> io::Result<()> {
     let condition = r#"{"kind":"event_match","key":"content.a","pattern":"*?a?a?a?b*"}"#;
-    let last = r#"{"kind":"room_member_count","is":"99999"}"#;
-    let conditions = [vec![condition; 63], vec![last]].concat().join(",");
+    let unmet_condition = r#"{"kind":"room_member_count","is":"99999"}"#;
+    let conditions = [vec![condition; 63], vec![unmet_condition]].concat().join(",");
     let rule = format!(r#"{{"actions":["notify"],"conditions":[{conditions}]}}"#);
     for number in 0..(1 << 20) / (rule.len() + 100) {
         let path = format!("{PUSH_RULES}global/override/{number}");

@@ -13,7 +13,7 @@ pub(super) struct Request {
     pub headers: Vec<(&'static str, String)>,
     pub body: String,
     /// The expected status; any success if `None`.
-    pub status: Option<u16>,
+    pub expected_status: Option<u16>,
     pub accounts: u32,
 }
 
@@ -46,8 +46,8 @@ impl Request {
     }
 
     /// Expects this status instead of a success.
-    pub(super) fn expecting(mut self, status: u16) -> Self {
-        self.status = Some(status);
+    pub(super) fn with_expected_status(mut self, status: u16) -> Self {
+        self.expected_status = Some(status);
         self
     }
 
@@ -63,25 +63,26 @@ impl Request {
 
     /// Returns whether this status is the expected one.
     fn accepts(&self, status: u16) -> bool {
-        self.status.map_or((200..300).contains(&status), |expected| expected == status)
+        self.expected_status.map_or((200..300).contains(&status), |expected| expected == status)
     }
 
     /// Returns whether wrk counts the expected responses as successful.
     pub(super) fn expects_success(&self) -> bool {
-        self.status.is_none_or(|status| status < 400)
+        self.expected_status.is_none_or(|status| status < 400)
     }
 
     /// Sends the request once, for the first account.
     pub(super) fn send(&self, address: SocketAddr) -> io::Result<Response> {
         let values = [("{account}", "0"), ("{padded}", "0000000000"), ("{random}", "0")];
-        let fill = |text: &str| {
+        let replace_placeholders = |text: &str| {
             values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
-        let url = format!("http://{address}{}", fill(&self.path));
+        let url = format!("http://{address}{}", replace_placeholders(&self.path));
         let method = minreq::Method::Custom(self.method.to_owned());
-        let mut request = minreq::Request::new(method, url).with_body(fill(&self.body));
+        let mut request =
+            minreq::Request::new(method, url).with_body(replace_placeholders(&self.body));
         for (name, value) in &self.headers {
-            request = request.with_header(*name, fill(value));
+            request = request.with_header(*name, replace_placeholders(value));
         }
         let response = request
             .with_timeout(30)
@@ -101,7 +102,7 @@ impl Request {
 
     /// Returns the Lua script that makes wrk send this request. The random numbers depend on
     /// `round`; in round 0, all accounts are requested in order.
-    pub(super) fn script(&self, round: u32) -> String {
+    pub(super) fn wrk_script(&self, round: u32) -> String {
         let headers: Vec<String> = self
             .headers
             .iter()
@@ -117,10 +118,11 @@ impl Request {
             headers.join(", "),
             self.accounts.max(1),
         );
-        variables + if self.varies() { VARYING } else { FIXED }
+        variables
+            + if self.has_placeholders() { VARYING_REQUEST_SCRIPT } else { FIXED_REQUEST_SCRIPT }
     }
 
-    fn varies(&self) -> bool {
+    fn has_placeholders(&self) -> bool {
         let parts =
             [&self.path, &self.body].into_iter().chain(self.headers.iter().map(|(_, value)| value));
         parts.into_iter().any(|part| PLACEHOLDERS.iter().any(|name| part.contains(name)))
@@ -130,13 +132,13 @@ impl Request {
 const PLACEHOLDERS: [&str; 3] = ["{account}", "{padded}", "{random}"];
 
 /// Script for a request that wrk builds once.
-const FIXED: &str = "\
+const FIXED_REQUEST_SCRIPT: &str = "\
 wrk.method, wrk.path, wrk.body, wrk.headers = method, path, body, headers
 ";
 
 /// Script for requests that wrk builds one by one, in two threads with separate state. Round 0 is
 /// the warm-up, in which the threads request all accounts in order.
-const VARYING: &str = r#"
+const VARYING_REQUEST_SCRIPT: &str = r#"
 local threads = 0
 function setup(thread)
     thread:set("thread_number", threads)
@@ -189,21 +191,21 @@ mod tests {
     #[test]
     fn only_a_request_with_placeholders_is_built_each_time() {
         let fixed = Request::new("GET", "/healthz").with_bearer("abc");
-        assert!(fixed.script(1).ends_with(FIXED));
-        assert!(fixed.script(1).contains(r#"["authorization"] = "Bearer abc""#));
+        assert!(fixed.wrk_script(1).ends_with(FIXED_REQUEST_SCRIPT));
+        assert!(fixed.wrk_script(1).contains(r#"["authorization"] = "Bearer abc""#));
         for varying in [
             Request::new("PUT", "/rule/{random}"),
             Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x-{account}"),
             Request::new("GET", "/").with_bearer("{token}").with_accounts(7, "x{padded}0"),
             Request::new("POST", "/").with_body("text/plain", "{random}"),
         ] {
-            assert!(varying.script(1).ends_with(VARYING), "{varying:?}");
+            assert!(varying.wrk_script(1).ends_with(VARYING_REQUEST_SCRIPT), "{varying:?}");
         }
     }
 
     #[test]
     fn a_request_can_expect_an_error() {
-        let rejected = Request { status: Some(429), ..Request::new("GET", "/") };
+        let rejected = Request { expected_status: Some(429), ..Request::new("GET", "/") };
         assert!(rejected.accepts(429) && !rejected.accepts(200) && !rejected.expects_success());
         assert!(Request::new("GET", "/").accepts(204) && !Request::new("GET", "/").accepts(404));
     }

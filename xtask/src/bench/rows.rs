@@ -2,13 +2,13 @@
 
 use super::compare::{Comparison, Reference};
 use super::line::Target;
-use super::measure::{Kind, Row};
-use super::nodes::Nodes;
-use super::pgbench::{self, Pgbench};
+use super::measure::{Row, RowKind};
+use super::nodes::ClusterBenchmark;
+use super::pgbench::{self, PgbenchComparison};
 use super::request::Request;
 use super::row_requests::{
-    client_credentials, evaluate, exhaust_limit, gateway_check, read_rules, read_rules_of_account,
-    write_rule,
+    evaluation_request, gateway_check_request, prepare_app_token_request, prepare_rejected_request,
+    prepare_rules_request, random_rules_request, rule_write_request,
 };
 use super::setup::Setup;
 
@@ -41,113 +41,119 @@ const DEFAULT_SETUP: Setup = Setup {
     arguments: &[],
     settings: WIDE_LIMITS,
     accounts: 0,
-    rules: false,
-    redis: false,
+    has_rules: false,
+    uses_redis: false,
     prepare: |_| Ok(Request::default()),
 };
 
 /// Reads all push rules of one account.
-const READ_RULES: Setup = Setup { prepare: |belfry| read_rules(belfry, ""), ..DEFAULT_SETUP };
+const READ_RULES: Setup =
+    Setup { prepare: |belfry| prepare_rules_request(belfry, ""), ..DEFAULT_SETUP };
 
 /// Reads all push rules of a random account.
 const READ_RULES_OF_1_000: Setup =
-    Setup { accounts: 1_000, prepare: |_| Ok(read_rules_of_account()), ..DEFAULT_SETUP };
+    Setup { accounts: 1_000, prepare: |_| Ok(random_rules_request()), ..DEFAULT_SETUP };
 
 /// Accounts with ten rules each, and limits in Redis.
-const SHARED: Setup = Setup { accounts: 10_000, rules: true, redis: true, ..DEFAULT_SETUP };
+const SHARED_SETUP: Setup =
+    Setup { accounts: 10_000, has_rules: true, uses_redis: true, ..DEFAULT_SETUP };
 
 /// Reads all push rules of a random account, on several nodes.
-const READ_RULES_SHARED: Setup = Setup { prepare: READ_RULES_OF_1_000.prepare, ..SHARED };
+const READ_RULES_SHARED: Setup = Setup { prepare: READ_RULES_OF_1_000.prepare, ..SHARED_SETUP };
 
 /// The limits of [`WIDE_LIMITS`] without a cache.
-const NO_CACHE: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
+const NO_CACHE_SETTINGS: &str = "[store]\ncache_bytes = 0\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
 /// The limits of [`WIDE_LIMITS`] with a cache that is large enough for the rules of all accounts.
-const LARGE_CACHE: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
+const LARGE_CACHE_SETTINGS: &str = "[store]\ncache_bytes = 4294967296\n[limits.rows]\n\
     account = { requests = 9999999, window = \"1m\" }\n\
     ip = { requests = 9999999, window = \"1m\" }\n";
 
-const COMPARISON: Comparison = Comparison {
+const DEFAULT_COMPARISON: Comparison = Comparison {
     setup: DEFAULT_SETUP,
     reference: Reference::Bare,
     connections: 16,
-    warm_up: 1,
-    restart: true,
+    warm_up_seconds: 1,
+    restarts_processes: true,
 };
 
 pub(super) const ROWS: &[Row] = &[
     Row {
         name: "GET /pushrules/",
-        kind: Kind::Throughput(Comparison { setup: READ_RULES, ..COMPARISON }),
+        kind: RowKind::Throughput(Comparison { setup: READ_RULES, ..DEFAULT_COMPARISON }),
         target: Some(Target::AtLeast(0.75)),
     },
     Row {
         name: "GET one rule",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: Setup {
-                prepare: |belfry| read_rules(belfry, "global/content/cake"),
+                prepare: |belfry| prepare_rules_request(belfry, "global/content/cake"),
                 ..DEFAULT_SETUP
             },
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.70)),
     },
     Row {
         name: "GET /pushrules/, limits on against off",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: READ_RULES,
             reference: Reference::Belfry(Setup { arguments: &["--limits", "off"], ..READ_RULES }),
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.85)),
     },
     Row {
         name: "PUT rule, 64 connections, 64 accounts",
-        kind: Kind::Throughput(Comparison {
-            setup: Setup { accounts: 64, prepare: |_| Ok(write_rule()), ..DEFAULT_SETUP },
+        kind: RowKind::Throughput(Comparison {
+            setup: Setup { accounts: 64, prepare: |_| Ok(rule_write_request()), ..DEFAULT_SETUP },
             connections: 64,
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.35)),
     },
     Row {
         name: "POST token, client_credentials, 64 connections",
-        kind: Kind::Throughput(Comparison {
-            setup: Setup { prepare: client_credentials, ..DEFAULT_SETUP },
+        kind: RowKind::Throughput(Comparison {
+            setup: Setup { prepare: prepare_app_token_request, ..DEFAULT_SETUP },
             connections: 64,
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.35)),
     },
     Row {
         name: "rejected request (429)",
-        kind: Kind::Throughput(Comparison {
-            setup: Setup { settings: NARROW_LIMITS, prepare: exhaust_limit, ..DEFAULT_SETUP },
-            ..COMPARISON
+        kind: RowKind::Throughput(Comparison {
+            setup: Setup {
+                settings: NARROW_LIMITS,
+                prepare: prepare_rejected_request,
+                ..DEFAULT_SETUP
+            },
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.9)),
     },
     Row {
         name: "GET /pushrules/, 1,000,000 accounts against 1,000",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: Setup { accounts: 1_000_000, ..READ_RULES_OF_1_000 },
             reference: Reference::Belfry(READ_RULES_OF_1_000),
             // Requests every account once.
-            warm_up: 120,
-            restart: false,
-            ..COMPARISON
+            warm_up_seconds: 120,
+            restarts_processes: false,
+            ..DEFAULT_COMPARISON
         }),
         target: Some(Target::AtLeast(0.9)),
     },
     Row {
         name: "latency while expensive push rules are evaluated",
-        kind: Kind::Overload(
+        kind: RowKind::Overload(
             Setup {
                 arguments: &["--limits", "off"],
                 settings: APPLICATION_SERVICE,
-                prepare: client_credentials,
+                prepare: prepare_app_token_request,
                 ..DEFAULT_SETUP
             },
             SERVICE_TOKEN,
@@ -156,111 +162,144 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "push rule evaluation, against ruma",
-        kind: Kind::Part("evaluation"),
+        kind: RowKind::Subcommand("evaluation"),
         target: None,
     },
     Row {
         name: "backup and restore, 1,000,000 accounts with 10 rules each",
-        kind: Kind::Part("backup"),
+        kind: RowKind::Subcommand("backup"),
         target: None,
     },
-    Row { name: "idle memory", kind: Kind::IdleMemory, target: Some(Target::AtMost(25.0)) },
+    Row { name: "idle memory", kind: RowKind::IdleMemory, target: Some(Target::AtMost(25.0)) },
     Row {
         name: "start to ready, empty data",
-        kind: Kind::StartTime,
+        kind: RowKind::StartupTime,
         target: Some(Target::AtMost(100.0)),
     },
     // The remaining rows have no target.
     Row {
         name: "GET /healthz",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: Setup { prepare: |_| Ok(Request::new("GET", "/healthz")), ..DEFAULT_SETUP },
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: None,
     },
     Row {
         name: "GET metadata",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: Setup {
                 prepare: |_| Ok(Request::new("GET", "/.well-known/oauth-authorization-server")),
                 ..DEFAULT_SETUP
             },
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: None,
     },
     Row {
         name: "GET /pushrules/, limits in Redis against memory",
-        kind: Kind::Throughput(Comparison {
-            setup: Setup { redis: true, ..READ_RULES },
+        kind: RowKind::Throughput(Comparison {
+            setup: Setup { uses_redis: true, ..READ_RULES },
             reference: Reference::Belfry(READ_RULES),
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: None,
     },
     Row {
         name: "POST evaluate, 10,000 members with 10 rules each",
-        kind: Kind::Throughput(Comparison {
+        kind: RowKind::Throughput(Comparison {
             setup: Setup {
                 settings: APPLICATION_SERVICE,
                 accounts: MEMBERS,
-                rules: true,
-                prepare: |_| Ok(evaluate(MEMBERS)),
+                has_rules: true,
+                prepare: |_| Ok(evaluation_request(MEMBERS)),
                 ..DEFAULT_SETUP
             },
             connections: 2,
-            ..COMPARISON
+            ..DEFAULT_COMPARISON
         }),
         target: None,
     },
-    Row { name: "store, durable writes", kind: Kind::Part("store"), target: None },
-    Row { name: "rate limit counters in memory", kind: Kind::Part("counters"), target: None },
-    Row { name: "evaluation without the network", kind: Kind::Part("evaluate"), target: None },
+    Row { name: "store, durable writes", kind: RowKind::Subcommand("store"), target: None },
+    Row {
+        name: "rate limit counters in memory",
+        kind: RowKind::Subcommand("counters"),
+        target: None,
+    },
+    Row {
+        name: "evaluation without the network",
+        kind: RowKind::Subcommand("evaluate"),
+        target: None,
+    },
     // Several nodes.
-    shared("shared: GET /pushrules/", READ_RULES_SHARED),
-    shared(
+    cluster_row("shared: GET /pushrules/", READ_RULES_SHARED),
+    cluster_row(
         "shared: GET one rule",
-        Setup { prepare: |belfry| read_rules(belfry, "global/content/cake"), ..SHARED },
+        Setup {
+            prepare: |belfry| prepare_rules_request(belfry, "global/content/cake"),
+            ..SHARED_SETUP
+        },
     ),
-    shared(
+    cluster_row(
         "shared: GET /pushrules/ without a cache",
-        Setup { settings: NO_CACHE, ..READ_RULES_SHARED },
+        Setup { settings: NO_CACHE_SETTINGS, ..READ_RULES_SHARED },
     ),
-    shared("shared: PUT rule", Setup { prepare: |_| Ok(write_rule()), ..SHARED }),
-    shared("shared: POST token", Setup { prepare: client_credentials, ..SHARED }),
-    shared("shared: gateway check", Setup { prepare: |_| Ok(gateway_check()), ..SHARED }),
-    shared(
+    cluster_row(
+        "shared: PUT rule",
+        Setup { prepare: |_| Ok(rule_write_request()), ..SHARED_SETUP },
+    ),
+    cluster_row("shared: POST token", Setup { prepare: prepare_app_token_request, ..SHARED_SETUP }),
+    cluster_row(
+        "shared: gateway check",
+        Setup { prepare: |_| Ok(gateway_check_request()), ..SHARED_SETUP },
+    ),
+    cluster_row(
         "shared: POST evaluate, 100 members with 10 rules each",
-        Setup { settings: APPLICATION_SERVICE, prepare: |_| Ok(evaluate(FEW_MEMBERS)), ..SHARED },
+        Setup {
+            settings: APPLICATION_SERVICE,
+            prepare: |_| Ok(evaluation_request(FEW_MEMBERS)),
+            ..SHARED_SETUP
+        },
     ),
     Row {
         name: "pgbench: POST token, 64 connections",
-        kind: Kind::Pgbench(Pgbench {
-            setup: Setup { prepare: client_credentials, ..DEFAULT_SETUP },
-            script: pgbench::TOKEN,
+        kind: RowKind::Pgbench(PgbenchComparison {
+            setup: Setup { prepare: prepare_app_token_request, ..DEFAULT_SETUP },
+            script: pgbench::TOKEN_SCRIPT,
             connections: 64,
         }),
         target: None,
     },
     Row {
         name: "pgbench: PUT rule, 64 connections",
-        kind: Kind::Pgbench(Pgbench {
-            setup: Setup { redis: false, prepare: |_| Ok(write_rule()), ..SHARED },
-            script: pgbench::RULE,
+        kind: RowKind::Pgbench(PgbenchComparison {
+            setup: Setup {
+                uses_redis: false,
+                prepare: |_| Ok(rule_write_request()),
+                ..SHARED_SETUP
+            },
+            script: pgbench::RULE_SCRIPT,
             connections: 64,
         }),
         target: None,
     },
-    Row { name: "cold reads, against a bare select", kind: Kind::Part("cold"), target: None },
+    Row {
+        name: "cold reads, against a bare select",
+        kind: RowKind::Subcommand("cold"),
+        target: None,
+    },
     Row {
         name: "space of accounts, tokens, rules and counters",
-        kind: Kind::Storage(Setup { accounts: 50_000, settings: LARGE_CACHE, ..READ_RULES_SHARED }),
+        kind: RowKind::Storage(Setup {
+            accounts: 50_000,
+            settings: LARGE_CACHE_SETTINGS,
+            ..READ_RULES_SHARED
+        }),
         target: None,
     },
 ];
 
 /// Returns a row that is measured with one, two and four nodes.
-const fn shared(name: &'static str, setup: Setup) -> Row {
-    Row { name, kind: Kind::Nodes(Nodes { setup, connections: 64 }), target: None }
+const fn cluster_row(name: &'static str, setup: Setup) -> Row {
+    Row { name, kind: RowKind::Cluster(ClusterBenchmark { setup, connections: 64 }), target: None }
 }

@@ -23,11 +23,11 @@ pub(super) struct Setup {
     /// `{token}` its access token.
     pub accounts: u32,
     /// True if each of these accounts has ten push rules.
-    pub rules: bool,
+    pub has_rules: bool,
     /// True if rate limits are counted in Redis.
-    pub redis: bool,
+    pub uses_redis: bool,
     /// Prepares the running server and returns the request.
-    pub prepare: fn(&Belfry) -> io::Result<Request>,
+    pub prepare: fn(&RunningBelfry) -> io::Result<Request>,
 }
 
 /// A running server, and the request to load it with.
@@ -45,8 +45,9 @@ impl Setup {
     pub(super) fn start(&self, build: &Build) -> io::Result<Instance> {
         let dir = tempfile::tempdir()?;
         fs::write(dir.path().join("belfry.toml"), self.settings)?;
-        let token = self.fill(build, dir.path(), None)?;
-        let redis = if self.redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
+        let token_template = self.add_accounts(build, dir.path(), None)?;
+        let redis =
+            if self.uses_redis { Some(Redis::start().map_err(io::Error::other)?) } else { None };
         let redis_url = redis.as_ref().map(Redis::url);
         let (program, path) = (build.belfry.clone(), dir.path().to_owned());
         let arguments = self.arguments;
@@ -60,7 +61,7 @@ impl Setup {
             command
         };
         let server = Server::start(command(), dir.path())?;
-        let request = self.prepare(build, &server, dir.path(), &token)?;
+        let request = self.prepare_request(build, &server, dir.path(), &token_template)?;
         Ok(Instance {
             server: Some(server),
             command: Box::new(command),
@@ -72,20 +73,20 @@ impl Setup {
     }
 
     /// Prepares a server, and returns the request with this template for access tokens.
-    pub(super) fn prepare(
+    pub(super) fn prepare_request(
         &self,
         build: &Build,
         server: &Server,
         dir: &Path,
-        token: &str,
+        token_template: &str,
     ) -> io::Result<Request> {
-        let belfry = Belfry { server, program: &build.belfry, dir };
-        Ok((self.prepare)(&belfry)?.with_accounts(self.accounts, token))
+        let belfry = RunningBelfry { server, program: &build.belfry, dir };
+        Ok((self.prepare)(&belfry)?.with_accounts(self.accounts, token_template))
     }
 
     /// Adds accounts to the data directory or to PostgreSQL, and returns the template of their
     /// access tokens.
-    pub(super) fn fill(
+    pub(super) fn add_accounts(
         &self,
         build: &Build,
         dir: &Path,
@@ -97,7 +98,7 @@ impl Setup {
         let bench = &build.bench;
         let mut command = Command::new(bench);
         command.current_dir(dir).arg("fill").arg(self.accounts.to_string());
-        if self.rules {
+        if self.has_rules {
             command.arg("--rules");
         }
         if let Some(database) = database {
@@ -116,7 +117,7 @@ impl Setup {
 
 impl Instance {
     /// Starts a bare server that returns the same response as this one.
-    pub(super) fn bare_copy(&self, program: &Path) -> io::Result<Self> {
+    pub(super) fn start_bare_copy(&self, program: &Path) -> io::Result<Self> {
         let response = self.request.send(self.server()?.address)?;
         let body = self.dir.join("body");
         fs::write(&body, response.body)?;
@@ -166,13 +167,13 @@ impl Instance {
 }
 
 /// A running Belfry that a row can prepare.
-pub(super) struct Belfry<'a> {
+pub(super) struct RunningBelfry<'a> {
     server: &'a Server,
     program: &'a Path,
     dir: &'a Path,
 }
 
-impl Belfry<'_> {
+impl RunningBelfry<'_> {
     /// Runs a command of Belfry on the same data and returns its output.
     pub(super) fn run(&self, arguments: &[&str]) -> io::Result<String> {
         let output = belfry_command(self.program, self.dir, arguments).output()?;

@@ -4,15 +4,15 @@
 use std::error::Error;
 
 use super::Bench;
-use super::line::Line;
+use super::line::ReportLine;
 use super::nodes::Cluster;
 use super::setup::Setup;
 
-/// Seconds of load in which every account of the setup is requested at least once.
-const LENGTH: u32 = 60;
+/// The length of the load, in which every account of the setup is requested at least once.
+const LOAD_SECONDS: u32 = 60;
 
 /// Fills the database, requests every account, and returns the bytes of each part.
-pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn Error>> {
+pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<ReportLine>, Box<dyn Error>> {
     let (cluster, request) = Cluster::start(bench, setup)?;
     let postgres = &cluster.engines.postgres;
     let mut lines = vec![];
@@ -21,33 +21,35 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<Line>, Box<dyn
         ("tokens", "PostgreSQL, an access token"),
         ("rulesets", "PostgreSQL, an account's ten rules"),
     ] {
-        let size = format!("select pg_total_relation_size('{table}') / count(*) from {table}");
-        lines.push(bytes(name, postgres.execute(&size)?.parse()?));
+        let size_query =
+            format!("select pg_total_relation_size('{table}') / count(*) from {table}");
+        lines.push(bytes_line(name, postgres.execute(&size_query)?.parse()?));
     }
     let redis = &cluster.engines.redis;
-    let memory =
+    let used_memory =
         || -> Result<f64, Box<dyn Error>> { parse_info(&redis.info("memory")?, "used_memory:") };
-    let (redis_before, node) = (memory()?, &cluster.nodes[0]);
-    let node_before = node.resident_memory();
-    cluster.load(&request, 64, 0, LENGTH)?;
+    let (redis_bytes_before, node) = (used_memory()?, &cluster.nodes[0]);
+    let node_before_mb = node.resident_memory_mb();
+    cluster.run_load(&request, 64, 0, LOAD_SECONDS)?;
     let keys = parse_info(&redis.info("keyspace")?, "db0:keys=")?;
     let accounts = f64::from(setup.accounts);
-    lines.push(bytes("Redis, a counter", (memory()? - redis_before) / keys));
-    lines.push(Line::figure("Redis, counters", keys / accounts, "per account", None));
-    let node = (node.resident_memory() - node_before) * 1e6 / accounts;
-    lines.push(bytes("node, a cached token with ten cached rules", node));
+    lines.push(bytes_line("Redis, a counter", (used_memory()? - redis_bytes_before) / keys));
+    lines.push(ReportLine::metric("Redis, counters", keys / accounts, "per account", None));
+    let node_bytes = (node.resident_memory_mb() - node_before_mb) * 1e6 / accounts;
+    lines.push(bytes_line("node, a cached token with ten cached rules", node_bytes));
     Ok(lines)
 }
 
-fn bytes(name: &str, value: f64) -> Line {
-    Line::figure(name, value, "bytes", None)
+fn bytes_line(name: &str, value: f64) -> ReportLine {
+    ReportLine::metric(name, value, "bytes", None)
 }
 
 /// Returns the number after this prefix in the response to `INFO`.
 fn parse_info(info: &str, prefix: &str) -> Result<f64, Box<dyn Error>> {
     let rest = info.lines().find_map(|line| line.strip_prefix(prefix));
-    let digits = |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());
-    rest.and_then(digits).ok_or_else(|| format!("INFO has no {prefix}").into())
+    let parse_digits =
+        |rest: &str| rest.split([',', '\r']).next().and_then(|text| text.parse().ok());
+    rest.and_then(parse_digits).ok_or_else(|| format!("INFO has no {prefix}").into())
 }
 
 #[cfg(test)]

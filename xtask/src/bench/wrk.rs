@@ -13,13 +13,13 @@ pub(super) struct Report {
     pub requests: f64,
     pub per_second: f64,
     /// Responses with a status of 400 or above.
-    pub unsuccessful: u64,
+    pub error_responses: u64,
     /// Requests without a response.
-    pub broken: u64,
+    pub unanswered_requests: u64,
 }
 
 /// Loads the server with the script and returns the report.
-pub(super) fn load(
+pub(super) fn run_load(
     address: SocketAddr,
     script: &Path,
     connections: u16,
@@ -34,27 +34,28 @@ pub(super) fn load(
         .arg(format!("http://{address}/"))
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let report = parse(&text).filter(|_| output.status.success());
+    let report = parse_report(&text).filter(|_| output.status.success());
     report.ok_or_else(|| io::Error::other(format!("wrk: {}\n{text}", output.status)))
 }
 
-fn parse(output: &str) -> Option<Report> {
+fn parse_report(output: &str) -> Option<Report> {
     let mut report = Report::default();
-    let mut complete = false;
+    let mut is_complete = false;
     for line in output.lines().map(str::trim) {
         if let Some(count) = line.strip_prefix("Non-2xx or 3xx responses: ") {
-            report.unsuccessful = count.parse().ok()?;
+            report.error_responses = count.parse().ok()?;
         } else if let Some(counts) = line.strip_prefix("Socket errors: ") {
             let counts = counts.split(", ").filter_map(|count| count.split_once(' '));
-            report.broken = counts.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+            report.unanswered_requests =
+                counts.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
         } else if let Some((requests, _)) = line.split_once(" requests in ") {
             report.requests = requests.parse().ok()?;
         } else if let Some(rate) = line.strip_prefix("Requests/sec:") {
             report.per_second = rate.trim().parse().ok()?;
-            complete = true;
+            is_complete = true;
         }
     }
-    complete.then_some(report)
+    is_complete.then_some(report)
 }
 
 #[cfg(test)]
@@ -76,14 +77,18 @@ Transfer/sec:      8.27MB
 
     #[test]
     fn the_report_is_parsed() {
-        let expected =
-            Report { requests: 141_127.0, per_second: 67193.55, unsuccessful: 12, broken: 7 };
-        assert_eq!(parse(OUTPUT), Some(expected));
+        let expected = Report {
+            requests: 141_127.0,
+            per_second: 67193.55,
+            error_responses: 12,
+            unanswered_requests: 7,
+        };
+        assert_eq!(parse_report(OUTPUT), Some(expected));
     }
 
     #[test]
     fn an_incomplete_report_is_rejected() {
-        assert_eq!(parse(OUTPUT.split_once("Requests/sec").unwrap().0), None);
-        assert_eq!(parse("unable to connect to 127.0.0.1:1 Connection refused"), None);
+        assert_eq!(parse_report(OUTPUT.split_once("Requests/sec").unwrap().0), None);
+        assert_eq!(parse_report("unable to connect to 127.0.0.1:1 Connection refused"), None);
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 
-use self::source::{Source, text};
+use self::source::{OpenApiFiles, string_field};
 use crate::cargo;
 
 const INTRODUCTION: &str = "\
@@ -24,8 +24,8 @@ A server describes its API as OpenAPI 3.1 at `GET /openapi.json`. This page has 
 
 /// Checks that `docs/api.md` is up to date.
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
-    let rendered = render(&Source::read()?);
-    let is_current = fs::read_to_string(path()).is_ok_and(|text| text == rendered);
+    let rendered = render(&OpenApiFiles::read()?);
+    let is_current = fs::read_to_string(page_path()).is_ok_and(|text| text == rendered);
     if !is_current {
         println!("docs/api.md differs from server/openapi/; run `cargo xtask check --fix`");
     }
@@ -34,33 +34,39 @@ pub(super) fn check() -> Result<bool, Box<dyn Error>> {
 
 /// Writes `docs/api.md`.
 pub(super) fn fix() -> Result<(), Box<dyn Error>> {
-    Ok(fs::write(path(), render(&Source::read()?))?)
+    Ok(fs::write(page_path(), render(&OpenApiFiles::read()?))?)
 }
 
-fn path() -> PathBuf {
+fn page_path() -> PathBuf {
     cargo::root().join("docs").join("api.md")
 }
 
-fn render(source: &Source) -> String {
+fn render(files: &OpenApiFiles) -> String {
     let mut page = INTRODUCTION.to_owned();
-    page += text(&source.base["info"], "description");
+    page += string_field(&files.base["info"], "description");
     page += "\n## Tokens\n\n| authentication | meaning |\n|---|---|\n";
-    for (name, scheme) in source.security_schemes() {
-        let _ = writeln!(page, "| `{name}` | {} |", table_cell(text(scheme, "description")));
+    for (name, scheme) in files.security_schemes() {
+        let _ =
+            writeln!(page, "| `{name}` | {} |", table_cell(string_field(scheme, "description")));
     }
-    page += &scopes::render(source);
-    for area in &source.areas {
-        let _ = write!(page, "\n## {}\n\n{}", text(area, "name"), text(area, "description"));
-        let errors = schema::content(&area["errors"]);
+    page += &scopes::render(files);
+    for area in &files.areas {
+        let _ = write!(
+            page,
+            "\n## {}\n\n{}",
+            string_field(area, "name"),
+            string_field(area, "description")
+        );
+        let errors = schema::describe_content(&area["errors"]);
         let _ =
             write!(page, "\nErrors are {errors}. Every endpoint in this section can return:\n\n");
-        page += &operation::responses(&area["responses"]);
+        page += &operation::responses_table(&area["responses"]);
         for (path, item) in source::described_paths(area) {
             page += &operation::render(path, item);
         }
     }
     page += "\n## Schemas\n";
-    for (name, schema) in source.schemas() {
+    for (name, schema) in files.schemas() {
         page += &schema::render(name, schema);
     }
     page
@@ -77,8 +83,8 @@ mod tests {
 
     #[test]
     fn the_page_contains_areas_operations_scopes_and_schemas() {
-        let page = render(&Source::read().unwrap());
-        for part in [
+        let page = render(&OpenApiFiles::read().unwrap());
+        for expected in [
             "\n## Push rules\n",
             "\n### Create or replace a rule\n",
             "`PUT /{segment}/client/{api}/pushrules/{scope}/{kind}/{rule_id}`",
@@ -87,7 +93,7 @@ mod tests {
             "any method",
             "| `push` | users, apps | all of `read:notifications`, `write:notifications` |",
         ] {
-            assert!(page.contains(part), "{part}");
+            assert!(page.contains(expected), "{expected}");
         }
     }
 }

@@ -15,7 +15,7 @@ use super::sources::{contains_word, rust_files_in};
 use crate::cargo;
 
 /// Licences that are allowed for everything that the released binary contains.
-const LICENCES: &[&str] = &[
+const RELEASE_LICENCES: &[&str] = &[
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -34,29 +34,32 @@ const LICENCES: &[&str] = &[
 const DEVELOPMENT_LICENCES: &[&str] = &["MPL-2.0", "NCSA"];
 
 /// Crates that must not be used, with the reason.
-const BANNED: &[(&str, &str)] = &[
+const BANNED_CRATES: &[(&str, &str)] = &[
     ("native-tls", "TLS is rustls"),
     ("openssl", "TLS is rustls"),
     ("openssl-sys", "TLS is rustls; OpenSSL would have to be installed on the machine"),
 ];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
-    let list = ["--target", "all", "--prefix", "none"];
+    let list_options = ["--target", "all", "--prefix", "none"];
     let format = "{p}\t{l}";
-    let released = tree(&[&["-p", "belfry", "-e", "normal,build"], &list[..]].concat(), format)?;
-    let all = tree(&[&["--workspace", "--all-features"], &list[..]].concat(), format)?;
+    let released_packages =
+        cargo_tree(&[&["-p", "belfry", "-e", "normal,build"], &list_options[..]].concat(), format)?;
+    let all_packages =
+        cargo_tree(&[&["--workspace", "--all-features"], &list_options[..]].concat(), format)?;
     let mut findings = BTreeSet::new();
-    findings.extend(released.lines().filter_map(|line| check_package(line, LICENCES)));
-    let licences = [LICENCES, DEVELOPMENT_LICENCES].concat();
-    findings.extend(all.lines().filter_map(|line| check_package(line, &licences)));
-    findings.extend(find_unused()?);
+    findings
+        .extend(released_packages.lines().filter_map(|line| check_package(line, RELEASE_LICENCES)));
+    let licences = [RELEASE_LICENCES, DEVELOPMENT_LICENCES].concat();
+    findings.extend(all_packages.lines().filter_map(|line| check_package(line, &licences)));
+    findings.extend(find_unused_dependencies()?);
     for finding in &findings {
         println!("{finding}");
     }
     Ok(findings.is_empty())
 }
 
-fn tree(arguments: &[&str], format: &str) -> Result<String, Box<dyn Error>> {
+fn cargo_tree(arguments: &[&str], format: &str) -> Result<String, Box<dyn Error>> {
     let mut command = cargo::command(&["tree", "--quiet", "--locked", "--format", format]);
     let output = command.args(arguments).output()?;
     if !output.status.success() {
@@ -70,7 +73,7 @@ fn check_package(line: &str, licences: &[&str]) -> Option<String> {
     let (package, licence) = line.split_once('\t')?;
     let licence = licence.trim_end_matches(" (*)");
     let name = package.split(' ').next()?;
-    if let Some((_, reason)) = BANNED.iter().find(|(banned, _)| *banned == name) {
+    if let Some((_, reason)) = BANNED_CRATES.iter().find(|(banned, _)| *banned == name) {
         return Some(format!("{package}: banned: {reason}"));
     }
     let source = package.split_once(" (").map_or("", |(_, source)| source.trim_end_matches(')'));
@@ -89,18 +92,19 @@ fn check_package(line: &str, licences: &[&str]) -> Option<String> {
 }
 
 /// Returns a finding for each direct dependency whose name occurs in no source file of its package.
-fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
+fn find_unused_dependencies() -> Result<Vec<String>, Box<dyn Error>> {
     let options = ["--workspace", "--all-features", "--depth", "1", "--prefix", "depth"];
-    let direct = tree(&options, "{lib}\t{p}")?;
+    let direct_dependencies = cargo_tree(&options, "{lib}\t{p}")?;
     let (mut package, mut source, mut findings) = ("", String::new(), vec![]);
-    for line in direct.lines() {
+    for line in direct_dependencies.lines() {
         let (depth, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit()).unwrap_or(0));
-        let Some((name, id)) = rest.split_once('\t') else { continue };
+        let Some((name, package_id)) = rest.split_once('\t') else { continue };
         if depth == "0" {
-            let dir =
-                id.split_once(" (").map_or("", |(_, path)| path.split(')').next().unwrap_or(""));
-            package = id.split(' ').next().unwrap_or_default();
-            source = read_all(Path::new(dir))?;
+            let dir = package_id
+                .split_once(" (")
+                .map_or("", |(_, path)| path.split(')').next().unwrap_or(""));
+            package = package_id.split(' ').next().unwrap_or_default();
+            source = read_sources(Path::new(dir))?;
         } else if !contains_word(&source, name) {
             findings.push(format!("{package}: unused dependency {name}"));
         }
@@ -108,7 +112,7 @@ fn find_unused() -> Result<Vec<String>, Box<dyn Error>> {
     Ok(findings)
 }
 
-fn read_all(dir: &Path) -> io::Result<String> {
+fn read_sources(dir: &Path) -> io::Result<String> {
     let mut text = String::new();
     for part in ["src", "tests", "benches", "examples", "build.rs"] {
         for file in rust_files_in(&dir.join(part))? {
@@ -135,7 +139,7 @@ mod tests {
             ("openssl-sys v0.9.0\tMIT", Some("banned")),
             ("serde v1.0.0 (https://example.org/serde#abc)\tMIT", Some("crates.io")),
         ] {
-            let result = check_package(line, LICENCES);
+            let result = check_package(line, RELEASE_LICENCES);
             assert_eq!(result.is_some(), finding.is_some(), "{line}: {result:?}");
             assert!(result.unwrap_or_default().contains(finding.unwrap_or("")), "{line}");
         }

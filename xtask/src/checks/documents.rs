@@ -6,7 +6,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::sources::{files_in, is_word, rust_files_in};
+use super::sources::{files_in, is_word_char, rust_files_in};
 use crate::cargo;
 
 const DOCUMENTS: &[&str] = &["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs"];
@@ -18,20 +18,21 @@ const THREAT_MODEL: &str = "docs/threat-model.md";
 const MAX_LINES: usize = 500;
 
 /// Documents that may be longer: a generated reference, and a history.
-const LONG: &[&str] = &["docs/api.md", "CHANGELOG.md"];
+const LONG_DOCUMENTS: &[&str] = &["docs/api.md", "CHANGELOG.md"];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let mut findings = vec![];
     for path in DOCUMENTS {
-        let is_markdown = |file: &PathBuf| file.extension().is_some_and(|kind| kind == "md");
+        let is_markdown =
+            |file: &PathBuf| file.extension().is_some_and(|extension| extension == "md");
         for file in files_in(&cargo::root().join(path))?.into_iter().filter(is_markdown) {
             findings.extend(check_document(cargo::root(), &file)?);
         }
     }
-    let tests = test_functions()?;
+    let tests = test_function_names()?;
     let text = fs::read_to_string(cargo::root().join(THREAT_MODEL))?;
-    let missing = named_tests(&text).filter(|name| !tests.contains(*name));
-    findings.extend(missing.map(|name| format!("{THREAT_MODEL}: there is no test {name}")));
+    let missing_tests = named_tests(&text).filter(|name| !tests.contains(*name));
+    findings.extend(missing_tests.map(|name| format!("{THREAT_MODEL}: there is no test {name}")));
     for finding in &findings {
         println!("{finding}");
     }
@@ -57,7 +58,7 @@ fn check_document(root: &Path, file: &Path) -> Result<Vec<String>, Box<dyn Error
         }
     }
     let lines = text.lines().count();
-    if lines > MAX_LINES && !LONG.contains(&&*name) {
+    if lines > MAX_LINES && !LONG_DOCUMENTS.contains(&&*name) {
         findings.push(format!("{name}: {lines} lines; split it, at most {MAX_LINES} are allowed"));
     }
     Ok(findings)
@@ -87,17 +88,18 @@ fn source_paths(text: &str) -> impl Iterator<Item = &str> {
     text.lines()
         .flat_map(code_spans)
         .filter(move |span| roots.iter().any(|root| span.starts_with(root)))
-        .filter(|span| span.chars().all(|c| is_word(c) || "/.-".contains(c)))
+        .filter(|span| span.chars().all(|c| is_word_char(c) || "/.-".contains(c)))
 }
 
 /// Returns the relative targets of Markdown links: path, which is empty for the document itself,
 /// and anchor.
 fn link_targets(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let links = prose_lines(text).flat_map(|line| line.split("](").skip(1));
-    links
-        .filter_map(|rest| rest.split(')').next())
-        .filter(|target| !target.contains(':'))
-        .map(|target| target.split_once('#').map_or((target, None), |(path, to)| (path, Some(to))))
+    links.filter_map(|rest| rest.split(')').next()).filter(|target| !target.contains(':')).map(
+        |target| {
+            target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)))
+        },
+    )
 }
 
 /// Returns the lines outside code blocks.
@@ -117,19 +119,19 @@ fn anchors(text: &str) -> BTreeSet<String> {
         let title = line.trim_start_matches('#');
         (title.len() < line.len()).then(|| title.strip_prefix(' ')).flatten()
     });
-    let anchor_of = |title: &str| {
+    let to_anchor = |title: &str| {
         let anchor: String = title
             .trim()
             .to_lowercase()
             .chars()
-            .filter(|&c| is_word(c) || c == '-' || c == ' ')
+            .filter(|&c| is_word_char(c) || c == '-' || c == ' ')
             .map(|c| if c == ' ' { '-' } else { c })
             .collect();
-        let repetitions = counts.entry(anchor.clone()).or_default();
-        *repetitions += 1;
-        if *repetitions == 1 { anchor } else { format!("{anchor}-{}", *repetitions - 1) }
+        let occurrences = counts.entry(anchor.clone()).or_default();
+        *occurrences += 1;
+        if *occurrences == 1 { anchor } else { format!("{anchor}-{}", *occurrences - 1) }
     };
-    headings.map(anchor_of).collect()
+    headings.map(to_anchor).collect()
 }
 
 /// Returns the test names in the last column of the tables.
@@ -139,7 +141,7 @@ fn named_tests(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the names of all functions in test code.
-fn test_functions() -> io::Result<BTreeSet<String>> {
+fn test_function_names() -> io::Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     let dirs = [
         "core",
@@ -160,7 +162,7 @@ fn test_functions() -> io::Result<BTreeSet<String>> {
             let is_test_file = path.contains("/tests/") || path.ends_with("/tests.rs");
             let start = if is_test_file { Some(0) } else { text.find("#[cfg(test)]") };
             for function in start.into_iter().flat_map(|start| text[start..].split("fn ").skip(1)) {
-                names.insert(function.chars().take_while(|&c| is_word(c)).collect());
+                names.insert(function.chars().take_while(|&c| is_word_char(c)).collect());
             }
         }
     }
@@ -230,13 +232,13 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_named_in_tables() {
+    fn test_names_are_read_from_tables() {
         let text = "`not_in_a_table`\n| `redirect_uri` | `a_code_is_redeemed_once` |\n";
         assert_eq!(named_tests(text).collect::<Vec<_>>(), ["a_code_is_redeemed_once"]);
     }
 
     #[test]
     fn test_functions_are_found() {
-        assert!(test_functions().unwrap().contains("test_functions_are_found"));
+        assert!(test_function_names().unwrap().contains("test_functions_are_found"));
     }
 }

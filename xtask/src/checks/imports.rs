@@ -16,7 +16,7 @@ use std::fs;
 use std::path::Path;
 
 use self::graph::find_cycles;
-use self::source::Source;
+use self::source::SourceFile;
 use super::sources::rust_files_in;
 use crate::cargo;
 
@@ -42,15 +42,15 @@ struct Import {
 }
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
-    let mut count = 0;
-    for package in cargo::packages()? {
+    let mut cycle_count = 0;
+    for package in cargo::package_dirs()? {
         let name = package.file_name().unwrap_or_default().to_string_lossy();
-        for cycle in cycles(&read_crate(&package.join("src"))?) {
+        for cycle in find_sibling_cycles(&read_crate(&package.join("src"))?) {
             println!("{}", cycle.describe(&name));
-            count += 1;
+            cycle_count += 1;
         }
     }
-    Ok(count == 0)
+    Ok(cycle_count == 0)
 }
 
 impl Cycle {
@@ -72,7 +72,7 @@ impl Cycle {
 
 /// Parses the modules of a crate without its test modules: the library, or the binary `main` if
 /// there is no library.
-fn read_crate(src: &Path) -> Result<BTreeMap<Module, Source>, Box<dyn Error>> {
+fn read_crate(src: &Path) -> Result<BTreeMap<Module, SourceFile>, Box<dyn Error>> {
     let mut modules = BTreeMap::new();
     let root = if src.join("lib.rs").is_file() { "lib" } else { "main" };
     for file in rust_files_in(src)? {
@@ -85,13 +85,13 @@ fn read_crate(src: &Path) -> Result<BTreeMap<Module, Source>, Box<dyn Error>> {
             Some("main" | "bin") => continue,
             _ => {}
         }
-        modules.insert(module, Source::parse(&fs::read_to_string(&file)?));
+        modules.insert(module, SourceFile::parse(&fs::read_to_string(&file)?));
     }
     Ok(remove_tests(modules))
 }
 
 /// Removes modules that are declared with `#[cfg(test)]`, and their descendants.
-fn remove_tests(mut modules: BTreeMap<Module, Source>) -> BTreeMap<Module, Source> {
+fn remove_tests(mut modules: BTreeMap<Module, SourceFile>) -> BTreeMap<Module, SourceFile> {
     let test_modules: Vec<Module> = modules
         .iter()
         .flat_map(|(module, source)| {
@@ -106,8 +106,8 @@ fn remove_tests(mut modules: BTreeMap<Module, Source>) -> BTreeMap<Module, Sourc
 }
 
 /// Returns the cycles among the children of each module.
-fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
-    let mut levels: BTreeMap<Module, BTreeSet<Import>> = BTreeMap::new();
+fn find_sibling_cycles(modules: &BTreeMap<Module, SourceFile>) -> Vec<Cycle> {
+    let mut imports_by_parent: BTreeMap<Module, BTreeSet<Import>> = BTreeMap::new();
     for (module, source) in modules {
         let mut targets: BTreeMap<Module, usize> = BTreeMap::new();
         for (path, line) in &source.paths {
@@ -116,17 +116,20 @@ fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
             }
         }
         for (target, line) in targets {
-            let shared = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
+            let common_depth = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
             // Neither of the two is an ancestor of the other.
-            if let (Some(from), Some(to)) = (module.get(shared), target.get(shared)) {
+            if let (Some(from), Some(to)) = (module.get(common_depth), target.get(common_depth)) {
                 let (from, to) = (from.clone(), to.clone());
                 let import = Import { from, to, module: module.clone(), line };
-                levels.entry(module[..shared].to_vec()).or_default().insert(import);
+                imports_by_parent
+                    .entry(module[..common_depth].to_vec())
+                    .or_default()
+                    .insert(import);
             }
         }
     }
     let mut cycles = vec![];
-    for (parent, imports) in levels {
+    for (parent, imports) in imports_by_parent {
         let mut edges: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for Import { from, to, .. } in &imports {
             edges.entry(from).or_default().insert(to);
@@ -148,7 +151,7 @@ fn cycles(modules: &BTreeMap<Module, Source>) -> Vec<Cycle> {
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
 /// another crate.
 fn resolve(
-    modules: &BTreeMap<Module, Source>,
+    modules: &BTreeMap<Module, SourceFile>,
     from: &Module,
     path: &[String],
     depth: usize,
@@ -161,8 +164,13 @@ fn resolve(
         name => {
             let child = [from.as_slice(), &[name.to_owned()]].concat();
             if !modules.contains_key(&child) {
-                let imported = modules.get(from)?.names.get(name).filter(|_| depth < 16)?;
-                return resolve(modules, from, &[imported.as_slice(), rest].concat(), depth + 1);
+                let imported_path = modules.get(from)?.names.get(name).filter(|_| depth < 16)?;
+                return resolve(
+                    modules,
+                    from,
+                    &[imported_path.as_slice(), rest].concat(),
+                    depth + 1,
+                );
             }
             child
         }
@@ -174,10 +182,10 @@ fn resolve(
         } else if modules.contains_key(&child) {
             module = child;
         } else {
-            let imported = modules.get(&module)?.names.get(name).filter(|_| depth < 16);
-            let Some(imported) = imported else { break };
-            let full = [imported.as_slice(), tail].concat();
-            return resolve(modules, &module, &full, depth + 1);
+            let imported_path = modules.get(&module)?.names.get(name).filter(|_| depth < 16);
+            let Some(imported_path) = imported_path else { break };
+            let full_path = [imported_path.as_slice(), tail].concat();
+            return resolve(modules, &module, &full_path, depth + 1);
         }
         rest = tail;
     }
@@ -195,11 +203,11 @@ mod tests {
     /// The names and contents of files.
     type Files<'a> = &'a [(&'a str, &'a str)];
 
-    fn titles(files: Files<'_>) -> Vec<String> {
+    fn cycle_titles(files: Files<'_>) -> Vec<String> {
         let modules = remove_tests(
-            files.iter().map(|(name, text)| (module(name), Source::parse(text))).collect(),
+            files.iter().map(|(name, text)| (module(name), SourceFile::parse(text))).collect(),
         );
-        cycles(&modules).iter().map(|cycle| cycle.title("x")).collect()
+        find_sibling_cycles(&modules).iter().map(|cycle| cycle.title("x")).collect()
     }
 
     #[test]
@@ -296,7 +304,7 @@ mod tests {
             ),
         ];
         for (files, expected) in cases {
-            assert_eq!(titles(files), *expected, "{files:?}");
+            assert_eq!(cycle_titles(files), *expected, "{files:?}");
         }
     }
 
@@ -309,8 +317,8 @@ mod tests {
             ("b", "use crate::a::x::X;"),
             ("c", ""),
         ];
-        let modules = files.map(|(name, text)| (module(name), Source::parse(text)));
-        let cycles = cycles(&modules.into());
+        let modules = files.map(|(name, text)| (module(name), SourceFile::parse(text)));
+        let cycles = find_sibling_cycles(&modules.into());
         let expected =
             "server: a, b\n    a -> b: server/src/a/x.rs:2\n    b -> a: server/src/b.rs:1";
         assert_eq!(cycles[0].describe("server"), expected);
@@ -319,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_packages_of_the_workspace_are_found_and_parsed() {
-        let packages = cargo::packages().unwrap();
+        let packages = cargo::package_dirs().unwrap();
         for name in ["core", "server", "xtask"] {
             let package = packages.iter().find(|package| package.ends_with(name)).unwrap();
             assert!(read_crate(&package.join("src")).unwrap().contains_key(&module("")), "{name}");
@@ -338,6 +346,6 @@ mod tests {
             ("b::tests", "use crate::c::C;"),
             ("c", "use crate::b::B; const Q: char = '\"'; fn f<'a>(x: &'a str) {}"),
         ];
-        assert_eq!(titles(&files), [""; 0]);
+        assert_eq!(cycle_titles(&files), [""; 0]);
     }
 }

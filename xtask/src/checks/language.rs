@@ -8,7 +8,7 @@ use super::sources::{contains_word, files_in};
 use crate::cargo;
 
 /// Files and directories that are checked.
-const CHECKED: &[&str] = &[
+const CHECKED_PATHS: &[&str] = &[
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "README.md",
@@ -36,7 +36,7 @@ const CHECKED: &[&str] = &[
 ];
 
 /// Exceptions: files and directories that contain data, or the words themselves.
-const EXEMPT: &[&str] = &[
+const EXEMPT_PATHS: &[&str] = &[
     "core/proptest-regressions",
     "core/src/oauth/account/common.txt",
     "store/tests/it/statements",
@@ -44,7 +44,7 @@ const EXEMPT: &[&str] = &[
 ];
 
 /// The words, in lower case, with a suggestion.
-const WORDS: &[(&str, &str)] = &[
+const AVOIDED_WORDS: &[(&str, &str)] = &[
     ("told", "reported, returned, notified"),
     ("heed", "process"),
     ("overheard", "recorded"),
@@ -60,7 +60,7 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// Phrases in prose and names, in lower case, with a suggestion.
-const PHRASES: &[(&str, &str)] = &[
+const AVOIDED_PHRASES: &[(&str, &str)] = &[
     ("a text", "text, a message, a string"),
     ("also if", "even if"),
     ("also when", "even when"),
@@ -73,7 +73,7 @@ const PHRASES: &[(&str, &str)] = &[
 ];
 
 /// First words of doc comments, with a suggestion.
-const OPENINGS: &[(&str, &str)] = &[
+const AVOIDED_OPENINGS: &[(&str, &str)] = &[
     ("How", "the noun"),
     ("The same", "Returns a copy with …"),
     ("What", "the noun"),
@@ -87,34 +87,35 @@ const OPENINGS: &[(&str, &str)] = &[
 type Finding = (usize, &'static str, &'static str);
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
-    let mut findings = 0;
-    for path in CHECKED {
-        findings += check_files(path)?;
+    let mut finding_count = 0;
+    for path in CHECKED_PATHS {
+        finding_count += check_files(path)?;
     }
-    Ok(findings == 0)
+    Ok(finding_count == 0)
 }
 
 /// Prints the findings in a file or directory and returns their number.
 fn check_files(path: &str) -> Result<usize, Box<dyn Error>> {
-    let mut number = 0;
+    let mut count = 0;
     for file in files_in(&cargo::root().join(path))? {
-        let name = file.strip_prefix(cargo::root())?;
+        let relative_path = file.strip_prefix(cargo::root())?;
         let Ok(text) = fs::read_to_string(&file) else { continue };
-        if EXEMPT.iter().any(|exempt| name.starts_with(exempt)) {
+        if EXEMPT_PATHS.iter().any(|exempt| relative_path.starts_with(exempt)) {
             continue;
         }
-        for (line, words, suggestion) in find_all(&text) {
-            println!("{}:{line}: \"{words}\"; write {suggestion}", name.display());
-            number += 1;
+        for (line, words, suggestion) in find_in_text(&text) {
+            println!("{}:{line}: \"{words}\"; write {suggestion}", relative_path.display());
+            count += 1;
         }
     }
-    Ok(number)
+    Ok(count)
 }
 
-fn find_all(text: &str) -> Vec<Finding> {
+fn find_in_text(text: &str) -> Vec<Finding> {
     // The words of a name are prose too.
     let prose = text.replace('_', " ");
-    let mut findings = [find_listed(text, WORDS), find_listed(&prose, PHRASES)].concat();
+    let mut findings =
+        [find_listed(text, AVOIDED_WORDS), find_listed(&prose, AVOIDED_PHRASES)].concat();
     let mut is_continued = false;
     for (number, (line, prose)) in (1..).zip(text.lines().zip(prose.lines())) {
         let code = line.trim_start();
@@ -148,7 +149,7 @@ fn find_listed(text: &str, list: &[(&'static str, &'static str)]) -> Vec<Finding
 fn find_opening(comment: &str) -> Option<(&'static str, &'static str)> {
     let is_opening =
         |words: &str| comment.strip_prefix(words).is_some_and(|rest| rest.starts_with([' ', ',']));
-    OPENINGS.iter().copied().find(|(words, _)| is_opening(words))
+    AVOIDED_OPENINGS.iter().copied().find(|(words, _)| is_opening(words))
 }
 
 /// Returns whether the line says that something "is no X", except "there is no X" and "no longer".
@@ -165,12 +166,12 @@ mod tests {
 
     /// Returns the line and the words of each finding.
     fn findings(text: &str) -> Vec<(usize, &'static str)> {
-        find_all(text).into_iter().map(|(line, words, _)| (line, words)).collect()
+        find_in_text(text).into_iter().map(|(line, words, _)| (line, words)).collect()
     }
 
     #[test]
     fn the_listed_files_exist() {
-        for path in [CHECKED, EXEMPT].concat() {
+        for path in [CHECKED_PATHS, EXEMPT_PATHS].concat() {
             assert!(cargo::root().join(path).exists(), "{path}");
         }
     }
@@ -187,12 +188,12 @@ mod tests {
     fn a_doc_comment_does_not_open_with_a_question_word() {
         let text = "//! Which, if any.\n\n/// What it is.\nx\n    /// The same, but larger.\n";
         assert_eq!(findings(text), [(1, "Which"), (3, "What"), (5, "The same")]);
-        for allowed in [
+        for comment in [
             "/// Returns it.\n/// What follows is the second line.",
             "// Whether it is a plain comment.",
             "/// Whatever.",
         ] {
-            assert_eq!(findings(allowed), [], "{allowed}");
+            assert_eq!(findings(comment), [], "{comment}");
         }
     }
 
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn negations_are_written_with_not() {
+    fn a_negation_with_is_no_is_found() {
         assert_eq!(
             findings("which is no range\nfn it_is_no_range()"),
             [(1, "is no"), (2, "is no")]

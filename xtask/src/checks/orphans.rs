@@ -9,27 +9,27 @@ use super::sources::{contains_word, rust_files_in};
 use crate::cargo;
 
 /// Directories whose direct files are crate roots.
-const ROOTS: [&str; 4] = ["benches", "bin", "examples", "tests"];
+const CRATE_ROOT_DIRS: [&str; 4] = ["benches", "bin", "examples", "tests"];
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
     let root = cargo::root();
-    let mut is_complete = true;
-    for package in cargo::packages()? {
+    let mut all_declared = true;
+    for package in cargo::package_dirs()? {
         for file in find_orphans(&package)? {
             let file = file.strip_prefix(root).unwrap_or(&file);
             println!("{}: no module declares this file", file.display());
-            is_complete = false;
+            all_declared = false;
         }
     }
-    Ok(is_complete)
+    Ok(all_declared)
 }
 
 /// Returns the source files of a package that are neither a crate root nor declared by `mod`.
 fn find_orphans(package: &Path) -> io::Result<Vec<PathBuf>> {
     let mut orphans = Vec::new();
-    for directory in ["benches", "examples", "src", "tests"] {
-        for file in rust_files_in(&package.join(directory))? {
-            if !is_root(&file) && !is_declared(&file)? {
+    for dir in ["benches", "examples", "src", "tests"] {
+        for file in rust_files_in(&package.join(dir))? {
+            if !is_crate_root(&file) && !is_declared(&file)? {
                 orphans.push(file);
             }
         }
@@ -37,19 +37,18 @@ fn find_orphans(package: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(orphans)
 }
 
-fn is_root(file: &Path) -> bool {
+fn is_crate_root(file: &Path) -> bool {
     let parent = file.parent().and_then(Path::file_name);
     ["lib", "main"].iter().any(|name| file.file_stem().is_some_and(|stem| stem == *name))
-        || parent.is_some_and(|parent| ROOTS.iter().any(|root| parent == *root))
+        || parent.is_some_and(|parent| CRATE_ROOT_DIRS.iter().any(|dir| parent == *dir))
 }
 
 /// Returns whether the parent module, which is a file named like the directory or one in it,
 /// declares the module of this file.
 fn is_declared(file: &Path) -> io::Result<bool> {
-    let (Some(directory), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(true) };
+    let (Some(dir), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(true) };
     let declaration = format!("mod {}", stem.to_string_lossy());
-    let parents =
-        [directory.with_extension("rs"), directory.join("lib.rs"), directory.join("main.rs")];
+    let parents = [dir.with_extension("rs"), dir.join("lib.rs"), dir.join("main.rs")];
     for parent in parents.iter().filter(|parent| parent.is_file()) {
         if contains_word(&fs::read_to_string(parent)?, &declaration) {
             return Ok(true);
@@ -63,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_without_a_declaration_is_found() {
+    fn a_file_that_no_module_declares_is_found() {
         let package = tempfile::tempdir().unwrap();
         for (path, text) in [
             ("src/lib.rs", "mod a;\npub mod b {}"),

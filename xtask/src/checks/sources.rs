@@ -29,7 +29,7 @@ pub(super) fn rust_files_in(path: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Returns whether the character can be part of a Rust identifier.
-pub(super) fn is_word(character: char) -> bool {
+pub(super) fn is_word_char(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -38,7 +38,7 @@ pub(super) fn contains_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(start, _)| {
         let before = text[..start].chars().next_back();
         let after = text[start + word.len()..].chars().next();
-        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+        !before.is_some_and(is_word_char) && !after.is_some_and(is_word_char)
     })
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_not_part_of_a_longer_one() {
+    fn a_word_is_not_found_inside_a_longer_one() {
         assert!(contains_word("use tokio::net", "tokio"));
         assert!(!contains_word("use tokio_rustls::x; mytokio", "tokio"));
         assert!(contains_word("x tokio_rustls tokio", "tokio"));

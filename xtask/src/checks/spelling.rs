@@ -9,7 +9,7 @@ use crate::{cargo, python};
 const TYPOS: &str = "typos==1.51.1";
 
 pub(super) fn check() -> Result<bool, Box<dyn Error>> {
-    let mut typos = Command::new(python::program(TYPOS, "typos")?);
+    let mut typos = Command::new(python::install_program(TYPOS, "typos")?);
     typos.args(["--config", "typos.toml", "--format", "brief"]).current_dir(cargo::root());
     Ok(cargo::succeeds(typos)?)
 }

@@ -35,7 +35,7 @@ impl Report {
             false
         });
         let step = Step { name, passed, duration: start.elapsed() };
-        println!("=== {name}: {} in {:.1} s", step.result(), step.duration.as_secs_f64());
+        println!("=== {name}: {} in {:.1} s", step.result_label(), step.duration.as_secs_f64());
         self.steps.push(step);
         passed
     }
@@ -49,7 +49,7 @@ impl Report {
 }
 
 impl Step {
-    fn result(&self) -> &'static str {
+    fn result_label(&self) -> &'static str {
         if self.passed { "ok" } else { "FAILED" }
     }
 }
@@ -62,14 +62,14 @@ impl fmt::Display for Report {
                 f,
                 "{:<20}{:<8}{:>7.1} s",
                 step.name,
-                step.result(),
+                step.result_label(),
                 step.duration.as_secs_f64()
             )?;
         }
-        let Tally { passed, failed, ignored, programs, failures } = &self.tally;
+        let Tally { passed, failed, ignored, binaries, failures } = &self.tally;
         writeln!(
             f,
-            "\ntests: {passed} passed, {failed} failed, {ignored} ignored in {programs} programs"
+            "\ntests: {passed} passed, {failed} failed, {ignored} ignored in {binaries} programs"
         )?;
         for name in failures {
             writeln!(f, "  failed: {name}")?;

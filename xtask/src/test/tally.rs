@@ -7,14 +7,14 @@ pub(super) struct Tally {
     pub failed: u32,
     pub ignored: u32,
     /// The number of test binaries, including documentation tests.
-    pub programs: u32,
+    pub binaries: u32,
     /// The names of the failed tests.
     pub failures: Vec<String>,
 }
 
 impl Tally {
     /// Counts the tests in a line of output.
-    pub(super) fn read_line(&mut self, line: &str) {
+    pub(super) fn count_line(&mut self, line: &str) {
         if let Some(name) =
             line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
         {
@@ -23,7 +23,7 @@ impl Tally {
         // Output of a test that does not end with a newline may precede the result.
         let Some((_, result)) = line.split_once("test result: ") else { return };
         let Some((_, counts)) = result.split_once(". ") else { return };
-        self.programs += 1;
+        self.binaries += 1;
         for count in counts.split("; ") {
             let Some((number, outcome)) = count.split_once(' ') else { continue };
             let Ok(number) = number.parse::<u32>() else { continue };
@@ -57,11 +57,11 @@ ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered 
 ";
 
     #[test]
-    fn binaries_are_summed_and_failures_listed() {
+    fn counts_are_summed_over_all_binaries_and_failures_are_listed() {
         let mut tally = Tally::default();
-        OUTPUT.lines().for_each(|line| tally.read_line(line));
+        OUTPUT.lines().for_each(|line| tally.count_line(line));
         let failures = vec!["store::postgres::a_code_is_redeemed_once".to_owned()];
-        assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 1, programs: 2, failures });
+        assert_eq!(tally, Tally { passed: 3, failed: 1, ignored: 1, binaries: 2, failures });
     }
 
     #[test]
@@ -69,7 +69,7 @@ ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered 
         let mut tally = Tally::default();
         for line in ["", "test result: ", "test result: ok. many passed; x", "12 passed; 1 failed"]
         {
-            tally.read_line(line);
+            tally.count_line(line);
         }
         assert_eq!((tally.passed, tally.failed, tally.ignored), (0, 0, 0));
     }

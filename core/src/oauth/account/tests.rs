@@ -50,23 +50,23 @@ fn only_operators_may_use_a_reserved_name() {
 
 #[test]
 fn every_reserved_name_is_valid() {
-    for name in RESERVED.split_ascii_whitespace() {
+    for name in RESERVED_NAMES.split_ascii_whitespace() {
         assert_eq!(check_name(name), Ok(()), "{name}");
     }
 }
 
 #[test]
 fn an_email_address_has_a_local_part_and_a_domain() {
-    for valid in [
+    for email in [
         "a@b",
         "a@localhost",
         "alice+list@mail.a.example",
         "a.b-c_d'e@x-y.example",
         "käse@münchen.example",
     ] {
-        assert_eq!(check_email(valid), Ok(()), "{valid}");
+        assert_eq!(check_email(email), Ok(()), "{email}");
     }
-    for invalid in [
+    for email in [
         "alice",
         "@a.example",
         "alice@",
@@ -85,12 +85,12 @@ fn an_email_address_has_a_local_part_and_a_domain() {
         "a@b/c",
         "a@b\r\nBcc: c@d",
     ] {
-        assert_eq!(check_email(invalid), Err(FieldError::EmailInvalid), "{invalid:?}");
+        assert_eq!(check_email(email), Err(FieldError::EmailInvalid), "{email:?}");
     }
     assert_eq!(check_email(" "), Err(FieldError::Blank));
-    let (longest, longer) = ("a".repeat(318) + "@b", "a".repeat(319) + "@b");
-    assert_eq!(check_email(&longest), Ok(()));
-    assert_eq!(check_email(&longer), Err(FieldError::TooLong(320)));
+    let (longest_email, too_long_email) = ("a".repeat(318) + "@b", "a".repeat(319) + "@b");
+    assert_eq!(check_email(&longest_email), Ok(()));
+    assert_eq!(check_email(&too_long_email), Err(FieldError::TooLong(320)));
 }
 
 #[test]
@@ -112,19 +112,20 @@ fn a_password_is_8_to_128_arbitrary_characters() {
 
 #[test]
 fn a_common_password_is_rejected() {
-    for common in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
+    for password in ["12345678", "password1", "PassWord1", "qwertyuiop", "aaaaaaaaaa", "ñññññññññ"]
     {
-        let result = check_password(&Secret::new(common), []);
-        assert_eq!(result, Err(FieldError::PasswordCommon), "{common}");
+        let result = check_password(&Secret::new(password), []);
+        assert_eq!(result, Err(FieldError::PasswordCommon), "{password}");
     }
-    for uncommon in ["correct horse", "password1 of mine", "aaaaaaaab"] {
-        assert_eq!(check_password(&Secret::new(uncommon), []), Ok(()), "{uncommon}");
+    for password in ["correct horse", "password1 of mine", "aaaaaaaab"] {
+        assert_eq!(check_password(&Secret::new(password), []), Ok(()), "{password}");
     }
 }
 
 #[test]
 fn a_password_that_identifies_the_account_is_rejected() {
-    let check = |password| check_password(&Secret::new(password), ["alice_1999", "é@a.example"]);
+    let check_for_alice =
+        |password| check_password(&Secret::new(password), ["alice_1999", "é@a.example"]);
     for identifier in [
         "alice_1999",
         "Alice_1999",
@@ -135,10 +136,10 @@ fn a_password_that_identifies_the_account_is_rejected() {
         "@alice_1999!",
         "é@a.example1",
     ] {
-        assert_eq!(check(identifier), Err(FieldError::PasswordCommon), "{identifier}");
+        assert_eq!(check_for_alice(identifier), Err(FieldError::PasswordCommon), "{identifier}");
     }
-    for other in ["alice_bob", "alice's cat", "2026-11-18", "alice_1999 and bob"] {
-        assert_eq!(check(other), Ok(()), "{other}");
+    for password in ["alice_bob", "alice's cat", "2026-11-18", "alice_1999 and bob"] {
+        assert_eq!(check_for_alice(password), Ok(()), "{password}");
     }
     let digits = check_password(&Secret::new("1999-2026"), ["1999"]);
     assert_eq!(digits, Ok(()), "a name without letters matches only itself");
@@ -146,14 +147,14 @@ fn a_password_that_identifies_the_account_is_rejected() {
 
 #[test]
 fn every_listed_password_is_rejected_as_common() {
-    let passwords: Vec<&str> = COMMON.lines().collect();
+    let passwords: Vec<&str> = COMMON_PASSWORDS.lines().collect();
     assert!(passwords.len() > 300);
     assert!(passwords.is_sorted());
-    for common in passwords {
+    for password in passwords {
         assert_eq!(
-            check_password(&Secret::new(common), []),
+            check_password(&Secret::new(password), []),
             Err(FieldError::PasswordCommon),
-            "{common}"
+            "{password}"
         );
     }
 }

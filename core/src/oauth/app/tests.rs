@@ -6,7 +6,8 @@ use super::*;
 use crate::oauth::client::Origin;
 use crate::oauth::redirect::OOB;
 
-fn valid() -> Registration {
+/// Returns a valid registration.
+fn tusky() -> Registration {
     Registration {
         client_name: "Tusky".into(),
         redirect_uris: vec!["https://app.example/cb".into()],
@@ -16,7 +17,7 @@ fn valid() -> Registration {
     }
 }
 
-fn error(registration: Registration) -> String {
+fn validation_error(registration: Registration) -> String {
     registration.validate(&[]).unwrap_err().to_string()
 }
 
@@ -24,7 +25,7 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
     let registration = Registration {
         redirect_uris: vec![redirect_uris.into()],
         scopes: vec![scopes.into()],
-        ..valid()
+        ..tusky()
     };
     let details = registration.validate(&[]).unwrap();
     App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
@@ -32,7 +33,7 @@ fn app(redirect_uris: &str, scopes: &str) -> App {
 
 #[test]
 fn a_valid_registration_is_unchanged() {
-    let details = valid().validate(&[]).unwrap();
+    let details = tusky().validate(&[]).unwrap();
     assert_eq!(details.name, "Tusky");
     assert_eq!(details.website.as_deref(), Some("https://app.example"));
     assert_eq!(details.redirect_uris[0].as_str(), "https://app.example/cb");
@@ -41,16 +42,16 @@ fn a_valid_registration_is_unchanged() {
 
 #[test]
 fn redirect_uris_are_separated_by_white_space_or_listed() {
-    let uris = vec!["https://a.example/", OOB];
+    let expected_uris = vec!["https://a.example/", OOB];
     for redirect_uris in [
         vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
         vec!["  https://a.example/ \r\n\turn:ietf:wg:oauth:2.0:oob\n"],
-        uris.clone(),
+        expected_uris.clone(),
     ] {
         let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
-        let details = Registration { redirect_uris, ..valid() }.validate(&[]).unwrap();
+        let details = Registration { redirect_uris, ..tusky() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
-        assert_eq!(actual, uris);
+        assert_eq!(actual, expected_uris);
     }
 }
 
@@ -63,7 +64,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = scopes.into_iter().map(str::to_owned).collect();
-        let details = Registration { scopes, ..valid() }.validate(&[]).unwrap();
+        let details = Registration { scopes, ..tusky() }.validate(&[]).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -71,7 +72,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_counts_as_absent() {
     for website in ["", " "] {
-        let details = Registration { website: website.into(), ..valid() }.validate(&[]).unwrap();
+        let details = Registration { website: website.into(), ..tusky() }.validate(&[]).unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -89,7 +90,7 @@ fn a_registration_is_collected_from_pairs() {
         ("colour", "red"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let mut expected = valid();
+    let mut expected = tusky();
     expected.redirect_uris.push(OOB.into());
     expected.token_endpoint_auth_method = "client_secret_post".into();
     assert_eq!(Registration::from_pairs(pairs), expected);
@@ -99,85 +100,85 @@ fn a_registration_is_collected_from_pairs() {
 fn each_error_has_its_message() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
-        (Registration { client_name: String::new(), ..valid() }, "Application name can't be blank"),
+        (Registration { client_name: String::new(), ..tusky() }, "Application name can't be blank"),
         (
-            Registration { client_name: " \u{a0}".into(), ..valid() },
+            Registration { client_name: " \u{a0}".into(), ..tusky() },
             "Application name can't be blank",
         ),
         // An invisible name would hide the app from the user.
         (
-            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..valid() },
+            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..tusky() },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..valid() },
+            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..tusky() },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: "é".repeat(61), ..valid() },
+            Registration { client_name: "é".repeat(61), ..tusky() },
             "Application name is too long (maximum is 60 characters)",
         ),
-        (Registration { client_name: "a\0b".into(), ..valid() }, "Application name is invalid"),
+        (Registration { client_name: "a\0b".into(), ..tusky() }, "Application name is invalid"),
         (
-            Registration { client_name: "a\u{202e}b".into(), ..valid() },
+            Registration { client_name: "a\u{202e}b".into(), ..tusky() },
             "Application name is invalid",
         ),
-        (Registration { redirect_uris: vec![], ..valid() }, "Redirect URI can't be blank"),
+        (Registration { redirect_uris: vec![], ..tusky() }, "Redirect URI can't be blank"),
         (
-            Registration { redirect_uris: vec![" \n".into()], ..valid() },
+            Registration { redirect_uris: vec![" \n".into()], ..tusky() },
             "Redirect URI can't be blank",
         ),
         (
-            Registration { redirect_uris: vec!["/cb".into()], ..valid() },
+            Registration { redirect_uris: vec!["/cb".into()], ..tusky() },
             "Redirect URI must be an absolute URI.",
         ),
         (
-            Registration { redirect_uris: vec!["steam://a vnc://b".into()], ..valid() },
+            Registration { redirect_uris: vec!["steam://a vnc://b".into()], ..tusky() },
             "Redirect URI must have the scheme https, one that contains a dot like com.example.app, \
              or one that the operator of the server has allowed.",
         ),
         (
-            Registration { redirect_uris: vec!["https://".into()], ..valid() },
+            Registration { redirect_uris: vec!["https://".into()], ..tusky() },
             "Redirect URI must be a valid URI.",
         ),
         (
-            Registration { redirect_uris: vec!["https://a.example/#".into()], ..valid() },
+            Registration { redirect_uris: vec!["https://a.example/#".into()], ..tusky() },
             "Redirect URI cannot contain a fragment.",
         ),
         (
-            Registration { redirect_uris: vec!["myapp:cb".into()], ..valid() },
+            Registration { redirect_uris: vec!["myapp:cb".into()], ..tusky() },
             "Redirect URI must specify a scheme.",
         ),
         (
-            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..valid() },
+            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..tusky() },
             "Redirect URI is forbidden by the server.",
         ),
         (
-            Registration { redirect_uris: vec![long_uri], ..valid() },
+            Registration { redirect_uris: vec![long_uri], ..tusky() },
             "Redirect URI is too long (maximum is 2000 characters)",
         ),
         (
-            Registration { scopes: vec!["read nope".into()], ..valid() },
+            Registration { scopes: vec!["read nope".into()], ..tusky() },
             "Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
-            Registration { scopes: vec!["read\twrite".into()], ..valid() },
+            Registration { scopes: vec!["read\twrite".into()], ..tusky() },
             "Scopes doesn't match those configured on the server.",
         ),
         (
-            Registration { website: "javascript:alert(1)".into(), ..valid() },
+            Registration { website: "javascript:alert(1)".into(), ..tusky() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: "app.example".into(), ..valid() },
+            Registration { website: "app.example".into(), ..tusky() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..valid() },
+            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..tusky() },
             "Application website is too long (maximum is 2000 characters)",
         ),
     ] {
-        assert_eq!(error(registration), format!("Validation failed: {message}"));
+        assert_eq!(validation_error(registration), format!("Validation failed: {message}"));
     }
 }
 
@@ -193,7 +194,7 @@ fn only_clients_with_a_secret_can_be_registered() {
         ("CLIENT_SECRET_BASIC", false),
         (" ", false),
     ] {
-        let registration = Registration { token_endpoint_auth_method: method.into(), ..valid() };
+        let registration = Registration { token_endpoint_auth_method: method.into(), ..tusky() };
         let expected = if is_valid {
             Ok(())
         } else {
@@ -213,7 +214,7 @@ fn all_errors_are_reported_in_order() {
         token_endpoint_auth_method: "none".into(),
     };
     assert_eq!(
-        error(registration),
+        validation_error(registration),
         "Validation failed: Application name can't be blank, \
          Redirect URI must be an absolute URI., Redirect URI is forbidden by the server., \
          Scopes doesn't match those configured on the server: nope is unknown., \
@@ -224,24 +225,24 @@ fn all_errors_are_reported_in_order() {
 }
 
 #[test]
-fn values_of_the_maximum_length_are_accepted() {
-    let start = "https://app.example/";
+fn values_of_maximum_length_are_accepted() {
+    let base_url = "https://app.example/";
     let registration = Registration {
         client_name: "é".repeat(MAX_NAME_LENGTH),
-        redirect_uris: vec![format!("{start}{}", "a".repeat(MAX_URIS_LENGTH - start.len()))],
-        website: format!("{start}{}", "a".repeat(MAX_URIS_LENGTH - start.len())),
-        ..valid()
+        redirect_uris: vec![format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len()))],
+        website: format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len())),
+        ..tusky()
     };
     assert!(registration.validate(&[]).is_ok());
 }
 
 #[test]
 fn too_many_or_too_long_redirect_uris_are_rejected() {
-    let too_long = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
-    let many = vec!["https://a.example/".to_owned(); 10_001];
-    assert_eq!(error(Registration { redirect_uris: many, ..valid() }), too_long);
-    let one = vec![format!("https://a.example/{}", "a".repeat(100_000))];
-    assert_eq!(error(Registration { redirect_uris: one, ..valid() }), too_long);
+    let expected = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
+    let many_uris = vec!["https://a.example/".to_owned(); 10_001];
+    assert_eq!(validation_error(Registration { redirect_uris: many_uris, ..tusky() }), expected);
+    let long_uri = vec![format!("https://a.example/{}", "a".repeat(100_000))];
+    assert_eq!(validation_error(Registration { redirect_uris: long_uri, ..tusky() }), expected);
 }
 
 #[test]
@@ -264,17 +265,17 @@ fn only_a_registered_redirect_uri_is_found() {
 
 #[test]
 fn only_declared_scopes_can_be_requested() {
-    let unregistered = |name: &str| Err(OAuthError::UnregisteredScope(name.into()));
+    let unregistered_scope = |name: &str| Err(OAuthError::UnregisteredScope(name.into()));
     for (declared, requested, expected) in [
         ("read write", None, Ok("read")),
         ("read write", Some(""), Ok("read")),
         ("read write", Some("write read"), Ok("write read")),
         ("read write", Some("write:statuses"), Ok("write:statuses")),
-        ("read", Some("read write"), unregistered("write")),
-        ("write:statuses", Some("write"), unregistered("write")),
+        ("read", Some("read write"), unregistered_scope("write")),
+        ("write:statuses", Some("write"), unregistered_scope("write")),
         ("write push", None, Err(OAuthError::UnregisteredDefaultScope)),
         ("write push", Some(""), Err(OAuthError::UnregisteredDefaultScope)),
-        ("write push", Some("read"), unregistered("read")),
+        ("write push", Some("read"), unregistered_scope("read")),
         ("read", Some("read nope"), Err(OAuthError::UnknownScope("nope".into()))),
         ("read", Some("read  read"), Err(OAuthError::MalformedScope)),
         ("read", Some("\"read\""), Err(OAuthError::MalformedScope)),
@@ -295,7 +296,7 @@ proptest! {
         website in any::<String>(),
     ) {
         let registration =
-            Registration { client_name, redirect_uris, scopes, website, ..valid() };
+            Registration { client_name, redirect_uris, scopes, website, ..tusky() };
         let _ = registration.validate(&[]);
     }
 }
@@ -304,7 +305,7 @@ proptest! {
 fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
-    for (requested, rejected) in [
+    for (requested, rejected_scope) in [
         ("admin:read", "admin:read"),
         ("read admin:read", "admin:read"),
         ("admin:read:accounts", "admin:read:accounts"),
@@ -312,11 +313,11 @@ fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
     ] {
         assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
         let result = app.resolve_app_token_scopes(Some(requested));
-        assert_eq!(result, Err(OAuthError::AdminScope(rejected.into())), "{requested}");
+        assert_eq!(result, Err(OAuthError::AdminScope(rejected_scope.into())), "{requested}");
     }
     assert_eq!(app.resolve_app_token_scopes(Some("read")).unwrap().to_string(), "read");
-    let unregistered = Err(OAuthError::UnregisteredScope("write".into()));
-    assert_eq!(app.resolve_app_token_scopes(Some("write")), unregistered);
+    let expected = Err(OAuthError::UnregisteredScope("write".into()));
+    assert_eq!(app.resolve_app_token_scopes(Some("write")), expected);
     assert_eq!(app.sign_up_scopes().to_string(), "read");
 }
 
@@ -325,7 +326,7 @@ fn a_name_may_contain_invisible_joiners() {
     // Persian words, family emoji and flags need them.
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
-        let registration = Registration { client_name: name.into(), ..valid() };
+        let registration = Registration { client_name: name.into(), ..tusky() };
         assert_eq!(registration.validate(&[]).unwrap().name, name);
     }
 }

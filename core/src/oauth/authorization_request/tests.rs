@@ -25,51 +25,51 @@ fn app() -> App {
     App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
 }
 
-/// Returns the pairs of a valid request, followed by `more`.
-fn valid_request_pairs(more: &[(&str, &str)]) -> Vec<(String, String)> {
+/// Returns the pairs of a valid request, followed by `extra_pairs`.
+fn valid_request_pairs(extra_pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     let required = [("response_type", "code"), ("client_id", "a"), ("redirect_uri", CALLBACK)];
-    to_pairs(&[&required, more].concat())
+    to_pairs(&[&required, extra_pairs].concat())
 }
 
 fn parse(pairs: &[(String, String)]) -> Result<AuthorizationRequest, OAuthError> {
     AuthorizationRequest::parse(Parameters::new(pairs), Some(&app()))
 }
 
-fn request(more: &[(&str, &str)]) -> AuthorizationRequest {
-    parse(&valid_request_pairs(more)).unwrap()
+fn parse_request(extra_pairs: &[(&str, &str)]) -> AuthorizationRequest {
+    parse(&valid_request_pairs(extra_pairs)).unwrap()
 }
 
-/// Returns the error that is sent to the app.
-fn error(more: &[(&str, &str)]) -> OAuthError {
-    request(more).requested.unwrap_err()
+/// Returns the error of the requested grant, which is sent to the app.
+fn grant_error(extra_pairs: &[(&str, &str)]) -> OAuthError {
+    parse_request(extra_pairs).grant.unwrap_err()
 }
 
 #[test]
 fn a_challenge_can_be_required() {
-    let without = request(&[]).require_pkce().requested;
-    assert_eq!(without, Err(OAuthError::Missing(Parameter::CodeChallenge)));
-    let pkce = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
-    assert_eq!(request(&pkce).require_pkce(), request(&pkce));
-    let other_error = request(&[("scope", "nope")]);
-    assert_eq!(other_error.clone().require_pkce(), other_error);
+    let grant = parse_request(&[]).require_pkce().grant;
+    assert_eq!(grant, Err(OAuthError::Missing(Parameter::CodeChallenge)));
+    let pkce_pairs = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
+    assert_eq!(parse_request(&pkce_pairs).require_pkce(), parse_request(&pkce_pairs));
+    let invalid_request = parse_request(&[("scope", "nope")]);
+    assert_eq!(invalid_request.clone().require_pkce(), invalid_request);
 }
 
 #[test]
 fn a_minimal_request_is_parsed() {
-    let request = request(&[]);
+    let request = parse_request(&[]);
     assert_eq!(request.app_id, 7);
     assert_eq!(request.target.redirect_uri.as_str(), CALLBACK);
     assert_eq!(request.target.mode, ResponseMode::Query);
     assert_eq!(request.target.state, None);
-    let requested = request.requested.unwrap();
-    assert_eq!((requested.scopes.to_string().as_str(), requested.challenge), ("read", None));
+    let grant = request.grant.unwrap();
+    assert_eq!((grant.scopes.to_string().as_str(), grant.challenge), ("read", None));
     assert!(!request.force_login);
     assert_eq!(request.lang, None);
 }
 
 #[test]
 fn every_parameter_is_parsed() {
-    let request = request(&[
+    let request = parse_request(&[
         ("scope", "write:statuses read"),
         ("state", "s"),
         ("code_challenge", CHALLENGE),
@@ -78,9 +78,9 @@ fn every_parameter_is_parsed() {
         ("lang", "de"),
         ("response_mode", "form_post"),
     ]);
-    let requested = request.requested.unwrap();
-    assert_eq!(requested.scopes.to_string(), "write:statuses read");
-    assert_eq!(requested.challenge, Sha256Digest::from_text(CHALLENGE));
+    let grant = request.grant.unwrap();
+    assert_eq!(grant.scopes.to_string(), "write:statuses read");
+    assert_eq!(grant.challenge, Sha256Digest::from_text(CHALLENGE));
     assert_eq!(request.target.state.as_deref(), Some("s"));
     assert_eq!(request.target.mode, ResponseMode::FormPost);
     assert!(request.force_login);
@@ -133,36 +133,36 @@ fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
 #[test]
 fn the_only_response_type_is_code() {
     let required = [("client_id", "a"), ("redirect_uri", CALLBACK)];
-    let missing = parse(&to_pairs(&required)).unwrap().requested;
-    assert_eq!(missing, Err(OAuthError::Missing(Parameter::ResponseType)));
-    for wrong in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
-        let pairs = to_pairs(&[&required[..], &[("response_type", wrong)]].concat());
-        let rejected = parse(&pairs).unwrap().requested;
-        assert_eq!(rejected, Err(OAuthError::UnsupportedResponseType), "{wrong}");
+    let grant = parse(&to_pairs(&required)).unwrap().grant;
+    assert_eq!(grant, Err(OAuthError::Missing(Parameter::ResponseType)));
+    for response_type in ["token", "id_token", "code token", "Code", "code ", " code", "none"] {
+        let pairs = to_pairs(&[&required[..], &[("response_type", response_type)]].concat());
+        let grant = parse(&pairs).unwrap().grant;
+        assert_eq!(grant, Err(OAuthError::UnsupportedResponseType), "{response_type}");
     }
 }
 
 #[test]
 fn an_unknown_response_mode_is_reported_in_the_query() {
-    for wrong in ["query.jwt", "web_message", "Query"] {
-        let request = request(&[("response_mode", wrong)]);
-        assert_eq!(request.requested, Err(OAuthError::UnsupportedResponseMode), "{wrong}");
+    for mode in ["query.jwt", "web_message", "Query"] {
+        let request = parse_request(&[("response_mode", mode)]);
+        assert_eq!(request.grant, Err(OAuthError::UnsupportedResponseMode), "{mode}");
         assert_eq!(request.target.mode, ResponseMode::Query);
     }
-    let in_fragment = request(&[("response_mode", "fragment"), ("scope", "nope")]);
-    assert_eq!(in_fragment.target.mode, ResponseMode::Fragment);
-    assert_eq!(in_fragment.requested, Err(OAuthError::UnknownScope("nope".into())));
+    let fragment_request = parse_request(&[("response_mode", "fragment"), ("scope", "nope")]);
+    assert_eq!(fragment_request.target.mode, ResponseMode::Fragment);
+    assert_eq!(fragment_request.grant, Err(OAuthError::UnknownScope("nope".into())));
 }
 
 #[test]
 fn undeclared_unknown_and_malformed_scopes_are_rejected() {
-    for wrong in
+    for scope in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
-        assert_eq!(error(&[("scope", wrong)]).code(), "invalid_scope", "{wrong:?}");
+        assert_eq!(grant_error(&[("scope", scope)]).code(), "invalid_scope", "{scope:?}");
     }
     for name in ["scope[]", "scope[a]"] {
-        assert_eq!(error(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
+        assert_eq!(grant_error(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
     }
 }
 
@@ -170,30 +170,30 @@ fn undeclared_unknown_and_malformed_scopes_are_rejected() {
 #[test]
 fn a_challenge_must_be_well_formed_and_have_its_method() {
     let challenge = ("code_challenge", CHALLENGE);
-    assert_eq!(error(&[challenge]), OAuthError::InvalidChallengeMethod);
+    assert_eq!(grant_error(&[challenge]), OAuthError::InvalidChallengeMethod);
     for method in ["", "plain", "s256", "S512", "S256 "] {
-        let rejected = error(&[challenge, ("code_challenge_method", method)]);
-        assert_eq!(rejected, OAuthError::InvalidChallengeMethod, "{method}");
+        let error = grant_error(&[challenge, ("code_challenge_method", method)]);
+        assert_eq!(error, OAuthError::InvalidChallengeMethod, "{method}");
     }
-    for malformed in ["short", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM"] {
-        let pairs = [("code_challenge", malformed), ("code_challenge_method", "S256")];
-        assert_eq!(error(&pairs), OAuthError::InvalidChallenge, "{malformed}");
+    for challenge in ["short", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM"] {
+        let pairs = [("code_challenge", challenge), ("code_challenge_method", "S256")];
+        assert_eq!(grant_error(&pairs), OAuthError::InvalidChallenge, "{challenge}");
     }
     // A method without a challenge has no effect.
-    assert_eq!(request(&[("code_challenge_method", "S256")]).requested.unwrap().challenge, None);
+    assert_eq!(parse_request(&[("code_challenge_method", "S256")]).grant.unwrap().challenge, None);
 }
 
 #[test]
 fn a_state_is_accepted_up_to_its_maximum_length() {
     for state in ["a&b#c\"d'é🔔\r\n\0", "None", &"s".repeat(MAX_STATE_LENGTH)] {
-        let request = request(&[("state", state)]);
+        let request = parse_request(&[("state", state)]);
         assert_eq!(request.target.state.as_deref(), Some(state));
-        assert!(request.requested.is_ok());
+        assert!(request.grant.is_ok());
     }
-    let too_long = request(&[("state", &"s".repeat(MAX_STATE_LENGTH + 1))]);
-    assert_eq!(too_long.requested, Err(OAuthError::StateTooLong));
-    assert_eq!(too_long.target.state, None);
-    assert_eq!(request(&[("state", "")]).target.state, None);
+    let long_state_request = parse_request(&[("state", &"s".repeat(MAX_STATE_LENGTH + 1))]);
+    assert_eq!(long_state_request.grant, Err(OAuthError::StateTooLong));
+    assert_eq!(long_state_request.target.state, None);
+    assert_eq!(parse_request(&[("state", "")]).target.state, None);
 }
 
 #[test]
@@ -208,45 +208,45 @@ fn a_repeated_parameter_is_an_error_for_the_app() {
         ("force_login", "true", Parameter::ForceLogin),
         ("lang", "de", Parameter::Lang),
     ] {
-        let rejected = error(&[(name, value), (name, value)]);
-        assert_eq!(rejected, OAuthError::Repeated(parameter), "{name}");
+        let error = grant_error(&[(name, value), (name, value)]);
+        assert_eq!(error, OAuthError::Repeated(parameter), "{name}");
     }
-    let rejected = request(&[("scope", "read"), ("scope", "write"), ("state", "s")]);
-    assert_eq!(rejected.target.state.as_deref(), Some("s"));
+    let request = parse_request(&[("scope", "read"), ("scope", "write"), ("state", "s")]);
+    assert_eq!(request.target.state.as_deref(), Some("s"));
 }
 
 #[test]
 fn unknown_parameters_are_ignored_even_when_repeated() {
     let pairs = vec![("nonce", "n"); 1000];
-    assert!(request(&pairs).requested.is_ok());
+    assert!(parse_request(&pairs).grant.is_ok());
 }
 
 #[test]
 fn the_first_error_is_reported() {
-    let all_wrong = [
+    let invalid_pairs = [
         ("response_mode", "nope"),
         ("scope", "nope"),
         ("code_challenge", "nope"),
         ("state", &"s".repeat(MAX_STATE_LENGTH + 1)),
     ];
-    let order = [
+    let expected_errors = [
         OAuthError::UnsupportedResponseMode,
         OAuthError::UnknownScope("nope".into()),
         OAuthError::InvalidChallengeMethod,
         OAuthError::StateTooLong,
     ];
-    for (from, expected) in order.into_iter().enumerate() {
-        assert_eq!(error(&all_wrong[from..]), expected);
+    for (index, expected) in expected_errors.into_iter().enumerate() {
+        assert_eq!(grant_error(&invalid_pairs[index..]), expected);
     }
 }
 
 #[test]
 fn force_login_is_parsed_leniently() {
-    for no in ["", " ", "0", "false", "False", "FALSE", "f", "F", "off", "OFF", "no", "None"] {
-        assert!(!request(&[("force_login", no)]).force_login, "{no:?}");
+    for value in ["", " ", "0", "false", "False", "FALSE", "f", "F", "off", "OFF", "no", "None"] {
+        assert!(!parse_request(&[("force_login", value)]).force_login, "{value:?}");
     }
-    for yes in ["true", "True", "1", "t", "on", "yes", "force_login"] {
-        assert!(request(&[("force_login", yes)]).force_login, "{yes}");
+    for value in ["true", "True", "1", "t", "on", "yes", "force_login"] {
+        assert!(parse_request(&[("force_login", value)]).force_login, "{value}");
     }
 }
 
@@ -268,7 +268,7 @@ fn a_malformed_language_tag_is_ignored() {
         ("дe", None),
         ("de-aaaaaaaa-aaaaaaaa-aaaaaaaa-aaaaaaaa", None),
     ] {
-        assert_eq!(request(&[("lang", text)]).lang.as_deref(), lang, "{text:?}");
+        assert_eq!(parse_request(&[("lang", text)]).lang.as_deref(), lang, "{text:?}");
     }
 }
 
@@ -283,12 +283,12 @@ fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
         ("x", "y"),
         ("lang", "de"),
     ]);
-    let relevant = AuthorizationRequest::relevant_pairs(&pairs).unwrap();
-    let names: Vec<&str> = relevant.iter().map(|(name, _)| name.as_str()).collect();
+    let relevant_pairs = AuthorizationRequest::relevant_pairs(&pairs).unwrap();
+    let names: Vec<&str> = relevant_pairs.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["scope", "scope[]", "state", "lang"]);
     for (length, is_accepted) in [(MAX_REQUEST_LENGTH - 5, true), (MAX_REQUEST_LENGTH - 4, false)] {
-        let long = "s".repeat(length);
-        let pairs = to_pairs(&[("state", &long), ("unknown", &long)]);
+        let value = "s".repeat(length);
+        let pairs = to_pairs(&[("state", &value), ("unknown", &value)]);
         let result = AuthorizationRequest::relevant_pairs(&pairs);
         assert_eq!(result.is_ok(), is_accepted, "{length}");
     }
@@ -302,13 +302,13 @@ fn a_client_must_have_the_grant_type_and_this_issuer() {
         AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
     let default_properties = || ClientProperties::new(Origin::Api);
-    assert!(parse(default_properties()).unwrap().requested.is_ok());
+    assert!(parse(default_properties()).unwrap().grant.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
     let without_codes = parse(ClientProperties { grant_types, ..default_properties() }).unwrap();
-    assert_eq!(without_codes.requested, Err(OAuthError::UnauthorizedClient));
-    let of_other_issuer =
+    assert_eq!(without_codes.grant, Err(OAuthError::UnauthorizedClient));
+    let with_unknown_issuer =
         parse(ClientProperties { issuer: Issuer::Unknown, ..default_properties() });
-    assert_eq!(of_other_issuer, Err(OAuthError::UnknownClient));
+    assert_eq!(with_unknown_issuer, Err(OAuthError::UnknownClient));
 }
 
 proptest! {

@@ -66,7 +66,7 @@ fn json_is_converted_to_pairs() {
 
 proptest! {
     #[test]
-    fn encoded_pairs_round_trip(
+    fn encoded_pairs_are_parsed_back_unchanged(
         pairs in prop::collection::vec(("[^\0]{1,5}", "[^\0]{0,5}"), 0..5),
     ) {
         let form: Vec<String> =

@@ -8,30 +8,32 @@ const SALT_AND_HASH: &str = "abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc
 const ARGON2_HASH: &str =
     "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc";
 
-fn bcrypt(text: &str) -> Bcrypt {
+fn parse_bcrypt(text: &str) -> Bcrypt {
     let Ok(PasswordHash::Bcrypt(hash)) = PasswordHash::parse(text) else { panic!("{text}") };
     hash
 }
 
-fn pbkdf2(text: &str) -> Pbkdf2 {
+fn parse_pbkdf2(text: &str) -> Pbkdf2 {
     let Ok(PasswordHash::Pbkdf2(hash)) = PasswordHash::parse(text) else { panic!("{text}") };
     hash
 }
 
 #[test]
 fn all_forms_of_bcrypt_are_parsed() {
-    let hashes = ["2a", "2b", "2y"].map(|form| bcrypt(&format!("${form}$04${SALT_AND_HASH}")));
+    let hashes =
+        ["2a", "2b", "2y"].map(|form| parse_bcrypt(&format!("${form}$04${SALT_AND_HASH}")));
     assert!(hashes.iter().all(|hash| *hash == hashes[0]));
     assert_eq!(hashes[0].cost, 4);
     assert_eq!(hashes[0].salt[..3], [0x71, 0xd7, 0x9f]);
     // The last character of this salt has unused bits.
-    let other = bcrypt(&format!("$2b$04${}", SALT_AND_HASH.replace("tuuj", "tuvj")));
-    assert_eq!(other, hashes[0]);
+    let hash_with_unused_bits =
+        parse_bcrypt(&format!("$2b$04${}", SALT_AND_HASH.replace("tuuj", "tuvj")));
+    assert_eq!(hash_with_unused_bits, hashes[0]);
 }
 
 #[test]
 fn a_bcrypt_hash_equals_only_itself() {
-    let hash = bcrypt(&format!("$2b$04${SALT_AND_HASH}"));
+    let hash = parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}"));
     let mut computed = [0; 24];
     computed[..23].copy_from_slice(&hash.digest);
     assert!(hash.matches(&computed));
@@ -57,19 +59,19 @@ fn a_bcrypt_key_is_the_password_and_a_nul_up_to_72_bytes() {
 
 #[test]
 fn a_bcrypt_hash_is_exact_for_passwords_of_at_most_72_bytes() {
-    let hash = PasswordHash::Bcrypt(bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
+    let hash = PasswordHash::Bcrypt(parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
     assert!(hash.is_exact_for(&"x".repeat(72)));
     assert!(!hash.is_exact_for(&"x".repeat(73)));
     assert!(!hash.is_exact_for(&"é".repeat(37)));
-    let others = [ARGON2_HASH, "pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA=="];
-    for hash in others.map(|text| PasswordHash::parse(text).unwrap()) {
+    let other_hashes = [ARGON2_HASH, "pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA=="];
+    for hash in other_hashes.map(|text| PasswordHash::parse(text).unwrap()) {
         assert!(hash.is_exact_for(&"x".repeat(128)));
     }
 }
 
 #[test]
 fn a_nul_is_allowed_by_argon2_only() {
-    let bcrypt = PasswordHash::Bcrypt(bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
+    let bcrypt = PasswordHash::Bcrypt(parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
     let pbkdf2 = PasswordHash::parse("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA==").unwrap();
     for hash in [bcrypt, pbkdf2] {
         assert!(hash.allows("correct horse"));
@@ -80,7 +82,7 @@ fn a_nul_is_allowed_by_argon2_only() {
 
 #[test]
 fn all_forms_of_pbkdf2_are_parsed() {
-    let phc = pbkdf2("$pbkdf2-sha256$i=1000,l=16$++/7AA$AAAAAAAAAAAAAAAAAAAAAA");
+    let phc = parse_pbkdf2("$pbkdf2-sha256$i=1000,l=16$++/7AA$AAAAAAAAAAAAAAAAAAAAAA");
     assert_eq!((phc.iterations, phc.function), (1000, HashFunction::Sha256));
     assert_eq!((&*phc.salt, &*phc.digest), (&[0xfb, 0xef, 0xfb, 0][..], &[0; 16][..]));
     for text in [
@@ -88,13 +90,13 @@ fn all_forms_of_pbkdf2_are_parsed() {
         // passlib writes `.` for `+`.
         "$pbkdf2-sha256$1000$../7AA$AAAAAAAAAAAAAAAAAAAAAA",
     ] {
-        assert_eq!(pbkdf2(text), phc, "{text}");
+        assert_eq!(parse_pbkdf2(text), phc, "{text}");
     }
-    let django = pbkdf2("pbkdf2_sha512$1000$seasalt$AAAAAAAAAAAAAAAAAAAAAA==");
+    let django = parse_pbkdf2("pbkdf2_sha512$1000$seasalt$AAAAAAAAAAAAAAAAAAAAAA==");
     assert_eq!((django.iterations, django.function), (1000, HashFunction::Sha512));
     assert_eq!((&*django.salt, &*django.digest), (&b"seasalt"[..], &[0; 16][..]));
     let longest = format!("$pbkdf2-sha512$1$AAAA${}", "A".repeat(86));
-    assert_eq!(pbkdf2(&longest).digest, [0; 64]);
+    assert_eq!(parse_pbkdf2(&longest).digest, [0; 64]);
 }
 
 #[test]
@@ -136,26 +138,25 @@ fn expensive_parameters_are_rejected() {
 
 #[test]
 fn other_strings_are_rejected_with_the_expected_format() {
-    let unknown = PasswordHashError::Unknown;
-    let b = SALT_AND_HASH;
+    let unknown_format = PasswordHashError::Unknown;
     for (text, error) in [
-        (String::new(), unknown),
-        ("!".to_owned(), unknown),
-        ("correct horse".to_owned(), unknown),
-        ("5f4dcc3b5aa765d61d8327deb882cf99".to_owned(), unknown),
-        ("$1$salt$qJH7.N4xYta3aEG/dfqo/0".to_owned(), unknown),
-        ("$6$salt$hash".to_owned(), unknown),
-        ("$pbkdf2$1000$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), unknown),
-        ("$scrypt$ln=16,r=8,p=1$AAAA$AAAA".to_owned(), unknown),
-        (format!("$2x$04${b}"), unknown),
-        (format!("$2b$04${b}\0"), unknown),
-        (format!("$2b$04${b}é"), unknown),
-        (format!("$2b$04${b}{}", "x".repeat(500)), unknown),
-        (format!("$2b$04${}", &b[1..]), MALFORMED_BCRYPT),
-        (format!("$2b$04${b}x"), MALFORMED_BCRYPT),
-        (format!("$2b$03${b}"), MALFORMED_BCRYPT),
-        (format!("$2b$4${b}"), MALFORMED_BCRYPT),
-        (format!("$2b$+4${b}"), MALFORMED_BCRYPT),
+        (String::new(), unknown_format),
+        ("!".to_owned(), unknown_format),
+        ("correct horse".to_owned(), unknown_format),
+        ("5f4dcc3b5aa765d61d8327deb882cf99".to_owned(), unknown_format),
+        ("$1$salt$qJH7.N4xYta3aEG/dfqo/0".to_owned(), unknown_format),
+        ("$6$salt$hash".to_owned(), unknown_format),
+        ("$pbkdf2$1000$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), unknown_format),
+        ("$scrypt$ln=16,r=8,p=1$AAAA$AAAA".to_owned(), unknown_format),
+        (format!("$2x$04${SALT_AND_HASH}"), unknown_format),
+        (format!("$2b$04${SALT_AND_HASH}\0"), unknown_format),
+        (format!("$2b$04${SALT_AND_HASH}é"), unknown_format),
+        (format!("$2b$04${SALT_AND_HASH}{}", "x".repeat(500)), unknown_format),
+        (format!("$2b$04${}", &SALT_AND_HASH[1..]), MALFORMED_BCRYPT),
+        (format!("$2b$04${SALT_AND_HASH}x"), MALFORMED_BCRYPT),
+        (format!("$2b$03${SALT_AND_HASH}"), MALFORMED_BCRYPT),
+        (format!("$2b$4${SALT_AND_HASH}"), MALFORMED_BCRYPT),
+        (format!("$2b$+4${SALT_AND_HASH}"), MALFORMED_BCRYPT),
         ("$2b$04$short".to_owned(), MALFORMED_BCRYPT),
         ("$2b$04".to_owned(), MALFORMED_BCRYPT),
         ("$pbkdf2-sha256$0$AAAA$AAAAAAAAAAAAAAAAAAAAAA".to_owned(), MALFORMED_PBKDF2),
@@ -214,7 +215,12 @@ proptest! {
     }
 
     #[test]
-    fn the_cost_of_an_accepted_hash_is_bounded(cost in 0_u32..100, iterations: u32, memory: u32, passes: u32) {
+    fn accepted_hashes_have_a_bounded_cost(
+        cost in 0_u32..100,
+        iterations: u32,
+        memory: u32,
+        passes: u32,
+    ) {
         let bcrypt = PasswordHash::parse(&format!("$2b${cost:02}${SALT_AND_HASH}"));
         prop_assert_eq!(bcrypt.is_ok(), (4..=MAX_BCRYPT_COST).contains(&cost));
         let pbkdf2 = PasswordHash::parse(&format!("$pbkdf2-sha256${iterations}$AAAA$AAAAAAAAAAAAAAAAAAAAAA"));

@@ -6,7 +6,7 @@ use fluent_uri::component::Scheme;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::oauth::uri::is_web;
+use crate::oauth::uri::is_web_scheme;
 
 /// Schemes with which a browser runs code, or opens its own data, files or connections. No app can
 /// register them.
@@ -80,7 +80,7 @@ impl FromStr for PrivateUseScheme {
         let Some(scheme) = Scheme::new(text) else {
             return Err(SchemeError::Malformed(text.to_owned()));
         };
-        if is_forbidden(text) || is_web(scheme) {
+        if is_forbidden(text) || is_web_scheme(scheme) {
             return Err(SchemeError::BrowserScheme(text.to_owned()));
         }
         Ok(Self(text.to_ascii_lowercase()))
@@ -107,18 +107,18 @@ pub(super) fn is_forbidden(scheme: &str) -> bool {
 }
 
 /// Returns whether an app may register this scheme for itself: one with a dot, like the reversed
-/// domain name that RFC 8252, section 7.1, requires, one of a known app, or one of `allowed`.
-/// Others are rejected, because most schemes of operating system programs have no dot, and there is
-/// no complete list of them. Windows and macOS schemes that have a dot are rejected by their
-/// prefix.
-pub(super) fn is_private_use(scheme: &str, allowed: &[PrivateUseScheme]) -> bool {
+/// domain name that RFC 8252, section 7.1, requires, one of a known app, or one of
+/// `allowed_schemes`. Others are rejected, because most schemes of operating system programs have
+/// no dot, and there is no complete list of them. Windows and macOS schemes that have a dot are
+/// rejected by their prefix.
+pub(super) fn is_private_use(scheme: &str, allowed_schemes: &[PrivateUseScheme]) -> bool {
     let is_system_scheme = ["ms-", "x-apple"].iter().any(|prefix| {
         scheme.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
     });
     let is_domain = scheme.contains('.') && scheme.split('.').all(|label| !label.is_empty());
     (is_domain && !is_system_scheme)
-        || APP_SCHEMES.iter().any(|(known, _)| scheme.eq_ignore_ascii_case(known))
-        || allowed.iter().any(|entry| scheme.eq_ignore_ascii_case(&entry.0))
+        || APP_SCHEMES.iter().any(|(app_scheme, _)| scheme.eq_ignore_ascii_case(app_scheme))
+        || allowed_schemes.iter().any(|allowed| scheme.eq_ignore_ascii_case(&allowed.0))
 }
 
 #[cfg(test)]
@@ -129,8 +129,8 @@ mod tests {
     fn every_app_scheme_is_valid_and_has_no_dot() {
         assert!(APP_SCHEMES.is_sorted());
         for (scheme, app) in APP_SCHEMES {
-            let parsed: PrivateUseScheme = scheme.parse().unwrap();
-            assert_eq!(String::from(parsed), scheme, "{app}");
+            let private_use_scheme: PrivateUseScheme = scheme.parse().unwrap();
+            assert_eq!(String::from(private_use_scheme), scheme, "{app}");
             assert!(!scheme.contains('.'), "{app}");
         }
     }

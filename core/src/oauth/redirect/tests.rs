@@ -125,8 +125,8 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
         "java\tscript",
         "java\r\nscript",
     ] {
-        for rest in ["x", "//x/y", "/x", "//app.example/%0aalert(1)", "\"'<>"] {
-            let text = format!("{scheme}:{rest}");
+        for suffix in ["x", "//x/y", "/x", "//app.example/%0aalert(1)", "\"'<>"] {
+            let text = format!("{scheme}:{suffix}");
             assert_eq!(RedirectUri::new(&*text), Err(RedirectUriError::Forbidden), "{text:?}");
         }
     }
@@ -134,7 +134,7 @@ fn a_dangerous_scheme_is_forbidden_in_every_spelling() {
 
 #[test]
 fn an_app_may_register_only_web_private_use_and_out_of_band_schemes() {
-    let allowed: [PrivateUseScheme; 1] = ["myapp".parse().unwrap()];
+    let allowed_schemes: [PrivateUseScheme; 1] = ["myapp".parse().unwrap()];
     for uri in [
         OOB,
         "https://app.example/callback",
@@ -150,7 +150,7 @@ fn an_app_may_register_only_web_private_use_and_out_of_band_schemes() {
         "tuba://auth_code",
         "MyApp://callback",
     ] {
-        assert_eq!(redirect_uri(uri).check_scheme(&allowed), Ok(()), "{uri}");
+        assert_eq!(redirect_uri(uri).check_scheme(&allowed_schemes), Ok(()), "{uri}");
     }
     for scheme in [
         "android-app",
@@ -190,9 +190,9 @@ fn an_app_may_register_only_web_private_use_and_out_of_band_schemes() {
         "x-man-page",
         "zoommtg",
     ] {
-        for rest in ["//callback", "/callback", "//com.example.app/"] {
-            let uri = format!("{scheme}:{rest}");
-            let result = redirect_uri(&uri).check_scheme(&allowed);
+        for suffix in ["//callback", "/callback", "//com.example.app/"] {
+            let uri = format!("{scheme}:{suffix}");
+            let result = redirect_uri(&uri).check_scheme(&allowed_schemes);
             assert_eq!(result, Err(RedirectUriError::Scheme), "{uri}");
         }
     }
@@ -236,7 +236,7 @@ fn uris_are_compared_as_exact_strings() {
 
 // RFC 8252, section 7.3.
 #[test]
-fn the_port_of_a_loopback_address_may_differ() {
+fn a_loopback_address_matches_with_any_port() {
     for (uri, requested) in [
         ("http://127.0.0.1/cb", "http://127.0.0.1:51234/cb"),
         ("http://127.0.0.1:8080/cb", "http://127.0.0.1:51234/cb"),
@@ -251,7 +251,7 @@ fn the_port_of_a_loopback_address_may_differ() {
 }
 
 #[test]
-fn nothing_but_the_port_of_a_loopback_uri_may_differ() {
+fn only_the_port_may_differ_in_a_loopback_uri() {
     let uri = redirect_uri("http://127.0.0.1/cb");
     for requested in [
         "http://127.0.0.1:51234/other",
@@ -305,7 +305,7 @@ fn the_oob_urn_matches_only_itself() {
 }
 
 #[test]
-fn the_remote_host_is_that_of_a_web_address() {
+fn only_a_web_address_has_a_remote_host() {
     for (uri, host) in [
         ("https://app.example/callback?next=evil.example", Some("app.example")),
         ("https://app.example:8443/", Some("app.example")),
@@ -338,14 +338,14 @@ proptest! {
 
     #[test]
     fn matching_is_reflexive_and_symmetric(
-        one in r"(https?|app)://(127\.0\.0\.1|\[::1\]|a\.b|localhost)(:[0-9]{1,5})?(/[a-z]{0,2})?",
+        text in r"(https?|app)://(127\.0\.0\.1|\[::1\]|a\.b|localhost)(:[0-9]{1,5})?(/[a-z]{0,2})?",
         port in any::<u16>(),
     ) {
-        if let Ok(uri) = RedirectUri::new(one.as_str()) {
-            prop_assert_eq!(uri.match_requested(&one), Some(uri.clone()));
-            let requested = one.replacen("/c", &format!(":{port}/c"), 1);
-            if let Some(matched) = uri.match_requested(&requested) {
-                prop_assert!(matched.match_requested(&one).is_some());
+        if let Ok(uri) = RedirectUri::new(text.as_str()) {
+            prop_assert_eq!(uri.match_requested(&text), Some(uri.clone()));
+            let requested = text.replacen("/c", &format!(":{port}/c"), 1);
+            if let Some(matched_uri) = uri.match_requested(&requested) {
+                prop_assert!(matched_uri.match_requested(&text).is_some());
                 // Every URI that matches could have been registered.
                 prop_assert!(RedirectUri::new(requested).is_ok());
             }

@@ -7,14 +7,14 @@ use crate::oauth::redirect::OOB;
 
 const ISSUER: &str = "https://belfry.example/";
 
-fn target(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> ResponseTarget {
+fn response_target(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> ResponseTarget {
     let redirect_uri = RedirectUri::new(redirect_uri).unwrap();
     ResponseTarget { redirect_uri, mode, state: state.map(str::to_owned) }
 }
 
-fn location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
+fn redirect_location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
     let code = Secret::new("c-_1");
-    match target(redirect_uri, mode, state).deliver(ISSUER, Ok(&code)) {
+    match response_target(redirect_uri, mode, state).deliver(ISSUER, Ok(&code)) {
         Delivery::Redirect(location) => location,
         _ => panic!("expected a redirect to {redirect_uri}"),
     }
@@ -25,23 +25,23 @@ fn every_mode_is_parsed_from_its_name() {
     for mode in ResponseMode::ALL {
         assert_eq!(ResponseMode::from_name(mode.as_str()), Some(*mode));
     }
-    for text in ["query.jwt", "web_message", "Query", "", "query ", "form-post"] {
-        assert_eq!(ResponseMode::from_name(text), None, "{text}");
+    for name in ["query.jwt", "web_message", "Query", "", "query ", "form-post"] {
+        assert_eq!(ResponseMode::from_name(name), None, "{name}");
     }
 }
 
 #[test]
 fn a_code_is_sent_in_the_query_with_state_and_issuer() {
     assert_eq!(
-        location("https://a.example/cb", ResponseMode::Query, Some("s t")),
+        redirect_location("https://a.example/cb", ResponseMode::Query, Some("s t")),
         "https://a.example/cb?code=c-_1&state=s%20t&iss=https%3A%2F%2Fbelfry.example%2F"
     );
 }
 
 #[test]
-fn a_request_without_state_gets_none_back() {
+fn a_request_without_state_gets_no_state_back() {
     assert_eq!(
-        location("com.example.app:/cb", ResponseMode::Query, None),
+        redirect_location("com.example.app:/cb", ResponseMode::Query, None),
         "com.example.app:/cb?code=c-_1&iss=https%3A%2F%2Fbelfry.example%2F"
     );
 }
@@ -49,7 +49,7 @@ fn a_request_without_state_gets_none_back() {
 #[test]
 fn in_fragment_mode_the_parameters_are_in_the_fragment() {
     assert_eq!(
-        location("https://a.example/cb?x=1", ResponseMode::Fragment, Some("s")),
+        redirect_location("https://a.example/cb?x=1", ResponseMode::Fragment, Some("s")),
         "https://a.example/cb?x=1#code=c-_1&state=s&iss=https%3A%2F%2Fbelfry.example%2F"
     );
 }
@@ -58,8 +58,9 @@ fn in_fragment_mode_the_parameters_are_in_the_fragment() {
 #[test]
 fn in_form_post_mode_the_fields_are_not_encoded() {
     let state = "\"><script>";
-    let delivery = target("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
-        .deliver(ISSUER, Ok(&Secret::new("c")));
+    let delivery =
+        response_target("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
+            .deliver(ISSUER, Ok(&Secret::new("c")));
     let fields = vec![("code", "c".into()), ("state", state.into()), ("iss", ISSUER.into())];
     assert!(delivery == Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
 }
@@ -68,7 +69,7 @@ fn in_form_post_mode_the_fields_are_not_encoded() {
 fn an_out_of_band_response_is_shown() {
     let code = Secret::new("c");
     for mode in ResponseMode::ALL {
-        let target = target(OOB, *mode, Some("s"));
+        let target = response_target(OOB, *mode, Some("s"));
         assert!(target.deliver(ISSUER, Ok(&code)) == Delivery::Show);
         assert!(target.deliver(ISSUER, Err(&OAuthError::AccessDenied)) == Delivery::Show);
     }
@@ -77,7 +78,7 @@ fn an_out_of_band_response_is_shown() {
 // RFC 6749, section 4.1.2.1, and RFC 9207.
 #[test]
 fn an_error_is_sent_with_state_and_issuer() {
-    let target = target("https://a.example/cb", ResponseMode::Query, Some("s"));
+    let target = response_target("https://a.example/cb", ResponseMode::Query, Some("s"));
     let delivery = target.deliver(ISSUER, Err(&OAuthError::AccessDenied));
     let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
         %20owner%20or%20authorization%20server%20denied%20the%20request.\
@@ -88,7 +89,7 @@ fn an_error_is_sent_with_state_and_issuer() {
 #[test]
 fn each_response_parameter_occurs_once() {
     let parameters = "code=c-_1&state=s&iss=https%3A%2F%2Fbelfry.example%2F";
-    for (registered, expected) in [
+    for (registered_uri, expected) in [
         ("https://a.example/cb?state=x&code=y", "https://a.example/cb?"),
         ("https://a.example/cb?a=1&state=x&b=%2f+2", "https://a.example/cb?a=1&b=%2f+2&"),
         ("https://a.example/cb?%63ode=y&c%6Fde", "https://a.example/cb?"),
@@ -97,19 +98,19 @@ fn each_response_parameter_occurs_once() {
         ("https://a.example/cb?codes=1&State=2", "https://a.example/cb?codes=1&State=2&"),
         ("https://a.example/cb?x=?code=1", "https://a.example/cb?x=?code=1&"),
     ] {
-        let location = location(registered, ResponseMode::Query, Some("s"));
-        assert_eq!(location, format!("{expected}{parameters}"), "{registered}");
+        let location = redirect_location(registered_uri, ResponseMode::Query, Some("s"));
+        assert_eq!(location, format!("{expected}{parameters}"), "{registered_uri}");
     }
 }
 
 #[test]
 fn an_arbitrary_state_is_returned_unchanged() {
     let state = "a&b=c#d\"<>' +%0d%0a\r\nSet-Cookie: x\0🔔";
-    let location = location("https://a.example/cb", ResponseMode::Query, Some(state));
+    let location = redirect_location("https://a.example/cb", ResponseMode::Query, Some(state));
     assert!(!location.contains(['\r', '\n', '\0', ' ', '"', '#']), "{location}");
-    let (_, rest) = location.split_once("&state=").unwrap();
-    let (encoded, _) = rest.split_once('&').unwrap();
-    assert_eq!(decode_lenient(encoded).as_deref(), Some(state));
+    let (_, after_state) = location.split_once("&state=").unwrap();
+    let (encoded_state, _) = after_state.split_once('&').unwrap();
+    assert_eq!(decode_lenient(encoded_state).as_deref(), Some(state));
 }
 
 proptest! {
@@ -118,9 +119,9 @@ proptest! {
         state in any::<String>(),
         code in any::<String>(),
         query in "[a-z0-9=&%+/?]{0,20}",
-        fragment in any::<bool>(),
+        is_fragment in any::<bool>(),
     ) {
-        let mode = if fragment { ResponseMode::Fragment } else { ResponseMode::Query };
+        let mode = if is_fragment { ResponseMode::Fragment } else { ResponseMode::Query };
         if let Ok(redirect_uri) = RedirectUri::new(format!("https://a.example/cb?{query}")) {
             let target = ResponseTarget { redirect_uri, mode, state: Some(state) };
             let code = Secret::new(code);

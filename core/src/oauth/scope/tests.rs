@@ -5,14 +5,14 @@ use proptest::prelude::*;
 use super::*;
 
 /// All scopes, in the order of the metadata.
-const LISTED: &str = "read write write:accounts write:blocks write:bookmarks write:conversations \
-    write:favourites write:filters write:follows write:lists write:media write:mutes \
-    write:notifications write:reports write:statuses read:accounts read:blocks read:bookmarks \
-    read:favourites read:filters read:follows read:lists read:mutes read:notifications \
-    read:search read:statuses follow push profile admin:read admin:read:accounts \
-    admin:read:reports admin:read:domain_allows admin:read:domain_blocks admin:read:ip_blocks \
-    admin:read:email_domain_blocks admin:read:canonical_email_blocks admin:write \
-    admin:write:accounts admin:write:reports admin:write:domain_allows \
+const ALL_SCOPES: &str = "read write write:accounts write:blocks write:bookmarks \
+    write:conversations write:favourites write:filters write:follows write:lists write:media \
+    write:mutes write:notifications write:reports write:statuses read:accounts read:blocks \
+    read:bookmarks read:favourites read:filters read:follows read:lists read:mutes \
+    read:notifications read:search read:statuses follow push profile admin:read \
+    admin:read:accounts admin:read:reports admin:read:domain_allows admin:read:domain_blocks \
+    admin:read:ip_blocks admin:read:email_domain_blocks admin:read:canonical_email_blocks \
+    admin:write admin:write:accounts admin:write:reports admin:write:domain_allows \
     admin:write:domain_blocks admin:write:ip_blocks admin:write:email_domain_blocks \
     admin:write:canonical_email_blocks";
 
@@ -21,15 +21,15 @@ fn scopes(text: &str) -> Scopes {
 }
 
 #[test]
-fn all_scopes_are_listed_in_the_order_of_the_metadata() {
-    let listed: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-    assert_eq!(listed.join(" "), LISTED);
-    assert_eq!(listed.len(), 45);
+fn all_scopes_are_listed_in_metadata_order() {
+    let names: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    assert_eq!(names.join(" "), ALL_SCOPES);
+    assert_eq!(names.len(), 45);
 }
 
 #[test]
 fn a_scope_covers_itself_and_its_children() {
-    for (own, other, covered) in [
+    for (scope, other_scope, is_covered) in [
         ("read", "read", true),
         ("read", "read:accounts", true),
         ("write", "write:statuses", true),
@@ -47,8 +47,9 @@ fn a_scope_covers_itself_and_its_children() {
         ("write", "follow", false),
         ("push", "profile", false),
     ] {
-        let (own, other): (Scope, Scope) = (own.parse().unwrap(), other.parse().unwrap());
-        assert_eq!(own.covers(other), covered, "{own} covers {other}");
+        let (scope, other_scope): (Scope, Scope) =
+            (scope.parse().unwrap(), other_scope.parse().unwrap());
+        assert_eq!(scope.covers(other_scope), is_covered, "{scope} covers {other_scope}");
     }
 }
 
@@ -73,20 +74,20 @@ fn an_app_may_request_only_scopes_that_its_declared_ones_cover() {
 
 #[test]
 fn follow_allows_follows_blocks_and_mutes_only() {
-    let allowed: Vec<&str> = Scope::ALL
+    let allowed_names: Vec<&str> = Scope::ALL
         .iter()
         .filter(|&&needed| scopes("follow").allows(needed))
         .map(|scope| scope.as_str())
         .collect();
     assert_eq!(
-        allowed.join(" "),
+        allowed_names.join(" "),
         "write:blocks write:follows write:mutes read:blocks read:follows read:mutes follow"
     );
 }
 
 #[test]
 fn a_token_allows_what_its_scopes_cover() {
-    for (granted, needed, allowed) in [
+    for (granted, needed, is_allowed) in [
         ("read", Scope::ReadAccounts, true),
         ("profile", Scope::ReadAccounts, false),
         ("read", Scope::Profile, false),
@@ -94,7 +95,7 @@ fn a_token_allows_what_its_scopes_cover() {
         ("write", Scope::AdminWrite, false),
         ("", Scope::Read, false),
     ] {
-        assert_eq!(scopes(granted).allows(needed), allowed, "{granted} for {needed}");
+        assert_eq!(scopes(granted).allows(needed), is_allowed, "{granted} for {needed}");
     }
 }
 
@@ -152,8 +153,8 @@ fn a_string_that_violates_the_grammar_is_malformed() {
 fn an_unlisted_scope_is_unknown() {
     for text in ["READ", "Read", "read:", ":read", "read:account", "admin", "crypto", "read+write"]
     {
-        let unknown = Err(ScopeError::Unknown(text.to_owned()));
-        assert_eq!(text.parse::<Scopes>(), unknown, "{text}");
+        let expected = Err(ScopeError::Unknown(text.to_owned()));
+        assert_eq!(text.parse::<Scopes>(), expected, "{text}");
     }
     assert_eq!("read nope".parse::<Scopes>(), Err(ScopeError::Unknown("nope".into())));
 }
@@ -163,7 +164,7 @@ const DEVICE: &str = "urn:matrix:client:device:ABC";
 #[test]
 fn stored_scopes_that_are_not_listed_are_preserved() {
     // Stored text, stored again, names with an effect, number of unknown ones.
-    for (stored, again, names, unknown) in [
+    for (stored, restored, names, unknown_count) in [
         ("", "", "", 0),
         ("write read", "write read", "write read", 0),
         ("bells:ring read", "read bells:ring", "read", 1),
@@ -173,31 +174,41 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
         ("READ \"read\"", "READ \"read\"", "", 2),
     ] {
         let scopes = Scopes::from_stored(stored);
-        assert_eq!(scopes.to_stored(), again, "{stored}");
+        assert_eq!(scopes.to_stored(), restored, "{stored}");
         assert_eq!(scopes.to_string(), names, "{stored}");
-        assert_eq!(scopes.unknown_count(), unknown, "{stored}");
-        assert_eq!(scopes, Scopes::from_stored(again));
-        let listed = scopes.iter().collect::<Scopes>();
+        assert_eq!(scopes.unknown_count(), unknown_count, "{stored}");
+        assert_eq!(scopes, Scopes::from_stored(restored));
+        let listed_scopes = scopes.iter().collect::<Scopes>();
         for &needed in Scope::ALL {
-            assert_eq!(scopes.allows(needed), listed.allows(needed), "{stored} for {needed}");
+            assert_eq!(
+                scopes.allows(needed),
+                listed_scopes.allows(needed),
+                "{stored} for {needed}"
+            );
         }
-        assert_eq!(scopes.clone().effective(None), scopes, "{stored}");
+        assert_eq!(scopes.clone().effective_for_role(None), scopes, "{stored}");
     }
 }
 
 #[test]
 fn unlisted_scopes_cannot_be_requested_but_count_in_comparisons() {
     assert_eq!(DEVICE.parse::<Scopes>(), Err(ScopeError::Unknown(DEVICE.to_owned())));
-    for other in [DEVICE, "bells:ring"] {
-        let with_other = Scopes::from_stored(&format!("read {other}"));
-        assert_ne!(with_other, scopes("read"));
-        assert_eq!(with_other.first_not_covered(&scopes("read")), None);
-        assert_eq!(scopes("read").first_not_covered(&with_other).as_deref(), Some(other));
-        assert_eq!(Scopes::from_stored(other).or_read(), Scopes::from_stored(other));
-        let mut sum = scopes("write");
-        sum.add_all(with_other.clone());
-        sum.add_all(with_other);
-        assert_eq!(sum.to_stored(), format!("write read {other}"));
+    for unlisted_scope in [DEVICE, "bells:ring"] {
+        let with_unlisted = Scopes::from_stored(&format!("read {unlisted_scope}"));
+        assert_ne!(with_unlisted, scopes("read"));
+        assert_eq!(with_unlisted.first_not_covered(&scopes("read")), None);
+        assert_eq!(
+            scopes("read").first_not_covered(&with_unlisted).as_deref(),
+            Some(unlisted_scope)
+        );
+        assert_eq!(
+            Scopes::from_stored(unlisted_scope).or_read(),
+            Scopes::from_stored(unlisted_scope)
+        );
+        let mut union = scopes("write");
+        union.add_all(with_unlisted.clone());
+        union.add_all(with_unlisted);
+        assert_eq!(union.to_stored(), format!("write read {unlisted_scope}"));
     }
 }
 
@@ -205,37 +216,40 @@ proptest! {
     #[test]
     fn parsing_never_panics(text in any::<String>()) {
         let _ = text.parse::<Scopes>();
-        let stored = Scopes::from_stored(&text);
-        prop_assert_eq!(Scopes::from_stored(&stored.to_stored()), stored);
+        let scopes = Scopes::from_stored(&text);
+        prop_assert_eq!(Scopes::from_stored(&scopes.to_stored()), scopes);
     }
 
     #[test]
-    fn a_displayed_set_is_parsed_to_itself(
-        chosen in prop::collection::vec(prop::sample::select(Scope::ALL), 0..60),
+    fn a_displayed_set_is_parsed_back_unchanged(
+        scopes in prop::collection::vec(prop::sample::select(Scope::ALL), 0..60),
     ) {
-        let set: Scopes = chosen.into_iter().collect();
-        let again: Scopes = set.to_string().parse().unwrap();
-        prop_assert!(again.iter().eq(set.iter()));
+        let set: Scopes = scopes.into_iter().collect();
+        let parsed_set: Scopes = set.to_string().parse().unwrap();
+        prop_assert!(parsed_set.iter().eq(set.iter()));
         prop_assert_eq!(set.first_not_covered(&set), None);
     }
 }
 
 #[test]
 fn admin_scopes_have_an_effect_only_for_admins() {
-    for (granted, effective) in [
+    for (granted_scopes, effective_scopes) in [
         ("read write", "read write"),
         ("read admin:read write admin:write:accounts", "read write"),
         ("admin:read", ""),
         ("", ""),
     ] {
-        let granted: Scopes = granted.parse().unwrap();
-        let is_unchanged = granted.to_string() == effective;
+        let granted_scopes = scopes(granted_scopes);
+        let is_unchanged = granted_scopes.to_string() == effective_scopes;
         for role in [None, Some(Role::User)] {
-            assert_eq!(granted.clone().effective(role).to_string(), effective, "{role:?}");
-            assert_eq!(granted.are_allowed_for(role), is_unchanged, "{granted} {role:?}");
+            let actual = granted_scopes.clone().effective_for_role(role);
+            assert_eq!(actual.to_string(), effective_scopes, "{role:?}");
+            let is_allowed = granted_scopes.are_allowed_for(role);
+            assert_eq!(is_allowed, is_unchanged, "{granted_scopes} {role:?}");
         }
         let admin = Some(Role::Admin);
-        assert_eq!(granted.clone().effective(admin).to_string(), granted.to_string());
-        assert!(granted.are_allowed_for(admin));
+        let actual = granted_scopes.clone().effective_for_role(admin);
+        assert_eq!(actual.to_string(), granted_scopes.to_string());
+        assert!(granted_scopes.are_allowed_for(admin));
     }
 }

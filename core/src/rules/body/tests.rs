@@ -8,13 +8,14 @@ use crate::json::tests::any_json;
 use crate::matrix::MatrixErrorCode;
 
 fn rule_json(kind: RuleKind, body: &str) -> Value {
-    let new = NewRule::read(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
-        .unwrap();
-    json!(new.into_rule("r".parse().unwrap(), true))
+    let new_rule =
+        NewRule::read(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
+            .unwrap();
+    json!(new_rule.into_rule("r".parse().unwrap(), true))
 }
 
 #[test]
-fn override_and_underride_have_conditions_and_content_has_a_pattern() {
+fn override_and_underride_rules_have_conditions_and_content_rules_have_a_pattern() {
     let minimal_rule = json!({"rule_id": "r", "default": false, "enabled": true, "actions": []});
     let mut rule_with_conditions = minimal_rule.clone();
     rule_with_conditions["conditions"] = json!([]);
@@ -48,7 +49,7 @@ fn optional_and_unknown_fields_are_stored_for_every_kind() {
 }
 
 #[test]
-fn reserved_fields_of_a_body_are_ignored() {
+fn rule_id_default_and_enabled_are_ignored() {
     let body = r#"{"actions":[],"rule_id":"x","default":"yes","enabled":false}"#;
     assert_eq!(rule_json(RuleKind::Room, body), rule_json(RuleKind::Room, r#"{"actions":[]}"#));
 }
@@ -56,7 +57,7 @@ fn reserved_fields_of_a_body_are_ignored() {
 #[test]
 fn an_invalid_body_is_rejected_with_the_field_name() {
     use MatrixErrorCode::{BadJson, InvalidParam, MissingParam, NotJson};
-    for (kind, body, code, text) in [
+    for (kind, body, code, message) in [
         (RuleKind::Room, "", NotJson, "the body is not JSON: EOF while parsing a value"),
         (RuleKind::Room, "{\"actions\":[]", NotJson, "the body is not JSON: EOF"),
         (
@@ -96,21 +97,21 @@ fn an_invalid_body_is_rejected_with_the_field_name() {
             NewRule::read(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
                 .unwrap_err();
         assert_eq!(error.code(), code, "{kind} {body}");
-        assert!(error.to_string().starts_with(text), "{kind} {body}: {error}");
+        assert!(error.to_string().starts_with(message), "{kind} {body}: {error}");
     }
 }
 
 #[test]
 fn a_misspelt_until_enabled_or_scope_is_rejected() {
-    let text = "unknown field `untill`; did you mean `until`?";
+    let message = "unknown field `untill`; did you mean `until`?";
     let rule = br#"{"actions":[],"untill":1}"#;
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
     for kind in RuleKind::ALL {
         let error = NewRule::read(kind, rule, limits, now).unwrap_err();
-        assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, text));
+        assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, message));
     }
     let error = EnabledChange::read(br#"{"enabled":true,"untill":1}"#, now).unwrap_err();
-    assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, text));
+    assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, message));
     let error = EnabledChange::read(br#"{"enable":true}"#, now).unwrap_err();
     assert_eq!(error.to_string(), "unknown field `enable`; did you mean `enabled`?");
     let error = read_reset(br#"{"scopes":"global"}"#).unwrap_err();
@@ -118,7 +119,7 @@ fn a_misspelt_until_enabled_or_scope_is_rejected() {
 }
 
 #[test]
-fn a_misspelt_field_of_a_rule_is_rejected_and_other_unknown_fields_are_accepted() {
+fn a_misspelt_rule_field_is_rejected_and_other_unknown_fields_are_accepted() {
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
     for (field, suggestion) in [
         ("condtions", "conditions"),
@@ -129,12 +130,15 @@ fn a_misspelt_field_of_a_rule_is_rejected_and_other_unknown_fields_are_accepted(
         ("action", "actions"),
         ("acitons", "actions"),
     ] {
-        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+        let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
         for kind in RuleKind::ALL {
             let mut body = json!({"actions": [], "pattern": "x"});
             body[field] = json!([]);
             let error = NewRule::from_json(kind, body, limits, now).unwrap_err();
-            assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text.clone()));
+            assert_eq!(
+                (error.code(), error.to_string()),
+                (MatrixErrorCode::BadJson, message.clone())
+            );
         }
     }
     // Accepted: every field that Matrix defines, a namespaced field, and a field that resembles
@@ -147,16 +151,16 @@ fn a_misspelt_field_of_a_rule_is_rejected_and_other_unknown_fields_are_accepted(
 }
 
 #[test]
-fn misspelt_fields_of_an_existing_rule_are_preserved() {
+fn misspelt_fields_are_preserved_if_spelling_is_not_checked() {
     let fields = json!({"actions": [], "conditions": [], "untill": 1});
     let fields = Fields::new(fields, Location::Body).unwrap();
     let limits = NewRuleLimits::default();
-    let rule = NewRule::from_existing(RuleKind::Override, fields, limits).unwrap();
+    let rule = NewRule::from_fields(RuleKind::Override, fields, limits).unwrap();
     assert_eq!(json!(rule.into_rule("r".parse().unwrap(), true))["untill"], 1);
 }
 
 #[test]
-fn enabled_is_a_boolean_or_an_object_with_one() {
+fn enabled_is_a_boolean_or_an_object_with_a_boolean() {
     for (body, enabled) in
         [("true", true), (" false ", false), (r#"{"enabled":false,"x":1}"#, false)]
     {
@@ -200,7 +204,8 @@ fn any_action() -> impl Strategy<Value = Value> {
         any::<String>().prop_map(|name| json!({"set_tweak": name})),
         any::<(String, String)>()
             .prop_map(|(name, text)| json!({"set_tweak": name, "value": text})),
-        any::<(String, bool)>().prop_map(|(name, on)| json!({"set_tweak": name, "value": on})),
+        any::<(String, bool)>()
+            .prop_map(|(name, value)| json!({"set_tweak": name, "value": value})),
     ]
 }
 
@@ -232,7 +237,7 @@ fn any_condition() -> impl Strategy<Value = Value> {
 }
 
 /// Adds unknown members to the generated objects.
-fn with_extra(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+fn with_unknown_members(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
     let extra = prop::collection::btree_map("x-.*", any_json(), 0..3);
     (object, extra).prop_map(|(mut object, extra)| {
         if let Value::Object(members) = &mut object {
@@ -243,25 +248,29 @@ fn with_extra(object: impl Strategy<Value = Value>) -> impl Strategy<Value = Val
 }
 
 fn any_body() -> impl Strategy<Value = Value> {
-    let actions = prop::collection::vec(with_extra(any_action()), 0..4);
-    let conditions = prop::collection::vec(with_extra(any_condition()), 0..4);
+    let actions = prop::collection::vec(with_unknown_members(any_action()), 0..4);
+    let conditions = prop::collection::vec(with_unknown_members(any_condition()), 0..4);
     let body = (actions, conditions, any::<String>()).prop_map(|(actions, conditions, pattern)| {
         json!({"actions": actions, "conditions": conditions, "pattern": pattern})
     });
-    with_extra(body)
+    with_unknown_members(body)
 }
 
 proptest! {
     #[test]
-    fn a_rule_is_serialised_as_it_was_put(body in any_body(), kind in prop::sample::select(&RuleKind::ALL)) {
-        let new = NewRule::read(kind, &json::to_bytes(&body), NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
-        let rule = new.into_rule("r".parse().unwrap(), true);
-        let serialised = json!(rule);
+    fn a_rule_is_serialised_with_all_its_fields(
+        body in any_body(),
+        kind in prop::sample::select(&RuleKind::ALL),
+    ) {
+        let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+        let new_rule = NewRule::read(kind, &json::to_bytes(&body), limits, now).unwrap();
+        let rule = new_rule.into_rule("r".parse().unwrap(), true);
+        let serialised_rule = json!(rule);
         let mut expected = body;
         expected["rule_id"] = json!("r");
         expected["default"] = json!(false);
         expected["enabled"] = json!(true);
-        prop_assert_eq!(&serialised, &expected);
-        prop_assert_eq!(serde_json::from_value::<Rule>(serialised).unwrap(), rule);
+        prop_assert_eq!(&serialised_rule, &expected);
+        prop_assert_eq!(serde_json::from_value::<Rule>(serialised_rule).unwrap(), rule);
     }
 }

@@ -13,22 +13,22 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(1_800_000_000_000).unwrap()
 }
 
-fn parse(body: &Value) -> Result<RuleChanges, RuleError> {
+fn parse_body(body: &Value) -> Result<RuleChanges, RuleError> {
     RuleChanges::read(body.to_string().as_bytes(), LIMITS, now())
 }
 
-fn changes(list: &Value) -> RuleChanges {
-    parse(&json!({"changes": list})).unwrap()
+fn parse_changes(list: &Value) -> RuleChanges {
+    parse_body(&json!({"changes": list})).unwrap()
 }
 
 /// Applies changes to documents, and returns the documents to save.
-fn apply(list: &Value, stored: &[Document]) -> Result<Vec<Document>, RuleError> {
-    let mut documents = Documents::new(stored);
-    changes(list).apply(&mut documents)?;
+fn apply_changes(list: &Value, stored_documents: &[Document]) -> Result<Vec<Document>, RuleError> {
+    let mut documents = Documents::new(stored_documents);
+    parse_changes(list).apply(&mut documents)?;
     Ok(documents.into_changed().collect())
 }
 
-fn put(id: &str) -> Value {
+fn put_change(id: &str) -> Value {
     json!({"op": "put", "kind": "room", "rule_id": id, "rule": {"actions": ["notify"]}})
 }
 
@@ -38,25 +38,25 @@ fn room_ids(document: &Document) -> Vec<&str> {
 
 #[test]
 fn changes_are_applied_in_order_in_several_scopes() {
-    let mut after = put("c");
-    after["after"] = json!("a");
-    let mut before = put("d");
-    before["before"] = json!("c");
-    let mut phone = put("p");
-    phone["scope"] = json!("device/phone");
+    let mut put_after_a = put_change("c");
+    put_after_a["after"] = json!("a");
+    let mut put_before_c = put_change("d");
+    put_before_c["before"] = json!("c");
+    let mut put_on_phone = put_change("p");
+    put_on_phone["scope"] = json!("device/phone");
     let list = json!([
-        put("a"), put("b"), after, before, phone,
+        put_change("a"), put_change("b"), put_after_a, put_before_c, put_on_phone,
         {"op": "delete", "kind": "room", "rule_id": "b"},
         {"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": false},
         {"op": "set_actions", "kind": "room", "rule_id": "a", "actions": []},
         {"op": "set_enabled", "scope": "global", "kind": "override", "rule_id": ".m.rule.master",
          "enabled": true},
     ]);
-    let changed_documents = apply(&list, &[]).unwrap();
+    let changed_documents = apply_changes(&list, &[]).unwrap();
     let [global, phone] = changed_documents.as_slice() else { panic!("{changed_documents:?}") };
     assert_eq!(room_ids(global), ["a", "d", "c"]);
-    let first = &global.user_rules()[RuleKind::Room][0];
-    assert_eq!((first.enabled, first.actions.as_slice()), (false, &[][..]));
+    let first_rule = &global.user_rules()[RuleKind::Room][0];
+    assert_eq!((first_rule.enabled, first_rule.actions.as_slice()), (false, &[][..]));
     assert_eq!(global.patch(builtin::MASTER).unwrap().enabled, Some(true));
     assert_eq!((phone.scope().to_string(), room_ids(phone)), ("device/phone".into(), vec!["p"]));
 }
@@ -69,19 +69,21 @@ fn new_rules_and_builtin_changes_may_expire() {
         {"op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master", "enabled": true,
          "until": until},
     ]);
-    let changed_documents = apply(&list, &[]).unwrap();
+    let changed_documents = apply_changes(&list, &[]).unwrap();
     let expiry = RuleExpiry::try_from(until).ok();
     assert_eq!(changed_documents[0].user_rules()[RuleKind::Room][0].until, expiry);
     assert_eq!(changed_documents[0].patch(builtin::MASTER).unwrap().until, expiry);
-    let user_rule = json!([put("a"), {"op": "set_enabled", "kind": "room", "rule_id": "a",
-        "enabled": true, "until": until}]);
-    let error = apply(&user_rule, &[]).unwrap_err();
+    let user_rule_changes = json!([
+        put_change("a"),
+        {"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": true, "until": until},
+    ]);
+    let error = apply_changes(&user_rule_changes, &[]).unwrap_err();
     assert_eq!((error.code(), error.change_index()), (InvalidParam, Some(1)));
 }
 
 #[test]
 fn an_empty_list_changes_nothing() {
-    assert_eq!(apply(&json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
+    assert_eq!(apply_changes(&json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
 }
 
 #[test]
@@ -89,44 +91,44 @@ fn a_change_that_cannot_be_applied_is_named_by_its_index() {
     let delete = |kind: &str, id: &str| json!({"op": "delete", "kind": kind, "rule_id": id});
     let enable =
         |id: &str| json!({"op": "set_enabled", "kind": "override", "rule_id": id, "enabled": true});
-    let mut put_before_y = put("x");
+    let mut put_before_y = put_change("x");
     put_before_y["before"] = json!("y");
-    for (list, code, text) in [
+    for (list, code, message) in [
         (json!([delete("room", "a")]), NotFound, r#"changes[0]: there is no room rule "a""#),
         (
-            json!([put("a"), delete("room", "a"), delete("room", "a")]),
+            json!([put_change("a"), delete("room", "a"), delete("room", "a")]),
             NotFound,
             r#"changes[2]: there is no room rule "a""#,
         ),
         (
-            json!([put("a"), delete("override", ".m.rule.master")]),
+            json!([put_change("a"), delete("override", ".m.rule.master")]),
             NotFound,
             r#"changes[1]: there is no override rule ".m.rule.master""#,
         ),
         (json!([enable(".m.x")]), NotFound, r#"changes[0]: there is no override rule ".m.x""#),
         (
-            json!([put("a"), put_before_y]),
+            json!([put_change("a"), put_before_y]),
             MatrixErrorCode::Unknown,
             r#"changes[1]: there is no room rule "y" to place the rule next to"#,
         ),
     ] {
-        let error = apply(&list, &[]).unwrap_err();
-        assert_eq!((error.code(), &*error.to_string()), (code, text), "{list}");
-        assert_eq!(error.change_index(), text[8..9].parse().ok(), "{list}");
+        let error = apply_changes(&list, &[]).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, message), "{list}");
+        assert_eq!(error.change_index(), message[8..9].parse().ok(), "{list}");
     }
 }
 
 #[test]
 fn an_invalid_change_is_named_by_its_index() {
-    let body_with = |change: Value| json!({"changes": [put("a"), change]});
+    let body_with = |change: Value| json!({"changes": [put_change("a"), change]});
     let put_with = |member: &str, value: Value| {
-        let mut change = put("b");
+        let mut change = put_change("b");
         change[member] = value;
         body_with(change)
     };
     let condition = json!({"kind": "contains_display_name"});
     let conditions = json!([condition, condition, condition]);
-    for (body, code, text) in [
+    for (body, code, message) in [
         (body_with(json!(1)), BadJson, "changes[1]: the change must be a JSON object"),
         (body_with(json!({})), MissingParam, "changes[1]: op is missing"),
         (body_with(json!({"op": "put"})), MissingParam, "changes[1]: kind is missing"),
@@ -205,16 +207,16 @@ fn an_invalid_change_is_named_by_its_index() {
             "changes[1]: unknown field `beforee`; did you mean `before`?",
         ),
     ] {
-        let error = parse(&body).unwrap_err();
-        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+        let error = parse_body(&body).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, message), "{body}");
         assert_eq!(error.change_index(), Some(1), "{body}");
     }
 }
 
 #[test]
 fn a_change_with_an_invalid_attribute_or_expiry_is_named_by_its_index() {
-    let body_with = |change: Value| json!({"changes": [put("a"), change]});
-    for (body, code, text) in [
+    let body_with = |change: Value| json!({"changes": [put_change("a"), change]});
+    for (body, code, message) in [
         (
             body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a"})),
             MissingParam,
@@ -248,15 +250,15 @@ fn a_change_with_an_invalid_attribute_or_expiry_is_named_by_its_index() {
              with set_tweak",
         ),
     ] {
-        let error = parse(&body).unwrap_err();
-        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+        let error = parse_body(&body).unwrap_err();
+        assert_eq!((error.code(), &*error.to_string()), (code, message), "{body}");
         assert_eq!(error.change_index(), Some(1), "{body}");
     }
 }
 
 #[test]
 fn a_malformed_body_is_rejected() {
-    for (body, code, text) in [
+    for (body, code, message) in [
         ("", MatrixErrorCode::NotJson, "the body is not JSON: EOF while parsing a value"),
         (r#"{"changes":[]"#, MatrixErrorCode::NotJson, "the body is not JSON: EOF"),
         ("[]", BadJson, "the body must be a JSON object"),
@@ -269,17 +271,20 @@ fn a_malformed_body_is_rejected() {
     ] {
         let error = RuleChanges::read(body.as_bytes(), LIMITS, now()).unwrap_err();
         assert_eq!((error.code(), error.change_index()), (code, None), "{body}");
-        assert!(error.to_string().starts_with(text), "{body}: {error}");
+        assert!(error.to_string().starts_with(message), "{body}: {error}");
     }
-    let long = json!({"changes": [], "x".repeat(10_000): 1});
-    assert!(parse(&long).unwrap_err().to_string().len() < 400, "a long name is truncated");
+    let body_with_long_name = json!({"changes": [], "x".repeat(10_000): 1});
+    assert!(
+        parse_body(&body_with_long_name).unwrap_err().to_string().len() < 400,
+        "a long name is truncated"
+    );
 }
 
 #[test]
 fn the_number_of_changes_is_limited() {
-    let list = |count: usize| json!({"changes": vec![put("a"); count]});
-    assert!(parse(&list(MAX_CHANGES)).is_ok());
-    let error = parse(&list(MAX_CHANGES + 1)).unwrap_err();
+    let body_with = |count: usize| json!({"changes": vec![put_change("a"); count]});
+    assert!(parse_body(&body_with(MAX_CHANGES)).is_ok());
+    let error = parse_body(&body_with(MAX_CHANGES + 1)).unwrap_err();
     assert_eq!(error, RuleError::TooManyChanges(1000));
     assert_eq!(error.code(), MatrixErrorCode::TooLarge);
 }
@@ -347,12 +352,12 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
 pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
     let mut documents = Documents::default();
     for change in changes {
-        let mut next = documents.clone();
+        let mut changed_documents = documents.clone();
         let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
         let body = json!({"changes": [change]}).to_string();
-        let parsed = RuleChanges::read(body.as_bytes(), limits, now());
-        if parsed.and_then(|changes| changes.apply(&mut next)).is_ok() {
-            documents = next;
+        let parsed_changes = RuleChanges::read(body.as_bytes(), limits, now());
+        if parsed_changes.and_then(|changes| changes.apply(&mut changed_documents)).is_ok() {
+            documents = changed_documents;
         }
     }
     documents.into_changed().filter(|document| !document.is_empty()).collect()
@@ -361,35 +366,38 @@ pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
 proptest! {
     /// A list has the same result as its changes one by one, and fails if one of the changes fails.
     #[test]
-    fn a_list_is_equivalent_to_its_changes_one_by_one(
-        before in prop::collection::vec(any_change(), 0..20),
+    fn a_list_has_the_same_result_as_its_changes_one_by_one(
+        earlier_changes in prop::collection::vec(any_change(), 0..20),
         list in prop::collection::vec(any_change(), 0..6),
     ) {
-        let stored = documents_after(&before);
+        let stored_documents = documents_after(&earlier_changes);
         let parse_list = |list: &[Value]| RuleChanges::read(
             json!({"changes": list}).to_string().as_bytes(),
             NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX },
             now(),
         );
-        let mut one_by_one = Documents::new(&stored);
+        let mut documents_one_by_one = Documents::new(&stored_documents);
         let mut expected = Ok(());
         for (index, change) in list.iter().enumerate() {
             let one_change = std::slice::from_ref(change);
-            let result = parse_list(one_change).and_then(|it| it.apply(&mut one_by_one));
+            let result = parse_list(one_change)
+                .and_then(|changes| changes.apply(&mut documents_one_by_one));
             if let Err(RuleError::InChange { error, .. }) = result {
                 expected = Err(RuleError::InChange { index, error });
                 break;
             }
         }
-        let mut together = Documents::new(&stored);
-        let result = parse_list(&list).and_then(|changes| changes.apply(&mut together));
+        let mut documents_together = Documents::new(&stored_documents);
+        let result = parse_list(&list).and_then(|changes| changes.apply(&mut documents_together));
         match (&expected, &result) {
             (Ok(()), _) => {
                 prop_assert_eq!(&result, &Ok(()));
-                prop_assert_eq!(together, one_by_one);
+                prop_assert_eq!(documents_together, documents_one_by_one);
             }
             // An invalid change is reported before an earlier change that cannot be applied.
-            (Err(first), Err(error)) => prop_assert!(first.change_index() <= error.change_index()),
+            (Err(first_error), Err(error)) => {
+                prop_assert!(first_error.change_index() <= error.change_index());
+            }
             (Err(_), Ok(())) => prop_assert!(false, "{expected:?}"),
         }
     }

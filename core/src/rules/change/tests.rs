@@ -19,12 +19,12 @@ fn rule_ref(id: &str) -> RuleRef {
     RuleRef { scope: RuleScope::Global, kind: RuleKind::Room, id: id.to_owned() }
 }
 
-fn target(id: &str, query: &str) -> Result<PutTarget, RuleError> {
+fn parse_target(id: &str, query: &str) -> Result<PutTarget, RuleError> {
     PutTarget::new(rule_ref(id), crate::percent::parse_query(query).unwrap())
 }
 
-fn put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
-    RuleChange::put(target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
+fn parse_put(id: &str, body: &Value) -> Result<RuleChange, RuleError> {
+    RuleChange::put(parse_target(id, "")?, body.to_string().as_bytes(), LIMITS, now())
 }
 
 /// Returns a rule body of this size in bytes.
@@ -39,13 +39,13 @@ fn before_and_after_are_read_from_the_query_and_must_not_be_repeated() {
         ("before=a", Some("a"), None),
         ("after=b&x=y&before=", Some(""), Some("b")),
     ] {
-        let target = target("r", query).unwrap();
+        let target = parse_target("r", query).unwrap();
         assert_eq!((target.before.as_deref(), target.after.as_deref()), (before, after), "{query}");
     }
     for query in ["before=a&before=a", "after=a&before=b&after=c"] {
-        assert_eq!(target("r", query).unwrap_err().code(), Unknown, "{query}");
+        assert_eq!(parse_target("r", query).unwrap_err().code(), Unknown, "{query}");
     }
-    let error = target("r", "Before=a").unwrap_err();
+    let error = parse_target("r", "Before=a").unwrap_err();
     assert_eq!(error.to_string(), "unknown parameter `Before`; did you mean `before`?");
     assert_eq!(error.code(), InvalidParam);
 }
@@ -61,7 +61,7 @@ fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
         with_conditions(LIMITS.conditions),
         with_until(1_800_000_000_001),
     ] {
-        assert!(put("a", &body).is_ok(), "{body}");
+        assert!(parse_put("a", &body).is_ok(), "{body}");
     }
     for (id, body, code) in [
         (".a", json!({"actions": []}), InvalidParam),
@@ -72,12 +72,12 @@ fn a_rule_is_accepted_only_if_its_id_and_body_are_valid() {
         ("a", with_conditions(LIMITS.conditions + 1), InvalidParam),
         ("a", with_until(1_800_000_000_000), InvalidParam),
     ] {
-        assert_eq!(put(id, &body).unwrap_err().code(), code, "{id} {body}");
+        assert_eq!(parse_put(id, &body).unwrap_err().code(), code, "{id} {body}");
     }
 }
 
 #[test]
-fn a_change_of_enabled_is_accepted_only_if_its_body_is_valid() {
+fn an_enabled_change_is_accepted_only_if_its_body_is_valid() {
     let parse = |body: &str| RuleChange::set_enabled(rule_ref("a"), body.as_bytes(), now());
     for body in ["true", r#"{"enabled":false}"#, r#"{"enabled":true,"until":1800000000001}"#] {
         assert!(parse(body).is_ok(), "{body}");
@@ -92,7 +92,7 @@ fn a_change_of_enabled_is_accepted_only_if_its_body_is_valid() {
 }
 
 #[test]
-fn actions_are_an_object_with_an_array() {
+fn an_actions_body_is_an_object_with_an_array() {
     let parse = |body: &str| RuleChange::set_actions(rule_ref("a"), body.as_bytes(), LIMITS);
     for body in [r#"{"actions":["notify"]}"#, r#"{"actions":[],"x":1}"#] {
         assert!(parse(body).is_ok(), "{body}");
@@ -117,7 +117,7 @@ fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
         RuleChange::set_actions(rule_ref("a"), body.as_bytes(), limits)?.apply(document)
     };
     let mut document = Document::new(RuleScope::Global);
-    put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
+    parse_put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
     // The first action takes 8 bytes, each further one 9.
     assert_eq!(
         set_actions(&mut document, 2, LIMITS.bytes),
@@ -134,7 +134,7 @@ fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
 #[test]
 fn a_rule_of_maximum_size_is_exported_and_imported() {
     let mut document = Document::new(RuleScope::Global);
-    put(&"i".repeat(255), &body_of_size(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
+    parse_put(&"i".repeat(255), &body_of_size(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
     let export = strict_json::to_bytes(&RulesetsExport::new([&document], now()));
     assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
 }

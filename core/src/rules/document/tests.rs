@@ -15,11 +15,11 @@ fn alice() -> User<'static> {
     User::new("@alice:x.org")
 }
 
-fn global() -> Document {
+fn global_document() -> Document {
     Document::new(RuleScope::Global)
 }
 
-fn phone() -> Document {
+fn phone_document() -> Document {
     Document::new("device/phone".parse().unwrap())
 }
 
@@ -33,28 +33,28 @@ fn silent_rule(kind: RuleKind) -> NewRule {
     .unwrap()
 }
 
-fn before(id: &str) -> Position<'_> {
-    Position { before: Some(id), after: None }
+fn before(id: &str) -> RulePosition<'_> {
+    RulePosition { before: Some(id), after: None }
 }
 
-fn after(id: &str) -> Position<'_> {
-    Position { before: None, after: Some(id) }
+fn after(id: &str) -> RulePosition<'_> {
+    RulePosition { before: None, after: Some(id) }
 }
 
-fn put(
+fn put_rule(
     document: &mut Document,
     kind: RuleKind,
     id: &str,
-    position: Position<'_>,
+    position: RulePosition<'_>,
 ) -> Result<(), RuleError> {
     document.put(kind, id.parse().unwrap(), silent_rule(kind), position)
 }
 
 /// Returns a document with these room rules, in this order.
-fn with_rooms<const N: usize>(ids: [&str; N]) -> Document {
-    let mut document = global();
+fn document_with_rooms<const N: usize>(ids: [&str; N]) -> Document {
+    let mut document = global_document();
     for id in ids.into_iter().rev() {
-        put(&mut document, RuleKind::Room, id, Position::default()).unwrap();
+        put_rule(&mut document, RuleKind::Room, id, RulePosition::default()).unwrap();
     }
     document
 }
@@ -64,17 +64,17 @@ fn user_rule_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
 }
 
 #[test]
-fn a_new_rule_goes_on_top_of_its_kind() {
-    let mut document = with_rooms(["a", "b"]);
-    put(&mut document, RuleKind::Room, "c", Position::default()).unwrap();
+fn a_new_rule_is_placed_above_all_rules_of_its_kind() {
+    let mut document = document_with_rooms(["a", "b"]);
+    put_rule(&mut document, RuleKind::Room, "c", RulePosition::default()).unwrap();
     assert_eq!(user_rule_ids(&document, RuleKind::Room), ["c", "a", "b"]);
     assert!(user_rule_ids(&document, RuleKind::Sender).is_empty());
 }
 
 #[test]
 fn a_new_override_rule_goes_below_master_and_above_the_other_builtin_rules() {
-    let mut document = global();
-    put(&mut document, RuleKind::Override, "a", Position::default()).unwrap();
+    let mut document = global_document();
+    put_rule(&mut document, RuleKind::Override, "a", RulePosition::default()).unwrap();
     let rules = document.rules(RuleKind::Override, alice());
     let ids: Vec<&str> = rules.iter().map(|rule| rule.rule_id.as_str()).collect();
     assert_eq!(ids[..3], [".m.rule.master", "a", ".m.rule.suppress_notices"]);
@@ -82,24 +82,25 @@ fn a_new_override_rule_goes_below_master_and_above_the_other_builtin_rules() {
 
 #[test]
 fn a_new_underride_rule_goes_above_the_builtin_rules() {
-    let mut document = global();
-    put(&mut document, RuleKind::Underride, "a", Position::default()).unwrap();
+    let mut document = global_document();
+    put_rule(&mut document, RuleKind::Underride, "a", RulePosition::default()).unwrap();
     let rules = document.rules(RuleKind::Underride, alice());
     assert_eq!((&*rules[0].rule_id, &*rules[1].rule_id), ("a", ".m.rule.call"));
 }
 
 #[test]
-fn before_and_after_place_a_rule() {
-    let both = |before, after| Position { before: Some(before), after: Some(after) };
+fn before_and_after_determine_the_position() {
+    let before_and_after =
+        |before, after| RulePosition { before: Some(before), after: Some(after) };
     for (id, position, order) in [
         ("x", before("a"), "xabc"),
         ("x", before("c"), "abxc"),
         ("x", after("a"), "axbc"),
         ("x", after("c"), "abcx"),
-        ("x", both("b", "a"), "axbc"),
-        ("x", both("a", "c"), "xabc"),
-        ("x", both("b", "b"), "axbc"),
-        ("a", Position::default(), "abc"),
+        ("x", before_and_after("b", "a"), "axbc"),
+        ("x", before_and_after("a", "c"), "xabc"),
+        ("x", before_and_after("b", "b"), "axbc"),
+        ("a", RulePosition::default(), "abc"),
         ("a", before("c"), "bac"),
         ("a", after("c"), "bca"),
         ("a", before("b"), "abc"),
@@ -107,20 +108,20 @@ fn before_and_after_place_a_rule() {
         ("c", before("a"), "cab"),
         ("c", after("a"), "acb"),
         ("c", after("b"), "abc"),
-        ("b", both("a", "c"), "bac"),
+        ("b", before_and_after("a", "c"), "bac"),
     ] {
-        let mut document = with_rooms(["a", "b", "c"]);
-        put(&mut document, RuleKind::Room, id, position).unwrap();
+        let mut document = document_with_rooms(["a", "b", "c"]);
+        put_rule(&mut document, RuleKind::Room, id, position).unwrap();
         assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), order, "{id} {position:?}");
     }
 }
 
 #[test]
-fn an_invalid_position_is_rejected_without_a_change() {
-    let mut document = with_rooms(["a", "b"]);
-    put(&mut document, RuleKind::Sender, "s", Position::default()).unwrap();
-    let before_change = document.clone();
-    for (kind, id, position, text) in [
+fn an_invalid_position_is_rejected_and_changes_nothing() {
+    let mut document = document_with_rooms(["a", "b"]);
+    put_rule(&mut document, RuleKind::Sender, "s", RulePosition::default()).unwrap();
+    let original = document.clone();
+    for (kind, id, position, message) in [
         (
             RuleKind::Room,
             "x",
@@ -141,43 +142,46 @@ fn an_invalid_position_is_rejected_without_a_change() {
         (
             RuleKind::Room,
             "x",
-            Position { before: Some("a"), after: Some("y") },
+            RulePosition { before: Some("a"), after: Some("y") },
             r#"there is no room rule "y" to place the rule next to"#,
         ),
         (
             RuleKind::Room,
             "x",
-            Position { before: Some("y"), after: Some("a") },
+            RulePosition { before: Some("y"), after: Some("a") },
             r#"there is no room rule "y" to place the rule next to"#,
         ),
     ] {
-        let error = put(&mut document, kind, id, position).unwrap_err();
-        assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::Unknown, text.to_owned()));
-        assert_eq!(document, before_change);
+        let error = put_rule(&mut document, kind, id, position).unwrap_err();
+        assert_eq!(
+            (error.code(), error.to_string()),
+            (MatrixErrorCode::Unknown, message.to_owned())
+        );
+        assert_eq!(document, original);
     }
 }
 
 #[test]
-fn a_rule_of_a_different_scope_is_not_a_neighbour() {
-    let mut document = phone();
-    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
-    let error = put(&mut global(), RuleKind::Room, "b", before("a")).unwrap_err();
+fn a_rule_in_a_different_scope_is_not_a_neighbour() {
+    let mut document = phone_document();
+    put_rule(&mut document, RuleKind::Room, "a", RulePosition::default()).unwrap();
+    let error = put_rule(&mut global_document(), RuleKind::Room, "b", before("a")).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::Unknown);
 }
 
 #[test]
 fn replacing_a_rule_preserves_enabled() {
-    for position in [Position::default(), before("b"), after("b")] {
-        let mut document = with_rooms(["a", "b"]);
+    for position in [RulePosition::default(), before("b"), after("b")] {
+        let mut document = document_with_rooms(["a", "b"]);
         document.set_enabled(RuleKind::Room, "a", false).unwrap();
-        let notifying = NewRule::read(
+        let notifying_rule = NewRule::read(
             RuleKind::Room,
             br#"{"actions":["notify"],"enabled":true}"#,
             NewRuleLimits::default(),
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
-        document.put(RuleKind::Room, "a".parse().unwrap(), notifying, position).unwrap();
+        document.put(RuleKind::Room, "a".parse().unwrap(), notifying_rule, position).unwrap();
         assert_eq!(
             json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
             json!({"rule_id": "a", "default": false, "enabled": false, "actions": ["notify"]})
@@ -188,17 +192,17 @@ fn replacing_a_rule_preserves_enabled() {
 
 #[test]
 fn a_deleted_and_recreated_rule_is_enabled() {
-    let mut document = with_rooms(["a"]);
+    let mut document = document_with_rooms(["a"]);
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
     document.remove(RuleKind::Room, "a").unwrap();
-    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
+    put_rule(&mut document, RuleKind::Room, "a", RulePosition::default()).unwrap();
     assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
 }
 
 #[test]
-fn the_same_id_in_two_kinds_is_two_rules() {
-    let mut document = with_rooms(["a"]);
-    put(&mut document, RuleKind::Sender, "a", Position::default()).unwrap();
+fn rules_of_different_kinds_may_have_the_same_id() {
+    let mut document = document_with_rooms(["a"]);
+    put_rule(&mut document, RuleKind::Sender, "a", RulePosition::default()).unwrap();
     document.set_enabled(RuleKind::Sender, "a", false).unwrap();
     assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
     document.remove(RuleKind::Room, "a").unwrap();
@@ -208,7 +212,7 @@ fn the_same_id_in_two_kinds_is_two_rules() {
 
 #[test]
 fn user_changes_override_a_builtin_rule() {
-    let mut document = global();
+    let mut document = global_document();
     let rule_json = |document: &Document| {
         json!(document.rule(RuleKind::Content, ".m.rule.contains_user_name", alice()).unwrap())
     };
@@ -234,14 +238,14 @@ fn user_changes_override_a_builtin_rule() {
 #[test]
 fn an_absent_rule_is_not_found() {
     let absent_rules = [
-        (global(), RuleKind::Room, "a"),
-        (with_rooms(["a"]), RuleKind::Sender, "a"),
-        (global(), RuleKind::Content, ".m.rule.master"),
-        (global(), RuleKind::Override, ".m.rule.none"),
-        (phone(), RuleKind::Override, ".m.rule.master"),
+        (global_document(), RuleKind::Room, "a"),
+        (document_with_rooms(["a"]), RuleKind::Sender, "a"),
+        (global_document(), RuleKind::Content, ".m.rule.master"),
+        (global_document(), RuleKind::Override, ".m.rule.none"),
+        (phone_document(), RuleKind::Override, ".m.rule.master"),
     ];
     for (mut document, kind, id) in absent_rules {
-        let before_change = document.clone();
+        let original = document.clone();
         let errors = [
             document.rule(kind, id, alice()).unwrap_err(),
             document.remove(kind, id).unwrap_err(),
@@ -252,13 +256,13 @@ fn an_absent_rule_is_not_found() {
             assert_eq!(error, RuleError::NoSuchRule { kind, id: id.to_owned() });
             assert_eq!(error.code(), MatrixErrorCode::NotFound);
         }
-        assert_eq!(document, before_change);
+        assert_eq!(document, original);
     }
 }
 
 #[test]
 fn a_changed_builtin_rule_cannot_be_deleted() {
-    let mut document = global();
+    let mut document = global_document();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
     let error = document.remove(RuleKind::Override, builtin::MASTER).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::NotFound);
@@ -267,16 +271,17 @@ fn a_changed_builtin_rule_cannot_be_deleted() {
 
 #[test]
 fn a_device_has_no_builtin_rules() {
-    let empty = json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
-    assert_eq!(json!(phone().ruleset(alice())), empty);
+    let empty_ruleset =
+        json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
+    assert_eq!(json!(phone_document().ruleset(alice())), empty_ruleset);
 }
 
 #[test]
 fn the_response_lists_devices_with_a_rule() {
-    let mut phone = phone();
-    put(&mut phone, RuleKind::Room, "!r:x", Position::default()).unwrap();
+    let mut phone = phone_document();
+    put_rule(&mut phone, RuleKind::Room, "!r:x", RulePosition::default()).unwrap();
     let tablet = Document::new("device/tablet".parse().unwrap());
-    let global = global();
+    let global = global_document();
     let bytes = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
     let response: Value = serde_json::from_slice(&bytes).unwrap();
     let rule = json!({
@@ -295,7 +300,7 @@ fn the_response_lists_devices_with_a_rule() {
 }
 
 /// A document as stored before the format had a version. It must stay readable.
-const STORED: &str = concat!(
+const STORED_DOCUMENT: &str = concat!(
     r#"{"rules":{"override":[{"rule_id":"a","default":false,"enabled":false,"actions":["notify","#,
     r#"{"set_tweak":"sound","value":"bell"}],"conditions":[{"kind":"room_member_count","is":"<9"},"#,
     r#"{"kind":"org.x.moon","phase":1}]}],"content":[{"rule_id":"cake","default":false,"#,
@@ -306,13 +311,13 @@ const STORED: &str = concat!(
 
 #[test]
 fn stored_documents_stay_readable() {
-    let document = Document::from_text(RuleScope::Global, STORED).unwrap();
-    assert_eq!(document.to_text(), STORED.replacen('{', r#"{"version":"1","#, 1));
+    let document = Document::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
+    assert_eq!(document.to_text(), STORED_DOCUMENT.replacen('{', r#"{"version":"1","#, 1));
     assert_eq!(Document::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
     assert_eq!(document.len(), 2);
     assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
     assert_eq!(
-        global().to_text(),
+        global_document().to_text(),
         concat!(
             r#"{"version":"1","rules":{"override":[],"content":[],"room":[],"sender":[],"#,
             r#""underride":[]},"changes":{}}"#
@@ -322,13 +327,13 @@ fn stored_documents_stay_readable() {
 
 #[test]
 fn a_change_to_a_removed_builtin_rule_is_stored_without_effect() {
-    let document = Document::from_text(RuleScope::Global, STORED).unwrap();
+    let document = Document::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
     assert!(document.patch(".m.rule.gone").is_some());
     assert_eq!(document.ruleset(alice()).iter().count(), builtin::all().iter().count() + 2);
 }
 
 #[test]
-fn a_document_of_an_unknown_format_is_rejected() {
+fn a_document_in_an_unknown_format_is_rejected() {
     for text in [
         "",
         "[]",
@@ -344,20 +349,21 @@ fn a_document_of_an_unknown_format_is_rejected() {
 }
 
 #[test]
-fn a_body_of_maximum_depth_is_stored_and_parsed() {
+fn a_maximally_nested_body_is_stored_and_parsed() {
     let depth = json::MAX_DEPTH - 1;
     let body = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    let mut document = phone();
-    let new = NewRule::read(
+    let mut document = phone_document();
+    let new_rule = NewRule::read(
         RuleKind::Room,
         body.as_bytes(),
         NewRuleLimits::default(),
         Timestamp::UNIX_EPOCH,
     )
     .unwrap();
-    document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
-    let copy = Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
-    assert_eq!(copy, document);
+    document.put(RuleKind::Room, "a".parse().unwrap(), new_rule, RulePosition::default()).unwrap();
+    let parsed_document =
+        Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
+    assert_eq!(parsed_document, document);
     let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
 }
@@ -368,7 +374,7 @@ fn patched_builtins_are_those_that_differ_from_their_definition() {
         let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
     };
-    let mut document = with_rooms(["!r:x.org"]);
+    let mut document = document_with_rooms(["!r:x.org"]);
     assert_eq!(patched_rules(&document), []);
     document.set_enabled(RuleKind::Underride, ".m.rule.message", false).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
@@ -380,8 +386,8 @@ fn patched_builtins_are_those_that_differ_from_their_definition() {
             NewRuleLimits::default(),
         )
         .unwrap();
-    let all = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
-    assert_eq!(patched_rules(&document), all.map(|(id, enabled)| (id.to_owned(), enabled)));
+    let expected = [(builtin::MASTER, true), (".m.rule.call", true), (".m.rule.message", false)];
+    assert_eq!(patched_rules(&document), expected.map(|(id, enabled)| (id.to_owned(), enabled)));
     // A change back to the definition is still stored, but makes no difference.
     document.set_enabled(RuleKind::Underride, ".m.rule.message", true).unwrap();
     document.set_enabled(RuleKind::Override, builtin::MASTER, false).unwrap();

@@ -18,7 +18,7 @@ impl Document {
         }
         self.builtin_rules(kind)
             .find(|rule| rule.rule_id == id)
-            .map(|rule| self.with_patch(rule, user))
+            .map(|rule| self.effective_builtin(rule, user))
             .ok_or_else(|| no_such_rule(kind, id))
     }
 
@@ -26,10 +26,10 @@ impl Document {
     /// user rules, then the other built-in rules.
     pub fn rules(&self, kind: RuleKind, user: User<'_>) -> Vec<Cow<'_, Rule>> {
         let user_rules = self.user_rules()[kind].iter().map(Cow::Borrowed);
-        let mut builtin =
-            self.builtin_rules(kind).map(|rule| self.with_patch(rule, user)).peekable();
-        let master = builtin.next_if(|rule| rule.rule_id == builtin::MASTER);
-        master.into_iter().chain(user_rules).chain(builtin).collect()
+        let mut builtin_rules =
+            self.builtin_rules(kind).map(|rule| self.effective_builtin(rule, user)).peekable();
+        let master = builtin_rules.next_if(|rule| rule.rule_id == builtin::MASTER);
+        master.into_iter().chain(user_rules).chain(builtin_rules).collect()
     }
 
     /// Returns all rules of the scope.
@@ -42,11 +42,12 @@ impl Document {
     pub fn patched_builtins(&self, kind: RuleKind) -> impl Iterator<Item = Rule> {
         self.builtin_rules(kind).filter_map(|builtin| {
             let mut rule = builtin.clone();
-            apply(self.patch(&rule.rule_id)?, &mut rule);
+            apply_patch(self.patch(&rule.rule_id)?, &mut rule);
             (rule != *builtin).then_some(rule)
         })
     }
 
+    /// Returns the definitions of the built-in rules of a kind. A device has none.
     pub(in crate::rules) fn builtin_rules(
         &self,
         kind: RuleKind,
@@ -58,16 +59,17 @@ impl Document {
         rules.iter()
     }
 
-    fn with_patch(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
-        let mut rule = builtin::for_user(rule, user);
+    /// Returns a built-in rule with placeholders replaced and the user's changes applied.
+    fn effective_builtin(&self, rule: &'static Rule, user: User<'_>) -> Cow<'static, Rule> {
+        let mut rule = builtin::replace_placeholders(rule, user);
         if let Some(patch) = self.patch(&rule.rule_id) {
-            apply(patch, rule.to_mut());
+            apply_patch(patch, rule.to_mut());
         }
         rule
     }
 }
 
-fn apply(patch: &RulePatch, rule: &mut Rule) {
+fn apply_patch(patch: &RulePatch, rule: &mut Rule) {
     if let Some(enabled) = patch.enabled {
         rule.enabled = enabled;
         rule.until = patch.until;

@@ -10,22 +10,22 @@ use crate::rules::{Action, Document, Rule, RuleKind, builtin};
 pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
     let compile = |(kind, rule): (RuleKind, &Rule)| {
         let conditions = effective_conditions(kind, rule);
-        let compiled =
+        let compiled_conditions =
             conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
         BuiltinRule {
-            compiled: CompiledRule::with_conditions(kind, rule, compiled.collect()),
+            compiled_rule: CompiledRule::with_conditions(kind, rule, compiled_conditions.collect()),
             enabled: rule.enabled,
-            is_legacy_mention: builtin::LEGACY_MENTIONS.contains(&rule.rule_id.as_str()),
+            is_legacy_mention: builtin::LEGACY_MENTION_RULES.contains(&rule.rule_id.as_str()),
         }
     };
     builtin::all().iter().map(compile).collect()
 });
 
 /// The index of `.m.rule.master`, which is evaluated before all other rules of every scope.
-pub(crate) const MASTER: usize = 0;
+pub(crate) const MASTER_INDEX: usize = 0;
 
 pub(crate) struct BuiltinRule {
-    pub(crate) compiled: CompiledRule,
+    pub(crate) compiled_rule: CompiledRule,
     enabled: bool,
     is_legacy_mention: bool,
 }
@@ -42,16 +42,16 @@ impl BuiltinRule {
 #[derive(Debug, Clone)]
 pub(crate) struct BuiltinOverrides {
     /// Bit *n* is set if rule *n* is enabled.
-    enabled: u64,
+    enabled_bits: u64,
     /// The actions that the user changed, by rule index.
-    actions: Vec<(usize, Box<[Action]>)>,
+    changed_actions: Vec<(usize, Box<[Action]>)>,
 }
 
 impl Default for BuiltinOverrides {
     fn default() -> Self {
         let rules = BUILTIN_RULES.iter().enumerate();
-        let enabled = rules.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
-        Self { enabled, actions: Vec::new() }
+        let enabled_bits = rules.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
+        Self { enabled_bits, changed_actions: Vec::new() }
     }
 }
 
@@ -59,13 +59,13 @@ impl BuiltinOverrides {
     pub(crate) fn new(document: &Document) -> Self {
         let mut overrides = Self::default();
         for (index, rule) in BUILTIN_RULES.iter().enumerate() {
-            let Some(patch) = document.patch(&rule.compiled.rule_id) else { continue };
+            let Some(patch) = document.patch(&rule.compiled_rule.rule_id) else { continue };
             if let Some(enabled) = patch.enabled {
-                overrides.enabled &= !(1 << index);
-                overrides.enabled |= u64::from(enabled) << index;
+                overrides.enabled_bits &= !(1 << index);
+                overrides.enabled_bits |= u64::from(enabled) << index;
             }
             if let Some(actions) = &patch.actions {
-                overrides.actions.push((index, actions.as_slice().into()));
+                overrides.changed_actions.push((index, actions.as_slice().into()));
             }
         }
         overrides
@@ -73,25 +73,25 @@ impl BuiltinOverrides {
 
     /// Returns the heap size of the changed actions, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let actions = self.actions.iter().flat_map(|(_, actions)| actions);
+        let actions = self.changed_actions.iter().flat_map(|(_, actions)| actions);
         actions.map(|action| size_of_val(action) + action.heap_bytes()).sum()
     }
 
     /// Returns the index of the first enabled rule among the rules whose bits are set in
-    /// `matching`.
-    pub(crate) fn first_enabled(&self, matching: u64) -> Option<usize> {
-        let enabled = matching & self.enabled;
-        (enabled != 0).then_some(enabled.trailing_zeros() as usize)
+    /// `matching_bits`.
+    pub(crate) fn first_enabled(&self, matching_bits: u64) -> Option<usize> {
+        let candidates = matching_bits & self.enabled_bits;
+        (candidates != 0).then_some(candidates.trailing_zeros() as usize)
     }
 
-    /// Returns the actions of a rule.
+    /// Returns the actions of the rule at an index.
     pub(crate) fn actions(&self, index: usize) -> &[Action] {
-        self.changed_actions(index).unwrap_or(&BUILTIN_RULES[index].compiled.actions)
+        self.changed_actions(index).unwrap_or(&BUILTIN_RULES[index].compiled_rule.actions)
     }
 
-    /// Returns the actions of a rule, if the user changed them.
+    /// Returns the actions of the rule at an index, if the user changed them.
     pub(crate) fn changed_actions(&self, index: usize) -> Option<&[Action]> {
-        let entry = self.actions.iter().find(|(rule, _)| *rule == index);
+        let entry = self.changed_actions.iter().find(|(rule_index, _)| *rule_index == index);
         entry.map(|(_, actions)| &**actions)
     }
 }

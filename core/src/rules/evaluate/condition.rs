@@ -5,21 +5,21 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{Member, Room};
-use crate::rules::event::{BODY, Event, excerpt};
-use crate::rules::member_count::MemberCount;
+use crate::rules::event::{BODY_PATH, Event, excerpt};
+use crate::rules::member_count::MemberCountRange;
 use crate::rules::pattern::{GlobPattern, lower};
 use crate::rules::property_path::PropertyPath;
-use crate::rules::work::Work;
+use crate::rules::work::UserWorkBudget;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
 /// Everything that is needed to test a condition, including the work budget.
 #[derive(Clone, Copy)]
-pub(crate) struct Context<'a> {
+pub(crate) struct ConditionContext<'a> {
     pub(crate) event: &'a Event,
     pub(crate) room: &'a Room,
     pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
-    pub(crate) work: &'a Work,
+    pub(crate) work: &'a UserWorkBudget,
 }
 
 /// A user's id and localpart, which built-in rules look for.
@@ -27,7 +27,7 @@ pub(crate) struct Context<'a> {
 pub(crate) struct UserNames {
     pub(crate) id: Box<str>,
     id_pattern: GlobPattern,
-    localpart: GlobPattern,
+    localpart_pattern: GlobPattern,
 }
 
 /// Placeholder in a context whose conditions do not test the user's id or localpart.
@@ -38,7 +38,7 @@ impl UserNames {
         Self {
             id: user.id.into(),
             id_pattern: GlobPattern::new(user.id),
-            localpart: GlobPattern::new(user.localpart),
+            localpart_pattern: GlobPattern::new(user.localpart),
         }
     }
 }
@@ -52,7 +52,7 @@ pub(crate) enum CompiledCondition {
     /// The message text contains the user's display name.
     DisplayName,
     /// The room's member count is in a range.
-    MemberCount(MemberCount),
+    MemberCount(MemberCountRange),
     /// The sender's power level is high enough for this notification key.
     SenderPermission(Box<str>),
     /// A property is exactly this value.
@@ -75,11 +75,12 @@ pub(crate) enum TextPattern {
 }
 
 impl TextPattern {
+    /// Returns the pattern for a user.
     fn resolve<'a>(&'a self, user: &'a UserNames) -> &'a GlobPattern {
         match self {
             Self::Fixed(pattern) => pattern,
             Self::UserId => &user.id_pattern,
-            Self::Localpart => &user.localpart,
+            Self::Localpart => &user.localpart_pattern,
         }
     }
 }
@@ -111,7 +112,7 @@ impl CompiledCondition {
             }
             ConditionKind::ContainsDisplayName => Self::DisplayName,
             ConditionKind::RoomMemberCount { is } => {
-                MemberCount::parse(is).map_or(Self::Never, Self::MemberCount)
+                MemberCountRange::parse(is).map_or(Self::Never, Self::MemberCount)
             }
             ConditionKind::SenderNotificationPermission { key } => {
                 Self::SenderPermission(key.as_str().into())
@@ -129,14 +130,18 @@ impl CompiledCondition {
     /// Compiles a condition of a built-in rule, which may contain a placeholder for the user.
     pub(crate) fn for_builtin(condition: &ConditionKind) -> Self {
         match condition {
-            ConditionKind::EventMatch { key, pattern } if pattern == builtin::USER_ID => {
+            ConditionKind::EventMatch { key, pattern }
+                if pattern == builtin::USER_ID_PLACEHOLDER =>
+            {
                 Self::event_match(key, TextPattern::UserId)
             }
-            ConditionKind::EventMatch { key, pattern } if pattern == builtin::LOCALPART => {
+            ConditionKind::EventMatch { key, pattern }
+                if pattern == builtin::LOCALPART_PLACEHOLDER =>
+            {
                 Self::event_match(key, TextPattern::Localpart)
             }
             ConditionKind::EventPropertyContains { key, value: Scalar::String(value) }
-                if value == builtin::USER_ID =>
+                if value == builtin::USER_ID_PLACEHOLDER =>
             {
                 Self::PropertyContainsUserId { path: PropertyPath::parse(key) }
             }
@@ -148,14 +153,18 @@ impl CompiledCondition {
     /// other property the whole value.
     fn event_match(key: &str, pattern: TextPattern) -> Self {
         let path = PropertyPath::parse(key);
-        if path == *BODY { Self::BodyWord(pattern) } else { Self::WholeValue { path, pattern } }
+        if path == *BODY_PATH {
+            Self::BodyWord(pattern)
+        } else {
+            Self::WholeValue { path, pattern }
+        }
     }
 
     /// Returns whether the condition is met; false if too little of the work budget is left to test
     /// it.
-    pub(crate) fn is_met(&self, context: &Context<'_>) -> bool {
-        let Context { event, room, user, member, work } = context;
-        if work.spend(self.steps(event)).is_none() {
+    pub(crate) fn is_met(&self, context: &ConditionContext<'_>) -> bool {
+        let ConditionContext { event, room, user, member, work } = context;
+        if work.spend(self.base_steps(event)).is_none() {
             return false;
         }
         match self {
@@ -172,11 +181,15 @@ impl CompiledCondition {
                 }
                 _ => false,
             },
-            Self::MemberCount(count) => room.member_count.is_some_and(|n| count.includes(n)),
+            Self::MemberCount(range) => {
+                room.member_count.is_some_and(|members| range.includes(members))
+            }
             Self::SenderPermission(key) => {
                 event.sender().is_some_and(|sender| room.allows_notification(sender, key))
             }
-            Self::PropertyIs { path, value } => event.get(path).is_some_and(|other| value == other),
+            Self::PropertyIs { path, value } => {
+                event.get(path).is_some_and(|actual| value == actual)
+            }
             Self::PropertyContains { path, value } => {
                 event.items(path).iter().any(|item| value == item)
             }
@@ -188,7 +201,7 @@ impl CompiledCondition {
     }
 
     /// Returns the number of steps that testing the condition takes, without matching its pattern.
-    fn steps(&self, event: &Event) -> usize {
+    fn base_steps(&self, event: &Event) -> usize {
         1 + match self {
             // The value is converted to lower case.
             Self::WholeValue { path, .. } => match event.get(path).and_then(Value::as_str) {
@@ -211,14 +224,15 @@ impl CompiledCondition {
             Self::BodyWord(pattern) => pattern_bytes(pattern),
             Self::SenderPermission(key) => key.len(),
             Self::PropertyIs { path, value } | Self::PropertyContains { path, value } => {
-                let text = if let Scalar::String(text) = value { text.len() } else { 0 };
-                path.heap_bytes() + text
+                let value_bytes = if let Scalar::String(text) = value { text.len() } else { 0 };
+                path.heap_bytes() + value_bytes
             }
             Self::PropertyContainsUserId { path } => path.heap_bytes(),
             Self::DisplayName | Self::MemberCount(_) | Self::Never => 0,
         }
     }
 
+    /// Returns whether the result depends on the user's id, localpart or display name.
     pub(crate) fn depends_on_user(&self) -> bool {
         match self {
             Self::WholeValue { pattern, .. } | Self::BodyWord(pattern) => {
@@ -235,14 +249,14 @@ impl CompiledCondition {
 
     /// Returns the value that the condition tests, if there is one. The value is truncated,
     /// because a thousand rules may test the same long message.
-    pub(crate) fn tested_value(&self, context: &Context<'_>) -> Option<Value> {
-        let Context { event, room, member, .. } = context;
+    pub(crate) fn tested_value(&self, context: &ConditionContext<'_>) -> Option<Value> {
+        let ConditionContext { event, room, member, .. } = context;
         let path = match self {
             Self::WholeValue { path, .. }
             | Self::PropertyIs { path, .. }
             | Self::PropertyContains { path, .. }
             | Self::PropertyContainsUserId { path } => path,
-            Self::BodyWord(_) => &BODY,
+            Self::BodyWord(_) => &BODY_PATH,
             Self::DisplayName => return member.display_name.map(|name| excerpt(&name.into())),
             Self::MemberCount(_) => return room.member_count.map(Value::from),
             Self::SenderPermission(_) => {

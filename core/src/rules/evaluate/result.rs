@@ -56,23 +56,23 @@ impl<'a> PushEvaluation<'a> {
     }
 
     /// Returns the tweaks of the notification. Of several tweaks with the same name, the last one
-    /// counts; a tweak without a value has its default value.
+    /// applies; a tweak without a value has its default value.
     pub fn tweaks(&self) -> BTreeMap<&'a str, TweakValue> {
-        tweaks(self.actions())
+        collect_tweaks(self.actions())
     }
 
     /// Returns the actions to report in a response for many users: those that fit into
     /// [`MAX_ACTION_BYTES`], and always the first `notify`. Without a limit, 100,000 members with
     /// rules of the maximum size would make a response too large for memory.
     pub(crate) fn limited_actions(&self) -> Vec<&'a Action> {
-        let mut remaining = MAX_ACTION_BYTES;
-        let mut notifies = false;
+        let mut remaining_bytes = MAX_ACTION_BYTES;
+        let mut has_notify = false;
         let fits = |action: &&Action| {
-            let is_first_notify = **action == Action::Notify && !notifies;
-            notifies |= is_first_notify;
-            let rest = remaining.checked_sub(json::to_bytes(action).len());
-            remaining = rest.unwrap_or(remaining);
-            is_first_notify || rest.is_some()
+            let is_first_notify = **action == Action::Notify && !has_notify;
+            has_notify |= is_first_notify;
+            let bytes_after = remaining_bytes.checked_sub(json::to_bytes(action).len());
+            remaining_bytes = bytes_after.unwrap_or(remaining_bytes);
+            is_first_notify || bytes_after.is_some()
         };
         self.actions().filter(fits).collect()
     }
@@ -100,21 +100,21 @@ impl Serialize for PushEvaluation<'_> {
 }
 
 /// Returns the tweaks that these actions set.
-pub(crate) fn tweaks<'a>(
+pub(crate) fn collect_tweaks<'a>(
     actions: impl Iterator<Item = &'a Action>,
 ) -> BTreeMap<&'a str, TweakValue> {
-    let tweak = |action: &'a Action| match action {
+    let read_tweak = |action: &'a Action| match action {
         Action::SetTweak { name, value, .. } => {
-            Some((name.as_str(), value.clone().unwrap_or_else(|| default_value(name))))
+            Some((name.as_str(), value.clone().unwrap_or_else(|| default_tweak_value(name))))
         }
         _ => None,
     };
-    actions.filter_map(tweak).collect()
+    actions.filter_map(read_tweak).collect()
 }
 
 /// Returns the value of a tweak that is set without one.
-fn default_value(tweak: &str) -> TweakValue {
-    match tweak {
+fn default_tweak_value(name: &str) -> TweakValue {
+    match name {
         "sound" => TweakValue::String("default".to_owned()),
         _ => TweakValue::Boolean(true),
     }

@@ -22,19 +22,19 @@ pub struct Room {
 #[serde(default)]
 pub struct PowerLevels {
     /// The levels of users whose level is not the default.
-    pub users: BTreeMap<String, Level>,
+    pub users: BTreeMap<String, PowerLevel>,
     /// The level of all other users.
-    pub users_default: Level,
+    pub users_default: PowerLevel,
     /// The level required to send a notification, by its key (`room` for `@room`).
-    pub notifications: BTreeMap<String, Level>,
+    pub notifications: BTreeMap<String, PowerLevel>,
 }
 
 /// A power level, parsed from an integer or, as in old rooms, from a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Level(pub i64);
+pub struct PowerLevel(pub i64);
 
 /// The level required for a notification key that the room does not list.
-const DEFAULT_REQUIRED: Level = Level(50);
+const DEFAULT_REQUIRED_LEVEL: PowerLevel = PowerLevel(50);
 
 impl Room {
     /// Returns whether a user may send notifications with this key.
@@ -47,17 +47,17 @@ impl Room {
 
 impl PowerLevels {
     /// Returns a user's level.
-    pub fn user_level(&self, user_id: &str) -> Level {
+    pub fn user_level(&self, user_id: &str) -> PowerLevel {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }
 
     /// Returns the level required for a notification key.
-    pub fn required_level(&self, key: &str) -> Level {
-        self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED)
+    pub fn required_level(&self, key: &str) -> PowerLevel {
+        self.notifications.get(key).copied().unwrap_or(DEFAULT_REQUIRED_LEVEL)
     }
 }
 
-impl<'de> Deserialize<'de> for Level {
+impl<'de> Deserialize<'de> for PowerLevel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let level = match Value::deserialize(deserializer)? {
             Value::Number(number) => number.as_i64(),
@@ -75,24 +75,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_level_that_is_not_listed_is_the_default() {
+    fn an_unlisted_level_is_the_default() {
         let levels: PowerLevels = serde_json::from_value(json!({
             "users": {"@admin:x": 100, "@old:x": " 40 "}, "users_default": 5, "ban": 50,
             "notifications": {"room": 20},
         }))
         .unwrap();
-        assert_eq!(levels.user_level("@admin:x"), Level(100));
-        assert_eq!(levels.user_level("@old:x"), Level(40));
-        assert_eq!(levels.user_level("@else:x"), Level(5));
-        assert_eq!(levels.required_level("room"), Level(20));
-        assert_eq!(levels.required_level("moon"), Level(50));
-        assert_eq!(PowerLevels::default().user_level("@a:x"), Level(0));
+        assert_eq!(levels.user_level("@admin:x"), PowerLevel(100));
+        assert_eq!(levels.user_level("@old:x"), PowerLevel(40));
+        assert_eq!(levels.user_level("@else:x"), PowerLevel(5));
+        assert_eq!(levels.required_level("room"), PowerLevel(20));
+        assert_eq!(levels.required_level("moon"), PowerLevel(50));
+        assert_eq!(PowerLevels::default().user_level("@a:x"), PowerLevel(0));
     }
 
     #[test]
     fn a_level_must_be_an_integer() {
         for level in [json!(1.5), json!("high"), json!(null), json!([1]), json!(u64::MAX)] {
-            assert!(serde_json::from_value::<Level>(level.clone()).is_err(), "{level}");
+            assert!(serde_json::from_value::<PowerLevel>(level.clone()).is_err(), "{level}");
         }
     }
 }

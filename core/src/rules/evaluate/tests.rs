@@ -17,16 +17,16 @@ use crate::rules::work::WorkBudget;
 
 const ALICE: &str = "@alice:example.org";
 
-fn document(scope: &str, stored: &Value) -> Document {
-    Document::from_text(scope.parse().unwrap(), &stored.to_string()).unwrap()
+fn parse_document(scope: &str, stored_json: &Value) -> Document {
+    Document::from_text(scope.parse().unwrap(), &stored_json.to_string()).unwrap()
 }
 
 /// Returns the global document with these rules: `[(kind, rule)]`, in order within a kind.
-fn global(rules: &[(&str, Value)]) -> Document {
-    scoped("global", rules, &json!({}))
+fn global_document(rules: &[(&str, Value)]) -> Document {
+    document_in_scope("global", rules, &json!({}))
 }
 
-fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
+fn document_in_scope(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
     let mut kinds = json!({});
     for kind in RuleKind::ALL {
         kinds[kind.as_str()] = json!([]);
@@ -36,7 +36,7 @@ fn scoped(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
         rule_json.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
         kinds[kind].as_array_mut().unwrap().push(rule_json);
     }
-    document(scope, &json!({"rules": kinds, "changes": changes}))
+    parse_document(scope, &json!({"rules": kinds, "changes": changes}))
 }
 
 /// Returns a room from its JSON; null is the same as absent.
@@ -69,12 +69,12 @@ impl<'a> Scenario<'a> {
         Self { documents: documents.into(), room, member: Member::default() }
     }
 
-    fn with_tag(mut self, tag: &'a str) -> Self {
+    fn with_profile_tag(mut self, tag: &'a str) -> Self {
         self.member.profile_tag = Some(tag);
         self
     }
 
-    fn with_name(mut self, name: &'a str) -> Self {
+    fn with_display_name(mut self, name: &'a str) -> Self {
         self.member.display_name = Some(name);
         self
     }
@@ -97,11 +97,11 @@ impl<'a> Scenario<'a> {
     }
 
     /// Returns the id of the rule that matches.
-    fn winner(&self, event: &Value) -> Option<String> {
+    fn matching_rule_id(&self, event: &Value) -> Option<String> {
         Some(self.explain(event)["rule"]["rule_id"].as_str()?.to_owned())
     }
 }
 
-fn winner(rules: &[(&str, Value)], event: &Value) -> Option<String> {
-    Scenario::new([global(rules)]).winner(event)
+fn matching_rule_id(rules: &[(&str, Value)], event: &Value) -> Option<String> {
+    Scenario::new([global_document(rules)]).matching_rule_id(event)
 }

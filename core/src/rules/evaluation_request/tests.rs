@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::matrix::MatrixErrorCode;
-use crate::rules::evaluate::Level;
+use crate::rules::evaluate::PowerLevel;
 
 fn read_explain(body: &Value) -> Result<ExplainRequest, RuleError> {
     ExplainRequest::read(body.to_string().as_bytes())
@@ -30,7 +30,7 @@ fn an_explain_request_contains_event_room_and_member() {
     let levels = request.room.power_levels.as_ref().unwrap();
     assert_eq!(
         (levels.user_level("@bob:x"), levels.required_level("room")),
-        (Level(100), Level(20))
+        (PowerLevel(100), PowerLevel(20))
     );
     assert_eq!(request.room.creators, ["@bob:x".to_owned()].into());
     let member = Member { display_name: Some("Alice"), profile_tag: Some("phone") };
@@ -63,10 +63,10 @@ fn an_evaluate_request_preserves_the_order_of_members() {
 
 #[test]
 fn errors_common_to_both_requests_name_the_field() {
-    let levels = "room.power_levels must be the content of an m.room.power_levels event, with \
-        integers for levels";
-    let creators = "room.creators must be an array of user ids";
-    for (body, code, text) in [
+    let levels_message = "room.power_levels must be the content of an m.room.power_levels event, \
+        with integers for levels";
+    let creators_message = "room.creators must be an array of user ids";
+    for (body, code, message) in [
         (json!({}), MatrixErrorCode::MissingParam, "event is missing"),
         (json!({"event": null}), MatrixErrorCode::BadJson, "event must be a JSON object"),
         (json!({"event": []}), MatrixErrorCode::BadJson, "event must be a JSON object"),
@@ -84,27 +84,39 @@ fn errors_common_to_both_requests_name_the_field() {
         (
             json!({"event": {}, "room": {"creators": {"@a:x": 1}}}),
             MatrixErrorCode::BadJson,
-            creators,
+            creators_message,
         ),
         (
             json!({"event": {}, "room": {"creators": ["@a:x", 1]}}),
             MatrixErrorCode::BadJson,
-            creators,
+            creators_message,
         ),
-        (json!({"event": {}, "room": {"creators": null}}), MatrixErrorCode::BadJson, creators),
-        (json!({"event": {}, "room": {"power_levels": 1}}), MatrixErrorCode::BadJson, levels),
-        (json!({"event": {}, "room": {"power_levels": []}}), MatrixErrorCode::BadJson, levels),
+        (
+            json!({"event": {}, "room": {"creators": null}}),
+            MatrixErrorCode::BadJson,
+            creators_message,
+        ),
+        (
+            json!({"event": {}, "room": {"power_levels": 1}}),
+            MatrixErrorCode::BadJson,
+            levels_message,
+        ),
+        (
+            json!({"event": {}, "room": {"power_levels": []}}),
+            MatrixErrorCode::BadJson,
+            levels_message,
+        ),
         (
             json!({"event": {}, "room": {"power_levels": {"users": {"@a:x": "high"}}}}),
             MatrixErrorCode::BadJson,
-            levels,
+            levels_message,
         ),
     ] {
         let mut evaluate_body = body.clone();
         evaluate_body["members"] = json!([]);
         for error in [read_explain(&body).unwrap_err(), read_evaluate(&evaluate_body).unwrap_err()]
         {
-            assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{body}");
+            assert_eq!((error.code(), error.to_string().as_str()), (code, message), "{body}");
         }
     }
     for (body, code) in [
@@ -123,7 +135,7 @@ fn errors_common_to_both_requests_name_the_field() {
 
 #[test]
 fn errors_specific_to_one_request_name_the_field() {
-    for (fields, code, text) in [
+    for (fields, code, message) in [
         (json!({"profile_tag": 1}), MatrixErrorCode::BadJson, "profile_tag must be a string"),
         (
             json!({"profile_tag": ""}),
@@ -144,10 +156,10 @@ fn errors_specific_to_one_request_name_the_field() {
         let mut body = fields.clone();
         body["event"] = json!({});
         let error = read_explain(&body).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{fields}");
+        assert_eq!((error.code(), error.to_string().as_str()), (code, message), "{fields}");
     }
     let valid_member = json!({"user_id": "@a:x"});
-    for (members, code, text) in [
+    for (members, code, message) in [
         (Value::Null, MatrixErrorCode::BadJson, "members must be an array"),
         (json!({"0": valid_member}), MatrixErrorCode::BadJson, "members must be an array"),
         (
@@ -168,7 +180,7 @@ fn errors_specific_to_one_request_name_the_field() {
         ),
     ] {
         let error = read_evaluate(&json!({"event": {}, "members": members})).unwrap_err();
-        assert_eq!((error.code(), error.to_string().as_str()), (code, text), "{members}");
+        assert_eq!((error.code(), error.to_string().as_str()), (code, message), "{members}");
     }
     let error = read_evaluate(&json!({"event": {}})).unwrap_err();
     assert_eq!(error.to_string(), "members is missing");
@@ -195,11 +207,11 @@ fn a_misspelt_field_is_rejected_with_a_suggestion() {
                 None => read_explain(&body).unwrap_err(),
                 Some(_) => read_evaluate(&body).unwrap_err(),
             };
-            let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
-            assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, text));
+            let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+            assert_eq!((error.code(), error.to_string()), (MatrixErrorCode::BadJson, message));
         }
     }
-    for (error, field, suggestion) in [
+    for (result, field, suggestion) in [
         (read_explain(&json!({"event": {}, "profileTag": "x"})), "profileTag", "profile_tag"),
         (
             read_explain(&json!({"event": {}, "room": {"displayName": "x"}})),
@@ -207,12 +219,12 @@ fn a_misspelt_field_is_rejected_with_a_suggestion() {
             "display_name",
         ),
     ] {
-        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
-        assert_eq!(error.unwrap_err().to_string(), text);
+        let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+        assert_eq!(result.unwrap_err().to_string(), message);
     }
     // In an evaluate request the members have display names, but the room has none.
-    let room = json!({"event": {}, "members": [], "room": {"displayname": "x"}});
-    assert!(read_evaluate(&room).is_ok());
+    let body = json!({"event": {}, "members": [], "room": {"displayname": "x"}});
+    assert!(read_evaluate(&body).is_ok());
     for (fields, field, suggestion) in [
         (json!({"al": true}), "al", "all"),
         (json!({"member": []}), "member", "members"),
@@ -230,13 +242,13 @@ fn a_misspelt_field_is_rejected_with_a_suggestion() {
     ] {
         let mut body = fields;
         body["event"] = json!({});
-        let text = format!("unknown field `{field}`; did you mean `{suggestion}`?");
-        assert_eq!(read_evaluate(&body).unwrap_err().to_string(), text);
+        let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+        assert_eq!(read_evaluate(&body).unwrap_err().to_string(), message);
     }
 }
 
 #[test]
-fn fields_of_matrix_events_are_ignored() {
+fn matrix_event_fields_are_ignored() {
     let event = json!({"content": {"displayname": "A", "membership": "join"}, "displayname": "A"});
     let member = json!({"user_id": "@a:x", "membership": "join"});
     let room = json!({"creator": "@a:x", "room_id": "!a:x", "org.x.member_counts": 1});
@@ -257,7 +269,7 @@ fn only_the_top_level_members_are_read_as_members() {
 
 proptest! {
     #[test]
-    fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn parsing_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         drop(ExplainRequest::read(&bytes));
         drop(EvaluateRequest::read(&bytes));
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::json::{self, JsonError};
 
-fn event(value: Value) -> Event {
+fn new_event(value: Value) -> Event {
     Event::from_value(value).unwrap()
 }
 
@@ -54,7 +54,7 @@ fn a_property_is_found_by_its_path() {
 }
 
 #[test]
-fn in_the_oldest_event_format_the_sender_is_in_user_id() {
+fn the_sender_is_read_from_user_id_in_the_oldest_event_format() {
     for (value, sender) in [
         (json!({"sender": "@a:x", "user_id": "@b:x"}), Some("@a:x")),
         (json!({"user_id": "@b:x"}), Some("@b:x")),
@@ -62,42 +62,42 @@ fn in_the_oldest_event_format_the_sender_is_in_user_id() {
         (json!({"sender": 1, "user_id": 2}), None),
         (json!({}), None),
     ] {
-        assert_eq!(event(value.clone()).sender(), sender, "{value}");
+        assert_eq!(new_event(value.clone()).sender(), sender, "{value}");
     }
 }
 
 #[test]
-fn any_value_of_m_mentions_counts_as_mentions() {
+fn any_m_mentions_value_counts_as_mentions() {
     for mentions in [json!({}), json!({"user_ids": []}), json!(null), json!(1), json!(1.5)] {
-        assert!(event(json!({"content": {"m.mentions": mentions}})).has_mentions());
+        assert!(new_event(json!({"content": {"m.mentions": mentions}})).has_mentions());
     }
     for content in [json!({}), json!("m.mentions"), json!(["m.mentions"]), json!(null)] {
-        let event = event(json!({"content": content, "m.mentions": {}}));
+        let event = new_event(json!({"content": content, "m.mentions": {}}));
         assert!(!event.has_mentions(), "{content}");
     }
 }
 
 #[test]
-fn a_long_name_is_not_repeated_for_each_property_below_it() {
+fn a_long_object_name_is_stored_once_for_all_its_properties() {
     fn name_bytes(members: &Map<String, Value>) -> usize {
-        let inner = |value: &Value| value.as_object().map_or(0, name_bytes);
-        members.iter().map(|(name, value)| name.capacity() + inner(value)).sum()
+        let inner_name_bytes = |value: &Value| value.as_object().map_or(0, name_bytes);
+        members.iter().map(|(name, value)| name.capacity() + inner_name_bytes(value)).sum()
     }
     let members: Map<_, _> = (0..5000).map(|n| (n.to_string(), json!(n))).collect();
     let name = "x".repeat(30_000);
-    let event = event(json!({&name: members}));
+    let event = new_event(json!({&name: members}));
     assert!(event.get(&PropertyPath::parse(&format!("{name}.4999"))).is_some());
     assert!(name_bytes(event.members()) < 90_000);
 }
 
 #[test]
-fn an_event_may_be_nested_as_deeply_as_json() {
+fn an_event_may_be_nested_as_deeply_as_the_json_parser_allows() {
     let nested_object = |depth: usize| -> Option<Value> {
         let json = r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth);
         serde_json::from_str(&json).ok()
     };
     let path = PropertyPath::parse(&["a"; 127].join("."));
-    assert!(event(nested_object(127).unwrap()).get(&path).is_some());
+    assert!(new_event(nested_object(127).unwrap()).get(&path).is_some());
     assert!(nested_object(128).is_none());
     assert!(nested_object(100_000).is_none());
 }
@@ -120,12 +120,12 @@ pub(in crate::rules) fn any_json() -> impl Strategy<Value = Value> {
 }
 
 /// Returns the part of a value that can be compared, defined independently of the tested code.
-fn comparable(value: &Value) -> Option<Value> {
+fn comparable_part(value: &Value) -> Option<Value> {
     match value {
         Value::Object(_) => None,
         Value::Array(items) => {
             let items = items.iter().filter(|item| !item.is_array());
-            Some(items.filter_map(comparable).collect())
+            Some(items.filter_map(comparable_part).collect())
         }
         Value::Number(number) => {
             let integer = number.as_i64()?;
@@ -135,8 +135,8 @@ fn comparable(value: &Value) -> Option<Value> {
     }
 }
 
-fn descend<'a>(event: &'a Value, path: &PropertyPath) -> Option<&'a Value> {
-    path.parts().iter().try_fold(event, |value, part| value.as_object()?.get(&**part))
+fn value_at<'a>(event: &'a Value, path: &PropertyPath) -> Option<&'a Value> {
+    path.names().iter().try_fold(event, |value, name| value.as_object()?.get(&**name))
 }
 
 proptest! {
@@ -144,8 +144,8 @@ proptest! {
     fn a_path_finds_the_property_that_it_names(inner in any_json(), path in "[ab.\\\\]{0,9}") {
         let path = PropertyPath::parse(&path);
         let value = json!({"a": inner});
-        let expected = descend(&value, &path).and_then(comparable);
-        prop_assert_eq!(event(value).excerpt(&path), expected);
+        let expected = value_at(&value, &path).and_then(comparable_part);
+        prop_assert_eq!(new_event(value).excerpt(&path), expected);
     }
 }
 

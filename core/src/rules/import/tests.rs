@@ -8,7 +8,9 @@ use serde_json::json;
 use super::*;
 use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam};
 use crate::rules::bulk::tests::{any_change, documents_after};
-use crate::rules::{Action, Documents, Position, RulesetsExport, RulesetsResponse, User, builtin};
+use crate::rules::{
+    Action, Documents, RulePosition, RulesetsExport, RulesetsResponse, User, builtin,
+};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 const UNLIMITED: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
@@ -23,21 +25,21 @@ fn import(body: &Value) -> Result<Vec<Document>, RuleError> {
 
 /// Returns a global document and a device document with rules of every kind, and changes to
 /// built-in rules.
-fn example() -> [Document; 2] {
+fn example_documents() -> [Document; 2] {
     let mut global = Document::new(RuleScope::Global);
     let mut phone = Document::new("device/phone".parse().unwrap());
     let body = json!({"actions": ["notify"], "pattern": "p", "conditions": [], "org.x": [null]});
     for kind in RuleKind::ALL {
         for id in ["b", "a"] {
             for document in [&mut global, &mut phone] {
-                let new = NewRule::from_json(
+                let new_rule = NewRule::from_json(
                     kind,
                     body.clone(),
                     NewRuleLimits::default(),
                     Timestamp::UNIX_EPOCH,
                 )
                 .unwrap();
-                document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
+                document.put(kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
                 document.set_enabled(kind, id, id == "a").unwrap();
             }
         }
@@ -58,32 +60,32 @@ fn example() -> [Document; 2] {
 
 #[test]
 fn an_export_is_imported_unchanged() {
-    let documents = example();
+    let documents = example_documents();
     let export = json!(RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
     assert_eq!(import(&export).unwrap(), documents);
-    let empty = json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH));
-    assert_eq!(import(&empty).unwrap(), []);
+    let empty_export = json!(RulesetsExport::new([], Timestamp::UNIX_EPOCH));
+    assert_eq!(import(&empty_export).unwrap(), []);
 }
 
 #[test]
 fn the_response_with_all_rulesets_is_imported_with_the_same_effect() {
-    let documents = example();
+    let documents = example_documents();
     let user = User::new("@alice:x.org");
     let response = json!(RulesetsResponse::new(&documents, user));
-    let imported = import(&response).unwrap();
-    assert_eq!(json!(RulesetsResponse::new(&imported, user)), response);
-    let patched_ids: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    let imported_documents = import(&response).unwrap();
+    assert_eq!(json!(RulesetsResponse::new(&imported_documents, user)), response);
+    let patched_ids: Vec<&str> = imported_documents[0].patches().map(|(id, _)| id).collect();
     assert_eq!(patched_ids, [".m.rule.call", builtin::MASTER], "only what differs");
 }
 
 #[test]
-fn changes_to_built_in_rules_of_other_versions_are_stored() {
+fn changes_to_builtin_rules_of_other_versions_are_stored() {
     let body = json!({"global": {}, "builtin_changes": {
         ".m.rule.from_2030": {"enabled": false}, ".m.rule.master": {},
     }});
-    let imported = import(&body).unwrap();
-    assert_eq!(imported.len(), 1);
-    let patched_ids: Vec<&str> = imported[0].patches().map(|(id, _)| id).collect();
+    let imported_documents = import(&body).unwrap();
+    assert_eq!(imported_documents.len(), 1);
+    let patched_ids: Vec<&str> = imported_documents[0].patches().map(|(id, _)| id).collect();
     assert_eq!(patched_ids, [".m.rule.from_2030"]);
 }
 
@@ -101,27 +103,27 @@ fn expired_rules_and_changes_are_omitted() {
         },
         "device": {"phone": {"room": [rule_until(past)]}},
     });
-    let imported = import(&body).unwrap();
-    let export = json!(RulesetsExport::new(&imported, now()));
-    assert_eq!(imported.len(), 1);
+    let imported_documents = import(&body).unwrap();
+    let export = json!(RulesetsExport::new(&imported_documents, now()));
+    assert_eq!(imported_documents.len(), 1);
     assert_eq!(export["global"]["room"][0]["until"], future);
     assert_eq!(export["global"]["room"].as_array().unwrap().len(), 1);
     let changes = json!({
         ".m.rule.call": {"actions": []}, ".m.rule.message": {"enabled": false, "until": future},
     });
     assert_eq!(export["builtin_changes"], changes);
-    assert_eq!(import(&export).unwrap(), imported);
+    assert_eq!(import(&export).unwrap(), imported_documents);
     // The response with built-in rules contains `until` as well.
     let user = User::new("@alice:x.org");
-    let response = json!(RulesetsResponse::new(&imported, user));
-    assert_eq!(import(&response).unwrap(), imported);
+    let response = json!(RulesetsResponse::new(&imported_documents, user));
+    assert_eq!(import(&response).unwrap(), imported_documents);
 }
 
 #[test]
 fn an_invalid_body_is_rejected_with_the_path() {
     let rule = json!({"rule_id": "a", "actions": []});
-    let changes = |changes: Value| json!({"global": {}, "builtin_changes": changes});
-    for (body, code, text) in [
+    let body_with = |changes: Value| json!({"global": {}, "builtin_changes": changes});
+    for (body, code, message) in [
         (json!([]), BadJson, "the body must be a JSON object"),
         (json!({}), MissingParam, "global is missing"),
         (json!({"room": [rule]}), MissingParam, "global is missing"),
@@ -165,35 +167,35 @@ fn an_invalid_body_is_rejected_with_the_path() {
             MatrixErrorCode::TooLarge,
             "global.room[0]: a rule may have at most 500 bytes",
         ),
-        (changes(json!([])), BadJson, "builtin_changes must be a JSON object"),
+        (body_with(json!([])), BadJson, "builtin_changes must be a JSON object"),
         (
-            changes(json!({"cake": {"enabled": true}})),
+            body_with(json!({"cake": {"enabled": true}})),
             InvalidParam,
             "builtin_changes.cake: the id must be that of a built-in rule, which begins with a dot",
         ),
         (
-            changes(json!({".a/b": {"enabled": true}})),
+            body_with(json!({".a/b": {"enabled": true}})),
             InvalidParam,
             "builtin_changes..a/b: a rule id or profile tag must not contain '/'",
         ),
         (
-            changes(json!({".m.rule.master": true})),
+            body_with(json!({".m.rule.master": true})),
             BadJson,
             "builtin_changes..m.rule.master: the change must be a JSON object",
         ),
         (
-            changes(json!({".m.rule.master": {"enabled": 1}})),
+            body_with(json!({".m.rule.master": {"enabled": 1}})),
             BadJson,
             "builtin_changes..m.rule.master: enabled must be a boolean",
         ),
         (
-            changes(json!({".m.rule.master": {"actions": ["ring"]}})),
+            body_with(json!({".m.rule.master": {"actions": ["ring"]}})),
             InvalidParam,
             "builtin_changes..m.rule.master: actions[0] must be notify, dont_notify, coalesce, \
              set_tweak, or an object with set_tweak",
         ),
         (
-            changes(json!({".m.rule.master": {"actions": [], "until": 1}})),
+            body_with(json!({".m.rule.master": {"actions": [], "until": 1}})),
             MissingParam,
             "builtin_changes..m.rule.master: enabled is missing",
         ),
@@ -203,23 +205,26 @@ fn an_invalid_body_is_rejected_with_the_path() {
             "global.room[0]: until must be an integer: milliseconds since 1970",
         ),
         (
-            changes(json!({".m.rule.master": {"conditions": []}})),
+            body_with(json!({".m.rule.master": {"conditions": []}})),
             BadJson,
             "builtin_changes..m.rule.master: unknown field conditions; known fields: enabled, actions and until",
         ),
     ] {
         let error = import(&body).unwrap_err();
-        assert_eq!((error.code(), &*error.to_string()), (code, text), "{body}");
+        assert_eq!((error.code(), &*error.to_string()), (code, message), "{body}");
     }
-    let long = json!({"global": {}, "device": {"x".repeat(10_000): {}}});
-    assert!(import(&long).unwrap_err().to_string().len() < 500, "a long name is truncated");
+    let body_with_long_name = json!({"global": {}, "device": {"x".repeat(10_000): {}}});
+    assert!(
+        import(&body_with_long_name).unwrap_err().to_string().len() < 500,
+        "a long name is truncated"
+    );
 }
 
 #[test]
-fn a_rule_of_maximum_depth_is_exported_and_imported() {
+fn a_maximally_nested_rule_is_exported_and_imported() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    let new = NewRule::read(
+    let new_rule = NewRule::read(
         RuleKind::Room,
         rule.as_bytes(),
         NewRuleLimits::default(),
@@ -227,7 +232,7 @@ fn a_rule_of_maximum_depth_is_exported_and_imported() {
     )
     .unwrap();
     let mut document = Document::new("device/a".parse().unwrap());
-    document.put(RuleKind::Room, "a".parse().unwrap(), new, Position::default()).unwrap();
+    document.put(RuleKind::Room, "a".parse().unwrap(), new_rule, RulePosition::default()).unwrap();
     let export = json::to_bytes(&RulesetsExport::new([&document], Timestamp::UNIX_EPOCH));
     assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
 }
@@ -236,14 +241,14 @@ proptest! {
     #[test]
     fn any_documents_are_imported_from_their_export(
         changes in prop::collection::vec(any_change(), 0..40),
-        others in prop::collection::vec(any_change(), 0..20),
+        other_changes in prop::collection::vec(any_change(), 0..20),
     ) {
         let documents = documents_after(&changes);
         let export = json::to_bytes(&RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
-        let imported = read_import(&export, UNLIMITED, now()).unwrap();
-        let stored = documents_after(&others);
-        let mut target = Documents::new(&stored);
-        target.replace_all(&imported);
+        let imported_documents = read_import(&export, UNLIMITED, now()).unwrap();
+        let stored_documents = documents_after(&other_changes);
+        let mut target = Documents::new(&stored_documents);
+        target.replace_all(&imported_documents);
         let by_scope = |documents: Vec<Document>| {
             let mut documents = documents;
             documents.retain(|document| !document.is_empty());

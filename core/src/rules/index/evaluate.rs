@@ -7,11 +7,11 @@ use super::key::{EventKeys, IndexKey};
 use super::members::{MemberSlot, Members};
 use super::result::{MemberMatch, RoomEvaluation};
 use crate::rules::evaluate::{
-    BUILTIN_RULES, CompiledCondition, Context, MASTER, Member, NO_USER, Room, TextPattern,
-    UserNames,
+    BUILTIN_RULES, CompiledCondition, ConditionContext, MASTER_INDEX, Member, NO_USER, Room,
+    TextPattern, UserNames,
 };
 use crate::rules::event::Event;
-use crate::rules::work::{Work, WorkBudget};
+use crate::rules::work::{UserWorkBudget, WorkBudget};
 use crate::rules::{RuleScope, User};
 
 impl Members<'_> {
@@ -40,39 +40,40 @@ impl Members<'_> {
         room: &Room,
         budget: &mut WorkBudget,
     ) -> RoomEvaluation<'_> {
-        let work = &Work::unlimited();
-        let context = Context { event, room, user: &NO_USER, member: Member::default(), work };
+        let work = &UserWorkBudget::unlimited();
+        let context =
+            ConditionContext { event, room, user: &NO_USER, member: Member::default(), work };
         let body_keys = IndexKey::all_in_body(event);
-        let builtin = self.match_builtin_rules(&context, &body_keys, budget);
+        let builtin_matches = self.match_builtin_rules(&context, &body_keys, budget);
         let keys = EventKeys::new(event, body_keys);
-        let evaluate_member = |(slot, builtin): (&MemberSlot<'_>, u64)| {
+        let evaluate_member = |(slot, builtin_bits): (&MemberSlot<'_>, u64)| {
             if event.sender() == Some(slot.user_id) {
                 return MemberMatch::NoRule;
             }
-            let user_rule = budget.for_user(|work| {
-                let context = Context { member: slot.member, work, ..context };
-                slot.rules.first_match(&keys, &context)
+            let user_rule_index = budget.run_for_user(|work| {
+                let context = ConditionContext { member: slot.member, work, ..context };
+                slot.rules.first_matching_rule(&keys, &context)
             });
-            choose(slot, builtin, user_rule)
+            choose_match(slot, builtin_bits, user_rule_index)
         };
-        let matches = self.slots.iter().zip(builtin).map(evaluate_member).collect();
+        let matches = self.slots.iter().zip(builtin_matches).map(evaluate_member).collect();
         RoomEvaluation { members: self, matches }
     }
 
     /// Returns the built-in rules that match for each member, as bit sets.
     fn match_builtin_rules(
         &self,
-        context: &Context<'_>,
+        context: &ConditionContext<'_>,
         body_keys: &[IndexKey],
         budget: &mut WorkBudget,
     ) -> Vec<u64> {
         let mut common_matches = 0;
         let mut matches = vec![0; self.len()];
         for (index, rule) in BUILTIN_RULES.iter().enumerate() {
-            if rule.is_superseded(context.event) || !rule.compiled.can_match(context) {
+            if rule.is_superseded(context.event) || !rule.compiled_rule.can_match(context) {
                 continue;
             }
-            let mut conditions = rule.compiled.conditions.iter();
+            let mut conditions = rule.compiled_rule.conditions.iter();
             let Some(condition) = conditions.find(|condition| condition.depends_on_user()) else {
                 common_matches |= 1 << index;
                 continue;
@@ -80,15 +81,16 @@ impl Members<'_> {
             for position in self.find_candidates(condition, context.event, body_keys) {
                 let slot = &self.slots[position];
                 let user = UserNames::new(User::new(slot.user_id));
-                let is_match = budget.for_user(|work| {
-                    let context = Context { user: &user, member: slot.member, work, ..*context };
-                    rule.compiled.matches(&context)
+                let is_match = budget.run_for_user(|work| {
+                    let context =
+                        ConditionContext { user: &user, member: slot.member, work, ..*context };
+                    rule.compiled_rule.matches(&context)
                 });
                 matches[position] |= u64::from(is_match) << index;
             }
         }
-        for builtin in &mut matches {
-            *builtin |= common_matches;
+        for member_matches in &mut matches {
+            *member_matches |= common_matches;
         }
         matches
     }
@@ -102,17 +104,17 @@ impl Members<'_> {
         body_keys: &[IndexKey],
     ) -> Vec<usize> {
         match condition {
-            CompiledCondition::DisplayName => self.display_names().find(body_keys).collect(),
+            CompiledCondition::DisplayName => self.display_name_index().find(body_keys).collect(),
             CompiledCondition::BodyWord(TextPattern::Localpart) => {
-                self.localparts().find(body_keys).collect()
+                self.localpart_index().find(body_keys).collect()
             }
             CompiledCondition::PropertyContainsUserId { path } => {
                 let ids = event.items(path).iter().filter_map(Value::as_str);
-                self.ids().find(&ids.map(IndexKey::for_id).collect::<Vec<_>>()).collect()
+                self.id_index().find(&ids.map(IndexKey::for_user_id).collect::<Vec<_>>()).collect()
             }
             CompiledCondition::WholeValue { path, pattern: TextPattern::UserId } => {
-                let id = event.get(path).and_then(Value::as_str).map(IndexKey::for_id);
-                self.ids().find(id.as_slice()).collect()
+                let id = event.get(path).and_then(Value::as_str).map(IndexKey::for_user_id);
+                self.id_index().find(id.as_slice()).collect()
             }
             _ => (0..self.len()).collect(),
         }
@@ -121,18 +123,26 @@ impl Members<'_> {
 
 /// Chooses the rule that is evaluated first among the matching built-in rules and the first
 /// matching user rule. Disabled built-in rules are ignored.
-fn choose(slot: &MemberSlot<'_>, builtin: u64, user_rule: Option<usize>) -> MemberMatch {
-    let outranks = |builtin: usize, position: usize| {
-        let rule = &slot.rules.rules[position];
-        let is_higher_kind = BUILTIN_RULES[builtin].compiled.kind < rule.compiled.kind;
-        builtin == MASTER || is_higher_kind && rule.scope == RuleScope::Global
+fn choose_match(
+    slot: &MemberSlot<'_>,
+    builtin_bits: u64,
+    user_rule_index: Option<usize>,
+) -> MemberMatch {
+    let outranks = |builtin_index: usize, rule_index: usize| {
+        let rule = &slot.rules.rules[rule_index];
+        let is_higher_kind =
+            BUILTIN_RULES[builtin_index].compiled_rule.kind < rule.compiled_rule.kind;
+        builtin_index == MASTER_INDEX || is_higher_kind && rule.scope == RuleScope::Global
     };
     let overrides = &slot.rules.overrides;
-    match (overrides.first_enabled(builtin), user_rule) {
-        (Some(index), rule) if rule.is_none_or(|rule| outranks(index, rule)) => {
-            MemberMatch::Builtin { index, is_changed: overrides.changed_actions(index).is_some() }
+    match (overrides.first_enabled(builtin_bits), user_rule_index) {
+        (Some(index), rule_index)
+            if rule_index.is_none_or(|rule_index| outranks(index, rule_index)) =>
+        {
+            let has_changed_actions = overrides.changed_actions(index).is_some();
+            MemberMatch::Builtin { index, has_changed_actions }
         }
-        (_, Some(rule)) => MemberMatch::UserRule(rule),
+        (_, Some(rule_index)) => MemberMatch::UserRule(rule_index),
         (_, None) => MemberMatch::NoRule,
     }
 }

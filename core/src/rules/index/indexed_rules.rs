@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::key::{EventKeys, IndexKey};
 use crate::rules::evaluate::{
-    BuiltinOverrides, CompiledRule, Context, effective_conditions, split_scopes,
+    BuiltinOverrides, CompiledRule, ConditionContext, effective_conditions, split_scopes,
 };
 use crate::rules::{ConditionKind, Document, RuleScope};
 
@@ -22,7 +22,7 @@ pub struct IndexedRules {
 #[derive(Debug)]
 pub(super) struct IndexedRule {
     pub(super) scope: RuleScope,
-    pub(super) compiled: CompiledRule,
+    pub(super) compiled_rule: CompiledRule,
 }
 
 /// The index of a user without user rules and without changes to built-in rules.
@@ -43,8 +43,8 @@ impl IndexedRules {
                     continue;
                 }
                 keys.push(IndexKey::for_rule(&conditions).unwrap_or(IndexKey::ALWAYS));
-                let compiled = CompiledRule::new(kind, rule, &conditions);
-                rules.push(IndexedRule { scope: document.scope().clone(), compiled });
+                let compiled_rule = CompiledRule::new(kind, rule, &conditions);
+                rules.push(IndexedRule { scope: document.scope().clone(), compiled_rule });
             }
         }
         let overrides = global.map(BuiltinOverrides::new).unwrap_or_default();
@@ -53,17 +53,22 @@ impl IndexedRules {
 
     /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
-        let rules = self.rules.iter().map(|rule| size_of_val(rule) + rule.compiled.heap_bytes());
-        let overrides = self.overrides.heap_bytes();
-        size_of_val(self) + size_of_val(&*self.keys) + overrides + rules.sum::<usize>()
+        let rule_bytes =
+            self.rules.iter().map(|rule| size_of_val(rule) + rule.compiled_rule.heap_bytes());
+        let override_bytes = self.overrides.heap_bytes();
+        size_of_val(self) + size_of_val(&*self.keys) + override_bytes + rule_bytes.sum::<usize>()
     }
 
     /// Returns the position of the first user rule that matches.
-    pub(super) fn first_match(&self, keys: &EventKeys, context: &Context<'_>) -> Option<usize> {
+    pub(super) fn first_matching_rule(
+        &self,
+        keys: &EventKeys,
+        context: &ConditionContext<'_>,
+    ) -> Option<usize> {
         self.keys.iter().zip(&self.rules).position(|(key, rule)| {
             keys.contains(*key)
                 && rule.scope.applies_to(context.member.profile_tag)
-                && rule.compiled.matches(context)
+                && rule.compiled_rule.matches(context)
         })
     }
 }

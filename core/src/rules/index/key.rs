@@ -6,8 +6,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use crate::rules::event::{BODY, Event};
-use crate::rules::pattern::{Text, is_word_byte, lower};
+use crate::rules::event::{BODY_PATH, Event};
+use crate::rules::pattern::{SearchText, is_word_byte, lower};
 use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind};
 
@@ -16,30 +16,30 @@ use crate::rules::{Condition, ConditionKind};
 pub(in crate::rules) struct IndexKey(u64);
 
 /// Maximum number of characters that a key takes from a run of non-word characters.
-const RUN_LENGTH: usize = 4;
+const MAX_RUN_CHARS: usize = 4;
 
 impl IndexKey {
     /// The key of rules whose conditions have no key. Every event has it.
     pub(super) const ALWAYS: Self = Self(0);
 
-    fn for_text(lowered: &str) -> Self {
+    fn for_text(lowercase: &str) -> Self {
         let mut hasher = DefaultHasher::new();
-        lowered.hash(&mut hasher);
+        lowercase.hash(&mut hasher);
         Self(hasher.finish())
     }
 
     /// Returns the key for a value at a path, given the path's hash. Strings that differ only in
     /// case have the same key.
-    fn for_value(mut hasher: DefaultHasher, value: &Value) -> Self {
+    fn for_value(mut path_hasher: DefaultHasher, value: &Value) -> Self {
         match value {
-            Value::String(text) => lower(text).hash(&mut hasher),
-            value => value.hash(&mut hasher),
+            Value::String(text) => lower(text).hash(&mut path_hasher),
+            value => value.hash(&mut path_hasher),
         }
-        Self(hasher.finish())
+        Self(path_hasher.finish())
     }
 
     /// Returns the key for a user id, ignoring case.
-    pub(super) fn for_id(id: &str) -> Self {
+    pub(super) fn for_user_id(id: &str) -> Self {
         Self::for_text(&lower(id))
     }
 
@@ -52,7 +52,9 @@ impl IndexKey {
 
     fn for_condition(condition: &ConditionKind) -> Option<(Frequency, Self)> {
         let (key, value) = match condition {
-            ConditionKind::EventMatch { key, pattern } if PropertyPath::parse(key) == *BODY => {
+            ConditionKind::EventMatch { key, pattern }
+                if PropertyPath::parse(key) == *BODY_PATH =>
+            {
                 return Some((Frequency::Word, Self::for_pattern(pattern)?));
             }
             ConditionKind::EventMatch { pattern, .. } if pattern.contains(['*', '?']) => {
@@ -63,10 +65,10 @@ impl IndexKey {
             | ConditionKind::EventPropertyContains { key, value } => (key, json!(value)),
             _ => return None,
         };
-        let is_type = matches!(key.as_str(), "type" | "content.msgtype");
-        let frequency = if is_type { Frequency::Type } else { Frequency::Value };
+        let is_type_property = matches!(key.as_str(), "type" | "content.msgtype");
+        let frequency = if is_type_property { Frequency::Type } else { Frequency::Value };
         let mut hasher = DefaultHasher::new();
-        for name in PropertyPath::parse(key).parts() {
+        for name in PropertyPath::parse(key).names() {
             name.hash(&mut hasher);
         }
         Some((frequency, Self::for_value(hasher, &value)))
@@ -84,24 +86,25 @@ impl IndexKey {
         Self::for_longest_word(&lower(literal), &[])
     }
 
-    fn for_longest_word(lowered: &str, wildcards: &[char]) -> Option<Self> {
-        let mut word: Option<&str> = None;
-        let mut run: Option<&str> = None;
-        for piece in split_words(lowered) {
+    fn for_longest_word(lowercase: &str, wildcards: &[char]) -> Option<Self> {
+        let mut longest_word: Option<&str> = None;
+        let mut first_gap: Option<&str> = None;
+        for run in split_runs(lowercase) {
             let (before, after) =
-                (&lowered[..piece.start], &lowered[piece.start + piece.text.len()..]);
-            if !piece.is_word {
-                run = run.or_else(|| piece.text.split(wildcards).find(|run| !run.is_empty()));
+                (&lowercase[..run.start], &lowercase[run.start + run.text.len()..]);
+            if !run.is_word {
+                first_gap =
+                    first_gap.or_else(|| run.text.split(wildcards).find(|gap| !gap.is_empty()));
             } else if !before.ends_with(wildcards)
                 && !after.starts_with(wildcards)
-                && word.is_none_or(|longest| longest.len() < piece.text.len())
+                && longest_word.is_none_or(|word| word.len() < run.text.len())
             {
-                word = Some(piece.text);
+                longest_word = Some(run.text);
             }
         }
         let prefix_end =
-            |run: &str| run.char_indices().nth(RUN_LENGTH).map_or(run.len(), |(end, _)| end);
-        word.or_else(|| run.map(|run| &run[..prefix_end(run)])).map(Self::for_text)
+            |gap: &str| gap.char_indices().nth(MAX_RUN_CHARS).map_or(gap.len(), |(end, _)| end);
+        longest_word.or_else(|| first_gap.map(|gap| &gap[..prefix_end(gap)])).map(Self::for_text)
     }
 
     /// Returns the position of the key in the filter of [`EventKeys`].
@@ -112,15 +115,17 @@ impl IndexKey {
     /// Returns the keys of the message text: the keys of all patterns that could match it.
     pub(in crate::rules) fn all_in_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
-        for piece in split_words(event.body().map_or("", Text::lowered)) {
-            if piece.is_word {
-                keys.push(Self::for_text(piece.text));
+        for run in split_runs(event.body().map_or("", SearchText::as_lowercase)) {
+            if run.is_word {
+                keys.push(Self::for_text(run.text));
                 continue;
             }
-            for (start, _) in piece.text.char_indices() {
-                let rest = &piece.text[start..];
-                let ends =
-                    rest.char_indices().map(|(offset, c)| offset + c.len_utf8()).take(RUN_LENGTH);
+            for (start, _) in run.text.char_indices() {
+                let rest = &run.text[start..];
+                let ends = rest
+                    .char_indices()
+                    .map(|(offset, c)| offset + c.len_utf8())
+                    .take(MAX_RUN_CHARS);
                 keys.extend(ends.map(|end| Self::for_text(&rest[..end])));
             }
         }
@@ -154,7 +159,7 @@ impl EventKeys {
 
     /// Returns whether a rule with these conditions can match the event, as far as its key and the
     /// kinds of its conditions show.
-    pub(in crate::rules) fn allows(&self, conditions: &[Condition]) -> bool {
+    pub(in crate::rules) fn can_match(&self, conditions: &[Condition]) -> bool {
         let is_unknown =
             |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
         !conditions.iter().any(is_unknown)
@@ -166,19 +171,23 @@ impl EventKeys {
     }
 }
 
-fn add_property_keys(members: &Map<String, Value>, path: &DefaultHasher, keys: &mut Vec<IndexKey>) {
+fn add_property_keys(
+    members: &Map<String, Value>,
+    path_hasher: &DefaultHasher,
+    keys: &mut Vec<IndexKey>,
+) {
     for (name, value) in members {
-        let mut path = path.clone();
-        name.hash(&mut path);
+        let mut path_hasher = path_hasher.clone();
+        name.hash(&mut path_hasher);
         let values = match value {
             Value::Object(inner) => {
-                add_property_keys(inner, &path, keys);
+                add_property_keys(inner, &path_hasher, keys);
                 continue;
             }
             Value::Array(items) => items.as_slice(),
             value => std::slice::from_ref(value),
         };
-        keys.extend(values.iter().map(|value| IndexKey::for_value(path.clone(), value)));
+        keys.extend(values.iter().map(|value| IndexKey::for_value(path_hasher.clone(), value)));
     }
 }
 
@@ -191,21 +200,21 @@ enum Frequency {
 }
 
 /// A maximal run of word characters, or of non-word characters.
-struct Piece<'a> {
+struct TextRun<'a> {
     start: usize,
     text: &'a str,
     is_word: bool,
 }
 
-fn split_words(text: &str) -> impl Iterator<Item = Piece<'_>> {
+fn split_runs(text: &str) -> impl Iterator<Item = TextRun<'_>> {
     let mut start = 0;
     std::iter::from_fn(move || {
         let rest = &text[start..];
         let is_word = is_word_byte(*rest.as_bytes().first()?);
         let end = rest.bytes().position(|byte| is_word_byte(byte) != is_word);
-        let piece = Piece { start, text: &rest[..end.unwrap_or(rest.len())], is_word };
-        start += piece.text.len();
-        Some(piece)
+        let run = TextRun { start, text: &rest[..end.unwrap_or(rest.len())], is_word };
+        start += run.text.len();
+        Some(run)
     })
 }
 
@@ -216,14 +225,14 @@ mod tests {
 
     use super::*;
     use crate::rules::pattern::GlobPattern;
-    use crate::rules::work::Work;
+    use crate::rules::work::UserWorkBudget;
 
     fn message(body: &str) -> Event {
         Event::from_value(json!({"content": {"body": body}})).unwrap()
     }
 
     #[test]
-    fn the_key_of_a_pattern_is_a_part_that_must_be_in_the_text() {
+    fn a_pattern_key_is_a_part_that_must_be_in_the_text() {
         for (pattern, key) in [
             ("Cake", Some("cake")),
             ("piece of cake", Some("piece")),
@@ -255,7 +264,7 @@ mod tests {
         ) {
             let event = message(&body);
             let glob = GlobPattern::new(&pattern);
-            let work = Work::unlimited();
+            let work = UserWorkBudget::unlimited();
             let is_match = event.body().is_some_and(|body| glob.matches_word(body, &work));
             if is_match && let Some(key) = IndexKey::for_pattern(&pattern) {
                 prop_assert!(IndexKey::all_in_body(&event).contains(&key));

@@ -11,9 +11,9 @@ use crate::rules::evaluate::Member;
 #[derive(Debug)]
 pub struct Members<'a> {
     pub(super) slots: Vec<MemberSlot<'a>>,
-    ids: OnceCell<PositionIndex>,
-    localparts: OnceCell<PositionIndex>,
-    display_names: OnceCell<PositionIndex>,
+    id_index: OnceCell<PositionIndex>,
+    localpart_index: OnceCell<PositionIndex>,
+    display_name_index: OnceCell<PositionIndex>,
 }
 
 /// One item of the member list: a user as a member of the room, and the user's rules.
@@ -36,9 +36,9 @@ impl<'a> Members<'a> {
         });
         Self {
             slots: slots.collect(),
-            ids: OnceCell::new(),
-            localparts: OnceCell::new(),
-            display_names: OnceCell::new(),
+            id_index: OnceCell::new(),
+            localpart_index: OnceCell::new(),
+            display_name_index: OnceCell::new(),
         }
     }
 
@@ -54,37 +54,41 @@ impl<'a> Members<'a> {
 
     /// Returns the index of positions by user id. An id with wildcards can match other ids, so
     /// every lookup returns it.
-    pub(super) fn ids(&self) -> &PositionIndex {
-        self.ids.get_or_init(|| {
+    pub(super) fn id_index(&self) -> &PositionIndex {
+        self.id_index.get_or_init(|| {
             self.build_index(|slot| {
-                let is_glob = slot.user_id.contains(['*', '?']);
-                if is_glob { Entry::Always } else { Entry::Key(IndexKey::for_id(slot.user_id)) }
+                let has_wildcards = slot.user_id.contains(['*', '?']);
+                if has_wildcards {
+                    IndexEntry::Always
+                } else {
+                    IndexEntry::Key(IndexKey::for_user_id(slot.user_id))
+                }
             })
         })
     }
 
     /// Returns the index of positions by the localpart of the user id. A localpart without a key is
     /// returned by every lookup.
-    pub(super) fn localparts(&self) -> &PositionIndex {
-        self.localparts.get_or_init(|| {
+    pub(super) fn localpart_index(&self) -> &PositionIndex {
+        self.localpart_index.get_or_init(|| {
             self.build_index(|slot| {
                 let localpart = User::new(slot.user_id).localpart;
-                IndexKey::for_pattern(localpart).map_or(Entry::Always, Entry::Key)
+                IndexKey::for_pattern(localpart).map_or(IndexEntry::Always, IndexEntry::Key)
             })
         })
     }
 
     /// Returns the index of positions by display name. A member without one is never returned.
-    pub(super) fn display_names(&self) -> &PositionIndex {
-        self.display_names.get_or_init(|| {
+    pub(super) fn display_name_index(&self) -> &PositionIndex {
+        self.display_name_index.get_or_init(|| {
             self.build_index(|slot| {
                 let name = slot.member.display_name.unwrap_or_default();
-                IndexKey::for_literal(name).map_or(Entry::Never, Entry::Key)
+                IndexKey::for_literal(name).map_or(IndexEntry::Never, IndexEntry::Key)
             })
         })
     }
 
-    fn build_index(&self, entry: impl Fn(&MemberSlot<'_>) -> Entry) -> PositionIndex {
+    fn build_index(&self, entry: impl Fn(&MemberSlot<'_>) -> IndexEntry) -> PositionIndex {
         PositionIndex::new(self.slots.iter().map(entry))
     }
 }
@@ -98,20 +102,20 @@ pub(super) struct PositionIndex {
 }
 
 /// The lookups that return a position: lookups of its key, all lookups, or none.
-enum Entry {
+enum IndexEntry {
     Key(IndexKey),
     Always,
     Never,
 }
 
 impl PositionIndex {
-    fn new(entries: impl Iterator<Item = Entry>) -> Self {
+    fn new(entries: impl Iterator<Item = IndexEntry>) -> Self {
         let mut index = Self { by_key: Vec::new(), always: Vec::new() };
         for (position, entry) in entries.enumerate() {
             match entry {
-                Entry::Key(key) => index.by_key.push((key, position)),
-                Entry::Always => index.always.push(position),
-                Entry::Never => {}
+                IndexEntry::Key(key) => index.by_key.push((key, position)),
+                IndexEntry::Always => index.always.push(position),
+                IndexEntry::Never => {}
             }
         }
         index.by_key.sort_unstable();
@@ -122,8 +126,8 @@ impl PositionIndex {
     /// position can occur more than once.
     pub(super) fn find(&self, keys: &[IndexKey]) -> impl Iterator<Item = usize> {
         let entries = keys.iter().flat_map(|key| {
-            let start = self.by_key.partition_point(|(other, _)| other < key);
-            self.by_key[start..].iter().take_while(move |(other, _)| other == key)
+            let start = self.by_key.partition_point(|(entry_key, _)| entry_key < key);
+            self.by_key[start..].iter().take_while(move |(entry_key, _)| entry_key == key)
         });
         entries.map(|(_, position)| position).chain(&self.always).copied()
     }

@@ -33,7 +33,7 @@ pub(super) enum MemberMatch {
     Builtin {
         index: usize,
         /// True if the member has changed the actions of the rule.
-        is_changed: bool,
+        has_changed_actions: bool,
     },
 }
 
@@ -43,12 +43,15 @@ impl<'a> RoomEvaluation<'a> {
         let rules = self.members.slots.get(position)?.rules;
         Some(match self.matches[position] {
             MemberMatch::NoRule => PushEvaluation::NO_RULE,
-            MemberMatch::UserRule(rule) => {
-                let rule = &rules.rules[rule];
-                PushEvaluation::new(rule.compiled.identify(&rule.scope), &rule.compiled.actions)
+            MemberMatch::UserRule(index) => {
+                let rule = &rules.rules[index];
+                PushEvaluation::new(
+                    rule.compiled_rule.name_in(&rule.scope),
+                    &rule.compiled_rule.actions,
+                )
             }
             MemberMatch::Builtin { index, .. } => {
-                let rule = BUILTIN_RULES[index].compiled.identify(&RuleScope::Global);
+                let rule = BUILTIN_RULES[index].compiled_rule.name_in(&RuleScope::Global);
                 PushEvaluation::new(rule, rules.overrides.actions(index))
             }
         })
@@ -57,24 +60,23 @@ impl<'a> RoomEvaluation<'a> {
     /// Returns all members grouped by result, in the order of the first member of each group.
     pub fn groups(&self) -> Vec<MemberGroup<'a>> {
         let mut groups: Vec<MemberGroup<'a>> = Vec::new();
-        let mut by_match = HashMap::new();
-        let mut by_json = HashMap::new();
+        let mut group_by_match = HashMap::new();
+        let mut group_by_json = HashMap::new();
         for (position, member_match) in self.matches.iter().enumerate() {
             let mut find_group = || {
                 let evaluation = self.get(position).unwrap_or(PushEvaluation::NO_RULE);
-                *by_json.entry(json::to_bytes(&evaluation)).or_insert_with(|| {
+                *group_by_json.entry(json::to_bytes(&evaluation)).or_insert_with(|| {
                     groups.push(MemberGroup { evaluation, members: Vec::new() });
                     groups.len() - 1
                 })
             };
             // The result of an unchanged built-in rule is the same for all members.
-            let group = match member_match {
-                MemberMatch::UserRule(_) | MemberMatch::Builtin { is_changed: true, .. } => {
-                    find_group()
-                }
-                shared => *by_match.entry(shared).or_insert_with(find_group),
+            let group_index = match member_match {
+                MemberMatch::UserRule(_)
+                | MemberMatch::Builtin { has_changed_actions: true, .. } => find_group(),
+                shared_match => *group_by_match.entry(shared_match).or_insert_with(find_group),
             };
-            groups[group].members.push(position);
+            groups[group_index].members.push(position);
         }
         groups
     }

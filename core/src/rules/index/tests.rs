@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::*;
 use crate::rules::Document;
-use crate::rules::evaluate::generate::{self, NAMES, TAGS, USERS};
+use crate::rules::evaluate::generate::{self, DISPLAY_NAMES, PROFILE_TAGS, USERS};
 use crate::rules::evaluate::{Member, PushEvaluation, Room};
 use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
@@ -17,24 +17,25 @@ use crate::rules::work::WorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
 /// The documents of the users that have rules.
-type Users = BTreeMap<&'static str, Vec<Document>>;
+type UserDocuments = BTreeMap<&'static str, Vec<Document>>;
 
-fn users() -> impl Strategy<Value = Users> {
-    prop::collection::btree_map(select(&USERS[..]), generate::documents(), 0..12)
+fn any_users() -> impl Strategy<Value = UserDocuments> {
+    prop::collection::btree_map(select(&USERS[..]), generate::any_documents(), 0..12)
 }
 
-fn member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
-    let name = prop::option::weighted(0.7, select(&NAMES[..]));
-    let tag = prop::option::weighted(0.3, select(&TAGS[..]));
+fn any_member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
+    let name = prop::option::weighted(0.7, select(&DISPLAY_NAMES[..]));
+    let tag = prop::option::weighted(0.3, select(&PROFILE_TAGS[..]));
     (select(&USERS[..]), name, tag)
         .prop_map(|(user, display_name, profile_tag)| (user, Member { display_name, profile_tag }))
 }
 
-/// Returns a document with arbitrary text in rule ids, patterns and conditions.
-fn arbitrary_document() -> impl Strategy<Value = Document> {
-    let text = || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
-    let condition =
-        (text(), text(), any_json(), 0..6usize).prop_map(|(key, pattern, value, kind)| {
+/// Generates documents with arbitrary text in rule ids, patterns and conditions.
+fn any_document() -> impl Strategy<Value = Document> {
+    let any_text =
+        || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
+    let condition = (any_text(), any_text(), any_json(), 0..6usize).prop_map(
+        |(key, pattern, value, kind_index)| {
             let kind = [
                 "event_match",
                 "event_property_is",
@@ -42,10 +43,11 @@ fn arbitrary_document() -> impl Strategy<Value = Document> {
                 "room_member_count",
                 "sender_notification_permission",
                 "contains_display_name",
-            ][kind];
+            ][kind_index];
             json!({"kind": kind, "key": key, "pattern": pattern, "value": value, "is": pattern})
-        });
-    let rule = (text(), text(), prop::collection::vec(condition, 0..3)).prop_map(
+        },
+    );
+    let rule = (any_text(), any_text(), prop::collection::vec(condition, 0..3)).prop_map(
         |(id, pattern, conditions)| {
             json!({
                 "rule_id": id, "enabled": true, "pattern": pattern, "conditions": conditions,
@@ -55,11 +57,11 @@ fn arbitrary_document() -> impl Strategy<Value = Document> {
     );
     prop::collection::vec((select(&RuleKind::ALL[..]), rule), 0..8).prop_map(|rules| {
         let rules = RuleKind::ALL.map(|kind| {
-            let of_kind = rules.iter().filter(|(other, _)| *other == kind);
-            (kind.as_str(), of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
+            let rules_of_kind = rules.iter().filter(|(other, _)| *other == kind);
+            (kind.as_str(), rules_of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
         });
-        let stored = json!({"rules": BTreeMap::from(rules), "changes": {}});
-        Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
+        let stored_json = json!({"rules": BTreeMap::from(rules), "changes": {}});
+        Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
     })
 }
 
@@ -67,23 +69,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_index_agrees_with_the_evaluation_of_each_user(
-        users in users(),
-        members in prop::collection::vec(member(), 0..9),
-        events in prop::collection::vec(generate::event(), 1..4),
-        room in generate::room(),
+    fn the_index_agrees_with_single_user_evaluation(
+        users in any_users(),
+        members in prop::collection::vec(any_member(), 0..9),
+        events in prop::collection::vec(generate::any_event(), 1..4),
+        room in generate::any_room(),
     ) {
-        let indexed: BTreeMap<&str, IndexedRules> =
+        let indexed_rules: BTreeMap<&str, IndexedRules> =
             users.iter().map(|(user, documents)| (*user, IndexedRules::new(documents))).collect();
-        let rules: Vec<EffectiveRules<'_>> = members
+        let effective_rules: Vec<EffectiveRules<'_>> = members
             .iter()
             .map(|(user, _)| EffectiveRules::new(user, users.get(user).into_iter().flatten()))
             .collect();
-        let entries = members.iter().map(|(user, member)| (*user, *member, indexed.get(user)));
-        let room_members = Members::new(entries);
+        let room_members = Members::new(
+            members.iter().map(|(user, member)| (*user, *member, indexed_rules.get(user))),
+        );
         for value in events {
             let event = Event::from_value(value).unwrap();
-            let expected: Vec<PushEvaluation<'_>> = rules
+            let expected: Vec<PushEvaluation<'_>> = effective_rules
                 .iter()
                 .zip(&members)
                 .map(|(rules, (_, member))| rules.explain(&event, &room, *member).evaluation)
@@ -107,22 +110,27 @@ proptest! {
     }
 
     #[test]
-    fn the_index_agrees_for_arbitrary_rules_and_events(
-        document in arbitrary_document(),
+    fn the_index_agrees_with_single_user_evaluation_for_arbitrary_rules(
+        document in any_document(),
         event in any_json(),
         (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
-        room in generate::room(),
+        room in generate::any_room(),
     ) {
         let event = Event::from_value(json!({"content": event, "type": name, "sender": user, "state_key": tag})).unwrap();
-        let indexed = IndexedRules::new([&document]);
+        let indexed_rules = IndexedRules::new([&document]);
         let member = Member { display_name: Some(&name), profile_tag: Some(&tag) };
-        let (me, other) = (EffectiveRules::new(&user, [&document]), EffectiveRules::new(&name, []));
-        let entries = [(user.as_str(), member, Some(&indexed)), (name.as_str(), member, None)];
-        let members = Members::new(entries);
+        let (user_rules, other_rules) =
+            (EffectiveRules::new(&user, [&document]), EffectiveRules::new(&name, []));
+        let members = Members::new([
+            (user.as_str(), member, Some(&indexed_rules)),
+            (name.as_str(), member, None),
+        ]);
         let evaluation = members.evaluate(&event, &room, &mut WorkBudget::default());
-        prop_assert_eq!(evaluation.get(0), Some(me.explain(&event, &room, member).evaluation));
+        let user_explanation = user_rules.explain(&event, &room, member);
+        prop_assert_eq!(evaluation.get(0), Some(user_explanation.evaluation));
         if user != name {
-            prop_assert_eq!(evaluation.get(1), Some(other.explain(&event, &room, member).evaluation));
+            let other_explanation = other_rules.explain(&event, &room, member);
+            prop_assert_eq!(evaluation.get(1), Some(other_explanation.evaluation));
         }
     }
 }
@@ -141,7 +149,7 @@ fn an_evaluation_without_members_is_empty() {
 }
 
 #[test]
-fn members_without_rules_have_the_built_in_rules() {
+fn members_without_rules_have_the_builtin_rules() {
     let member = |name| Member { display_name: Some(name), ..Member::default() };
     let members = Members::new([
         ("@a:x", member("Al"), None),
@@ -178,6 +186,6 @@ fn a_user_id_with_wildcards_matches_other_ids() {
     )
     .unwrap();
     let evaluation = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
-    let rule = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
-    assert_eq!((rule(0), rule(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
+    let rule_id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
+    assert_eq!((rule_id(0), rule_id(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
 }

@@ -10,36 +10,38 @@ use std::cell::OnceCell;
 
 use super::search::{self, Boundary, StepBudget};
 
-const ANY: Boundary = Boundary::Anywhere;
-const WHOLE: (Boundary, Boundary) = (Boundary::Text, Boundary::Text);
+const ANYWHERE: Boundary = Boundary::Anywhere;
+const WHOLE_LINE: (Boundary, Boundary) = (Boundary::Text, Boundary::Text);
 
+/// Matches the whole text.
 pub(super) fn match_whole(glob: &str, text: &str, budget: &mut StepBudget<'_>) -> Option<()> {
     let mut lines = text.split('\n').map(TextLine::new);
     for pattern in glob.split('\n') {
-        match_line(pattern, &lines.next()?, WHOLE, budget)?;
+        match_line(pattern, &lines.next()?, WHOLE_LINE, budget)?;
     }
     lines.next().is_none().then_some(())
 }
 
+/// Matches a part of the text that starts and ends at word boundaries.
 pub(super) fn match_word(glob: &str, text: &str, budget: &mut StepBudget<'_>) -> Option<()> {
     let mut lines = text.split('\n').map(TextLine::new);
-    let Some((first, rest)) = glob.split_once('\n') else {
-        let word = (Boundary::Word, Boundary::Word);
-        return lines.find_map(|line| match_line(glob, &line, word, budget));
+    let Some((first_pattern, rest)) = glob.split_once('\n') else {
+        let at_words = (Boundary::Word, Boundary::Word);
+        return lines.find_map(|line| match_line(glob, &line, at_words, budget));
     };
-    let (middle, last) = match rest.rsplit_once('\n') {
-        Some((middle, last)) => (middle.split('\n').collect(), last),
+    let (middle_patterns, last_pattern) = match rest.rsplit_once('\n') {
+        Some((middle, last_pattern)) => (middle.split('\n').collect(), last_pattern),
         None => (Vec::new(), rest),
     };
     let lines: Vec<TextLine<'_>> = lines.collect();
-    budget.spend(middle.len() + lines.len())?;
-    lines.windows(middle.len() + 2).find_map(|window| {
+    budget.spend(middle_patterns.len() + lines.len())?;
+    lines.windows(middle_patterns.len() + 2).find_map(|window| {
         let [first_line, middle_lines @ .., last_line] = window else { return None };
-        match_line(first, first_line, (Boundary::Word, Boundary::Text), budget)?;
-        for (pattern, line) in middle.iter().zip(middle_lines) {
-            match_line(pattern, line, WHOLE, budget)?;
+        match_line(first_pattern, first_line, (Boundary::Word, Boundary::Text), budget)?;
+        for (pattern, line) in middle_patterns.iter().zip(middle_lines) {
+            match_line(pattern, line, WHOLE_LINE, budget)?;
         }
-        match_line(last, last_line, (Boundary::Text, Boundary::Word), budget)
+        match_line(last_pattern, last_line, (Boundary::Text, Boundary::Word), budget)
     })
 }
 
@@ -50,41 +52,41 @@ fn match_line(
     (start, end): (Boundary, Boundary),
     budget: &mut StepBudget<'_>,
 ) -> Option<()> {
-    let Some((first, rest)) = pattern.split_once('*') else {
+    let Some((first_segment, rest)) = pattern.split_once('*') else {
         return find_segment(pattern, text, 0, (start, end), budget).map(drop);
     };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    let mut position = find_segment(first, text, 0, (start, ANY), budget)?;
-    for segment in middle.split('*').filter(|segment| !segment.is_empty()) {
-        position = find_segment(segment, text, position, (ANY, ANY), budget)?;
+    let (middle_segments, last_segment) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let mut position = find_segment(first_segment, text, 0, (start, ANYWHERE), budget)?;
+    for segment in middle_segments.split('*').filter(|segment| !segment.is_empty()) {
+        position = find_segment(segment, text, position, (ANYWHERE, ANYWHERE), budget)?;
     }
-    find_segment(last, text, position, (ANY, end), budget).map(drop)
+    find_segment(last_segment, text, position, (ANYWHERE, end), budget).map(drop)
 }
 
-/// Returns the end of the first match of a segment, which has no `*`, at or after `from`.
+/// Returns the end of the first match of a segment, which has no `*`, at or after `from_byte`.
 fn find_segment(
     segment: &str,
     text: &TextLine<'_>,
-    from: usize,
+    from_byte: usize,
     (start, end): (Boundary, Boundary),
     budget: &mut StepBudget<'_>,
 ) -> Option<usize> {
     if !segment.contains('?') {
-        return search::find(text.line, segment, from, (start, end), budget);
+        return search::find_literal(text.line, segment, from_byte, (start, end), budget);
     }
     budget.spend(segment.len() / CHARS_PER_STEP + text.unread_bytes())?;
-    let length = segment.chars().count();
-    let from = text.column(from);
-    let last = text.columns().checked_sub(length)?;
+    let segment_columns = segment.chars().count();
+    let first_column = text.column_at(from_byte);
+    let last_column = text.column_count().checked_sub(segment_columns)?;
     let columns = match (start, end) {
-        (Boundary::Text, _) => from..=0,
-        (_, Boundary::Text) => from.max(last)..=last,
-        _ => from..=last,
+        (Boundary::Text, _) => first_column..=0,
+        (_, Boundary::Text) => first_column.max(last_column)..=last_column,
+        _ => first_column..=last_column,
     };
     for column in columns {
         budget.spend(1)?;
-        let match_end = text.byte(column + length)?;
-        if start.allows_start(text.line, text.byte(column)?)
+        let match_end = text.byte_at(column + segment_columns)?;
+        if start.allows_start(text.line, text.byte_at(column)?)
             && end.allows_end(text.line, match_end)
             && matches_at(segment, text, column, budget)?
         {
@@ -104,7 +106,7 @@ fn matches_at(
     column: usize,
     budget: &mut StepBudget<'_>,
 ) -> Option<bool> {
-    let rest = &text.line[text.byte(column)?..];
+    let rest = &text.line[text.byte_at(column)?..];
     let difference = if text.is_ascii() {
         let mut pairs = segment.bytes().zip(rest.bytes());
         pairs.position(|(expected, actual)| expected != b'?' && expected != actual)
@@ -120,22 +122,22 @@ fn matches_at(
 struct TextLine<'a> {
     line: &'a str,
     /// The byte position of each column; empty if all characters are one byte long.
-    starts: OnceCell<Box<[usize]>>,
+    column_starts: OnceCell<Box<[usize]>>,
 }
 
 impl<'a> TextLine<'a> {
     fn new(line: &'a str) -> Self {
-        Self { line, starts: OnceCell::new() }
+        Self { line, column_starts: OnceCell::new() }
     }
 
     /// Returns the number of bytes that have to be read to compute the columns; 0 if they have been
     /// computed.
     fn unread_bytes(&self) -> usize {
-        if self.starts.get().is_some() { 0 } else { self.line.len() }
+        if self.column_starts.get().is_some() { 0 } else { self.line.len() }
     }
 
-    fn starts(&self) -> &[usize] {
-        self.starts.get_or_init(|| {
+    fn column_starts(&self) -> &[usize] {
+        self.column_starts.get_or_init(|| {
             if self.line.is_ascii() {
                 return Box::default();
             }
@@ -145,24 +147,24 @@ impl<'a> TextLine<'a> {
     }
 
     fn is_ascii(&self) -> bool {
-        self.starts().is_empty()
+        self.column_starts().is_empty()
     }
 
-    fn columns(&self) -> usize {
-        self.starts().len().checked_sub(1).unwrap_or(self.line.len())
+    fn column_count(&self) -> usize {
+        self.column_starts().len().checked_sub(1).unwrap_or(self.line.len())
     }
 
-    fn column(&self, byte: usize) -> usize {
-        match self.starts() {
+    fn column_at(&self, byte: usize) -> usize {
+        match self.column_starts() {
             [] => byte,
-            starts => starts.partition_point(|start| *start < byte),
+            column_starts => column_starts.partition_point(|start| *start < byte),
         }
     }
 
-    fn byte(&self, column: usize) -> Option<usize> {
-        match self.starts() {
+    fn byte_at(&self, column: usize) -> Option<usize> {
+        match self.column_starts() {
             [] => (column <= self.line.len()).then_some(column),
-            starts => starts.get(column).copied(),
+            column_starts => column_starts.get(column).copied(),
         }
     }
 }

@@ -6,16 +6,16 @@ use super::search::Boundary;
 use super::*;
 
 fn matches_whole(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).matches_whole(&lower(text), &Work::unlimited())
+    GlobPattern::new(glob).matches_whole(&lower(text), &UserWorkBudget::unlimited())
 }
 
 fn matches_word(glob: &str, text: &str) -> bool {
-    GlobPattern::new(glob).matches_word(&Text::new(text), &Work::unlimited())
+    GlobPattern::new(glob).matches_word(&SearchText::new(text), &UserWorkBudget::unlimited())
 }
 
 #[test]
 fn a_word_match_starts_and_ends_at_an_ascii_word_boundary() {
-    for (glob, body, matches) in [
+    for (glob, body, is_match) in [
         ("test", "ütest", true),
         ("тест", "мойтест", true),
         ("@room", "x@room", false),
@@ -55,7 +55,7 @@ fn a_word_match_starts_and_ends_at_an_ascii_word_boundary() {
         ("*", "anything", true),
         ("?", "", false),
     ] {
-        assert_eq!(matches_word(glob, body), matches, "{glob:?} in {body:?}");
+        assert_eq!(matches_word(glob, body), is_match, "{glob:?} in {body:?}");
     }
 }
 
@@ -71,7 +71,7 @@ fn the_empty_pattern_matches_only_the_empty_text() {
 
 #[test]
 fn a_whole_match_covers_the_value_from_start_to_end() {
-    for (glob, text, matches) in [
+    for (glob, text, is_match) in [
         ("m.room.message", "m.room.message", true),
         ("m.room.message", "M.Room.Message", true),
         ("m.room.message", "m.room.messages", false),
@@ -94,7 +94,7 @@ fn a_whole_match_covers_the_value_from_start_to_end() {
         ("*", "", true),
         ("**", "", true),
     ] {
-        assert_eq!(matches_whole(glob, text), matches, "{glob:?} on {text:?}");
+        assert_eq!(matches_whole(glob, text), is_match, "{glob:?} on {text:?}");
     }
 }
 
@@ -113,67 +113,68 @@ fn case_is_ignored_beyond_ascii() {
 }
 
 /// Returns the steps that a word match took, and whether the pattern matched.
-fn steps(glob: &str, text: &str) -> (usize, bool) {
-    let work = Work::unlimited();
-    let matches = GlobPattern::new(glob).matches_word(&Text::new(text), &work);
-    (usize::MAX - work.remaining(), matches)
+fn count_steps(glob: &str, text: &str) -> (usize, bool) {
+    let work = UserWorkBudget::unlimited();
+    let is_match = GlobPattern::new(glob).matches_word(&SearchText::new(text), &work);
+    (usize::MAX - work.remaining_steps(), is_match)
 }
 
-const LONG: usize = 64 * 1024;
+const LONG_TEXT_BYTES: usize = 64 * 1024;
 
 #[test]
 fn patterns_that_invite_backtracking_take_a_few_steps_per_byte() {
-    let a = "a".repeat(LONG);
-    let pairs = "a ".repeat(LONG / 2) + "a";
+    let a = "a".repeat(LONG_TEXT_BYTES);
+    let pairs = "a ".repeat(LONG_TEXT_BYTES / 2) + "a";
     let accents = format!("_é{pairs}");
-    let marks = "?".repeat(10_000);
-    for (glob, text, matches) in [
+    let question_marks = "?".repeat(10_000);
+    for (glob, text, expected_match) in [
         ("*a".repeat(10_000) + "*", &a, true),
         ("*a".repeat(10_000) + "*b", &a, false),
         ("a*".repeat(30_000) + "b", &a, false),
         ("*a?".repeat(10_000) + "*b", &a, false),
         ("*?".repeat(20_000), &a, true),
-        (marks.clone(), &a, false),
-        (marks.clone(), &pairs, false),
-        (marks.clone(), &accents, false),
-        (format!("{marks}*{marks}"), &a, true),
-        (format!("{marks}b"), &a, false),
-        (format!("b{marks}"), &a, false),
+        (question_marks.clone(), &a, false),
+        (question_marks.clone(), &pairs, false),
+        (question_marks.clone(), &accents, false),
+        (format!("{question_marks}*{question_marks}"), &a, true),
+        (format!("{question_marks}b"), &a, false),
+        (format!("b{question_marks}"), &a, false),
         ("a ".repeat(10_000) + "*x", &pairs, false),
         ("x*".to_owned() + &"a ".repeat(10_000), &pairs, false),
         (" a".repeat(10_000) + "*x", &pairs, false),
     ] {
-        let (steps, is_match) = steps(&glob, text);
+        let (steps, actual_match) = count_steps(&glob, text);
         let glob_start = &glob[..20.min(glob.len())];
-        assert_eq!(is_match, matches, "{glob_start}…");
+        assert_eq!(actual_match, expected_match, "{glob_start}…");
         assert!(steps <= 4 * (text.len() + glob.len()), "{glob_start}… took {steps} steps");
     }
 }
 
 #[test]
 fn no_pattern_exceeds_its_step_budget() {
-    let a = "a".repeat(LONG / 8);
-    let lines = "\n".repeat(LONG / 8);
+    let a = "a".repeat(LONG_TEXT_BYTES / 8);
+    let lines = "\n".repeat(LONG_TEXT_BYTES / 8);
     for (glob, text) in [
         ("*".to_owned() + &"a?".repeat(2000) + "b", &a),
         (format!("*{}?b", "a".repeat(4000)), &a),
         ("*\n".repeat(2000) + "a", &lines),
         ("?\n".repeat(2000) + "a", &lines),
     ] {
-        let (steps, is_match) = steps(&glob, text);
+        let (steps, is_match) = count_steps(&glob, text);
         assert!(!is_match);
-        assert!(steps <= StepBudget::PER_BYTE * (text.len() + glob.len() + 1));
+        assert!(steps <= StepBudget::STEPS_PER_BYTE * (text.len() + glob.len() + 1));
     }
 }
 
 #[test]
 fn overlapping_occurrences_of_a_literal_are_found() {
-    let has_word =
-        |text: &str, literal: &str| Text::new(text).contains_word(literal, &Work::unlimited());
-    let text = format!("b{}", " a".repeat(LONG / 2));
-    assert!(!has_word(&text, &" a".repeat(LONG / 4)));
-    let text = "a ".repeat(LONG / 2) + "a";
-    assert!(!has_word(&text, &"a ".repeat(LONG / 4)));
+    let has_word = |text: &str, literal: &str| {
+        SearchText::new(text).contains_word(literal, &UserWorkBudget::unlimited())
+    };
+    let text = format!("b{}", " a".repeat(LONG_TEXT_BYTES / 2));
+    assert!(!has_word(&text, &" a".repeat(LONG_TEXT_BYTES / 4)));
+    let text = "a ".repeat(LONG_TEXT_BYTES / 2) + "a";
+    assert!(!has_word(&text, &"a ".repeat(LONG_TEXT_BYTES / 4)));
     assert!(has_word("aa aab aa", "aa"));
     assert!(has_word("xaba aba", "aba"));
     assert!(has_word("x a a", "a a"));
@@ -183,21 +184,23 @@ fn overlapping_occurrences_of_a_literal_are_found() {
 fn matches_by_definition(
     glob: &[char],
     text: &[char],
-    at: usize,
-    end: &dyn Fn(usize) -> bool,
+    position: usize,
+    is_end: &dyn Fn(usize) -> bool,
 ) -> bool {
     match glob {
-        [] => end(at),
+        [] => is_end(position),
         ['*', rest @ ..] => {
-            matches_by_definition(rest, text, at, end)
-                || (text.get(at).is_some_and(|c| *c != '\n')
-                    && matches_by_definition(glob, text, at + 1, end))
+            matches_by_definition(rest, text, position, is_end)
+                || (text.get(position).is_some_and(|c| *c != '\n')
+                    && matches_by_definition(glob, text, position + 1, is_end))
         }
         ['?', rest @ ..] => {
-            text.get(at).is_some_and(|c| *c != '\n')
-                && matches_by_definition(rest, text, at + 1, end)
+            text.get(position).is_some_and(|c| *c != '\n')
+                && matches_by_definition(rest, text, position + 1, is_end)
         }
-        [c, rest @ ..] => text.get(at) == Some(c) && matches_by_definition(rest, text, at + 1, end),
+        [c, rest @ ..] => {
+            text.get(position) == Some(c) && matches_by_definition(rest, text, position + 1, is_end)
+        }
     }
 }
 
@@ -211,16 +214,17 @@ proptest! {
     ) {
         let (pattern, chars) = (GlobPattern::new(&glob), text.chars().collect::<Vec<_>>());
         let glob: Vec<char> = glob.chars().collect();
-        let is_boundary = |at: usize| chars.get(at).is_none_or(|c| !"ab_".contains(*c));
+        let is_boundary = |position: usize| chars.get(position).is_none_or(|c| !"ab_".contains(*c));
 
-        let expected_whole = matches_by_definition(&glob, &chars, 0, &|at| at == chars.len());
-        let unlimited = Work::unlimited();
+        let is_end = |position: usize| position == chars.len();
+        let expected_whole = matches_by_definition(&glob, &chars, 0, &is_end);
+        let unlimited = UserWorkBudget::unlimited();
         prop_assert_eq!(pattern.matches_whole(&text, &unlimited), expected_whole);
 
         let expected_word = (0..=chars.len())
-            .filter(|at| *at == 0 || is_boundary(at - 1))
-            .any(|at| matches_by_definition(&glob, &chars, at, &is_boundary));
-        prop_assert_eq!(pattern.matches_word(&Text::new(&text), &unlimited), expected_word);
+            .filter(|position| *position == 0 || is_boundary(position - 1))
+            .any(|position| matches_by_definition(&glob, &chars, position, &is_boundary));
+        prop_assert_eq!(pattern.matches_word(&SearchText::new(&text), &unlimited), expected_word);
     }
 
     #[test]
@@ -228,24 +232,24 @@ proptest! {
         literal in "[ a!]{1,6}",
         text in "[ ab!]{0,24}",
     ) {
-        let expected = text.match_indices(&literal[..1]).any(|(at, _)| {
-            text[at..].starts_with(&literal)
-                && Boundary::Word.allows_start(&text, at)
-                && Boundary::Word.allows_end(&text, at + literal.len())
+        let expected = text.match_indices(&literal[..1]).any(|(position, _)| {
+            text[position..].starts_with(&literal)
+                && Boundary::Word.allows_start(&text, position)
+                && Boundary::Word.allows_end(&text, position + literal.len())
         });
-        let work = Work::unlimited();
+        let work = UserWorkBudget::unlimited();
         let mut budget = StepBudget::new(literal.len(), &text, &work);
         let boundaries = (Boundary::Word, Boundary::Word);
-        let match_end = search::find(&text, &literal, 0, boundaries, &mut budget);
+        let match_end = search::find_literal(&text, &literal, 0, boundaries, &mut budget);
         prop_assert_eq!(match_end.is_some(), expected);
     }
 
     #[test]
-    fn matching_never_panics(glob in ".{0,40}", text in "(?s).{0,200}") {
+    fn matching_does_not_panic(glob in ".{0,40}", text in "(?s).{0,200}") {
         let pattern = GlobPattern::new(&glob);
-        let lowered = lower(&text);
-        let work = Work::unlimited();
-        let _ = pattern.matches_whole(&lowered, &work);
-        let _ = pattern.matches_word(&Text::new(&text), &work);
+        let lowercase = lower(&text);
+        let work = UserWorkBudget::unlimited();
+        let _ = pattern.matches_whole(&lowercase, &work);
+        let _ = pattern.matches_word(&SearchText::new(&text), &work);
     }
 }

@@ -1,12 +1,12 @@
 //! Text prepared for word searches.
 
 use super::search::{self, Boundary, StepBudget};
-use super::{Work, is_word_byte, lower};
+use super::{UserWorkBudget, is_word_byte, lower};
 
 /// Text in lower case with the positions of its words, computed once for many patterns.
 #[derive(Debug)]
-pub struct Text {
-    lowered: Box<str>,
+pub struct SearchText {
+    lowercase: Box<str>,
     /// The byte ranges of the words: maximal runs of word characters.
     words: Vec<(usize, usize)>,
 }
@@ -18,11 +18,11 @@ const MAX_COMPARED_BYTES: usize = 64;
 /// The number of words whose comparison counts as one step.
 const WORDS_PER_STEP: usize = 4;
 
-impl Text {
+impl SearchText {
     /// Converts text to lower case and finds its words.
     pub fn new(text: &str) -> Self {
-        let lowered: Box<str> = lower(text).into();
-        let bytes = lowered.as_bytes();
+        let lowercase: Box<str> = lower(text).into();
+        let bytes = lowercase.as_bytes();
         let mut words = Vec::new();
         let mut end = 0;
         while let Some(gap) = bytes[end..].iter().position(|byte| is_word_byte(*byte)) {
@@ -31,28 +31,29 @@ impl Text {
             end = length.map_or(bytes.len(), |length| start + length);
             words.push((start, end));
         }
-        Self { lowered, words }
+        Self { lowercase, words }
     }
 
     /// Returns the text in lower case.
-    pub fn lowered(&self) -> &str {
-        &self.lowered
+    pub fn as_lowercase(&self) -> &str {
+        &self.lowercase
     }
 
     /// Returns whether the text contains a literal in lower case that starts and ends at word
     /// boundaries: the start or end of the text, or next to a character other than an ASCII letter,
     /// digit or `_`. The empty literal is contained only in the empty text.
-    pub fn contains_word(&self, literal: &str, work: &Work) -> bool {
+    pub fn contains_word(&self, literal: &str, work: &UserWorkBudget) -> bool {
         if literal.is_empty() {
-            return self.lowered.is_empty();
+            return self.lowercase.is_empty();
         }
         // The length of the word that the literal starts with.
         let word_length =
             literal.bytes().position(|byte| !is_word_byte(byte)).unwrap_or(literal.len());
         if word_length == 0 || literal.len() > MAX_COMPARED_BYTES {
             let boundaries = (Boundary::Word, Boundary::Word);
-            let mut budget = StepBudget::new(literal.len(), &self.lowered, work);
-            return search::find(&self.lowered, literal, 0, boundaries, &mut budget).is_some();
+            let mut budget = StepBudget::new(literal.len(), &self.lowercase, work);
+            return search::find_literal(&self.lowercase, literal, 0, boundaries, &mut budget)
+                .is_some();
         }
         if work.spend(self.words.len() / WORDS_PER_STEP).is_none() {
             return false;
@@ -60,8 +61,8 @@ impl Text {
         // The literal starts with a word, which must be a whole word of the text.
         self.words.iter().any(|&(start, end)| {
             end - start == word_length
-                && self.lowered.as_bytes()[start..].starts_with(literal.as_bytes())
-                && Boundary::Word.allows_end(&self.lowered, start + literal.len())
+                && self.lowercase.as_bytes()[start..].starts_with(literal.as_bytes())
+                && Boundary::Word.allows_end(&self.lowercase, start + literal.len())
         })
     }
 }

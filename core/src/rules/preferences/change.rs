@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::super::effect::with_effect;
 use super::super::pattern::lower;
 use super::super::{
-    Document, Effect, EnabledChange, NewRule, NewRuleLimits, Position, Rule, RuleError, RuleExpiry,
-    RuleId, RuleKind, RuleRef, builtin,
+    Document, Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId,
+    RuleKind, RulePosition, RuleRef, builtin,
 };
 use super::{Preferences, Setting, Subject, Switch, subject};
 
@@ -36,11 +36,11 @@ pub enum PreferenceChange {
         /// The chosen effect on messages from the person or in the room.
         choice: SubjectChoice,
         /// The setting that was shown, if there was one.
-        seen: Option<String>,
+        seen_setting: Option<String>,
     },
     /// Removes all rules about a person or a room, if there are any.
     RemoveSubject(Subject),
-    /// Turns a switch on or off.
+    /// Turns a switch on (`true`) or off.
     SetSwitch(Switch, bool),
 }
 
@@ -54,7 +54,7 @@ pub enum KeywordTarget {
         /// The rule id.
         id: String,
         /// The setting that was shown.
-        seen: String,
+        seen_setting: String,
     },
 }
 
@@ -74,7 +74,7 @@ pub enum SubjectChoice {
 }
 
 /// Maximum difference between the expiry times of two mutes that count as one form submitted twice.
-const SAME_CHOICE_MILLIS: i64 = 2 * 60 * 1000;
+const RESUBMISSION_TOLERANCE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
     /// Returns whether the change is to built-in rules, which only the global scope has.
@@ -99,7 +99,7 @@ impl PreferenceChange {
 
     /// Returns the rule that this change has set in a document, if the change is about a word, a
     /// person or a room.
-    pub fn rule(&self, document: &Document) -> Option<RuleRef> {
+    pub fn changed_rule(&self, document: &Document) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
                 (RuleKind::Content, &*find_keyword_rule(document, word)?.rule_id)
@@ -122,14 +122,14 @@ impl PreferenceChange {
             Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
             // A form may be submitted twice, so it is not an error if there is no such rule.
             Self::RemoveKeyword(id) => document.remove(RuleKind::Content, id).or(Ok(())),
-            Self::SetSubject { subject, choice, seen } => {
-                set_subject(document, subject, *choice, seen.as_deref(), limits)
+            Self::SetSubject { subject, choice, seen_setting } => {
+                set_subject(document, subject, *choice, seen_setting.as_deref(), limits)
             }
             Self::RemoveSubject(subject) => {
                 remove_override_mutes(document, subject)?;
                 document.remove(subject.kind(), subject.id()).or(Ok(()))
             }
-            Self::SetSwitch(switch, on) => switch.set(document, *on, limits),
+            Self::SetSwitch(switch, is_on) => switch.set(document, *is_on, limits),
         }
     }
 }
@@ -141,7 +141,7 @@ fn pause(
 ) -> Result<(), RuleError> {
     let (kind, id) = (RuleKind::Override, builtin::MASTER);
     document.set_actions(kind, id, Vec::new(), limits)?;
-    let until = until.map(RuleExpiry::at);
+    let until = until.map(RuleExpiry::from_timestamp);
     document.set_enabled(kind, id, EnabledChange { enabled: true, until })
 }
 
@@ -154,12 +154,12 @@ fn set_keyword(
     let rules = &document.user_rules()[RuleKind::Content];
     let current_rule = match target {
         KeywordTarget::Word(word) => find_keyword_rule(document, word),
-        KeywordTarget::Rule { id, seen } => {
+        KeywordTarget::Rule { id, seen_setting } => {
             let no_such_rule = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(no_such_rule)?;
             let setting = Setting::from_rule(rule, RuleKind::Content);
-            let is_done = setting.effect == effect && setting.enabled;
-            if setting.to_string() != *seen && !is_done {
+            let is_already_set = setting.effect == effect && setting.enabled;
+            if setting.to_string() != *seen_setting && !is_already_set {
                 return Err(RuleError::ChangedMeanwhile {
                     kind: RuleKind::Content,
                     id: id.clone(),
@@ -181,15 +181,18 @@ fn set_keyword(
     // Muted words precede keywords, so a message with both is silent regardless of which was
     // created first.
     let is_muted = effect == Effect::Silent;
-    let is_moved = current_rule.is_none_or(|rule| is_silent(rule) != is_muted);
-    let mut others = rules.iter().filter(|rule| rule.rule_id != new_id.as_str());
-    let (next, previous) =
-        if is_muted { (others.next(), None) } else { (None, others.rfind(|rule| is_silent(rule))) };
+    let must_move = current_rule.is_none_or(|rule| is_silent(rule) != is_muted);
+    let mut other_rules = rules.iter().filter(|rule| rule.rule_id != new_id.as_str());
+    let (next_rule, previous_rule) = if is_muted {
+        (other_rules.next(), None)
+    } else {
+        (None, other_rules.rfind(|rule| is_silent(rule)))
+    };
     let neighbour_id =
-        |rule: Option<&Rule>| rule.filter(|_| is_moved).map(|rule| rule.rule_id.clone());
-    let (before, after) = (neighbour_id(next), neighbour_id(previous));
-    let position = Position { before: before.as_deref(), after: after.as_deref() };
-    put_at(document, RuleKind::Content, (new_id, new_rule), position, limits)
+        |rule: Option<&Rule>| rule.filter(|_| must_move).map(|rule| rule.rule_id.clone());
+    let (before, after) = (neighbour_id(next_rule), neighbour_id(previous_rule));
+    let position = RulePosition { before: before.as_deref(), after: after.as_deref() };
+    put_rule_at(document, RuleKind::Content, (new_id, new_rule), position, limits)
 }
 
 fn is_silent(rule: &Rule) -> bool {
@@ -198,39 +201,40 @@ fn is_silent(rule: &Rule) -> bool {
 
 /// Returns the content rule for a word, ignoring case.
 fn find_keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
-    let is_same = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
-    document.user_rules()[RuleKind::Content].iter().find(is_same)
+    let has_word = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
+    document.user_rules()[RuleKind::Content].iter().find(has_word)
 }
 
 /// Returns the id for a new keyword: the word itself, as clients choose it, if it is a valid and
 /// unused id; otherwise a similar one.
 fn new_keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
     let without_slashes = word.replace(['/', '\\'], "_");
-    let base = match without_slashes.strip_prefix('.') {
+    let base_id = match without_slashes.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
         None => without_slashes,
     };
     let rules = &document.user_rules()[RuleKind::Content];
     let is_free = |id: &String| rules.iter().all(|rule| rule.rule_id != *id);
-    let numbered_ids = (2..).map(|number: u32| format!("{base} {number}"));
-    let free_id = std::iter::once(base.clone()).chain(numbered_ids).find(is_free);
-    Ok(free_id.unwrap_or(base).parse()?)
+    let numbered_ids = (2..).map(|number: u32| format!("{base_id} {number}"));
+    let free_id = std::iter::once(base_id.clone()).chain(numbered_ids).find(is_free);
+    Ok(free_id.unwrap_or(base_id).parse()?)
 }
 
 fn set_subject(
     document: &mut Document,
     subject: &Subject,
     choice: SubjectChoice,
-    seen: Option<&str>,
+    seen_setting: Option<&str>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
     let (kind, id) = (subject.kind(), subject.id());
-    if let Some(seen) = seen {
-        let preferences = Preferences::read(document);
-        let preference = preferences.people.iter().chain(&preferences.rooms).find(|it| it.id == id);
+    if let Some(seen_setting) = seen_setting {
+        let preferences = Preferences::from_document(document);
+        let preference =
+            preferences.people.iter().chain(&preferences.rooms).find(|entry| entry.id == id);
         let no_such_rule = || RuleError::NoSuchRule { kind, id: id.to_owned() };
         let setting = preference.ok_or_else(no_such_rule)?.setting;
-        if setting.to_string() != seen && !is_set_to(setting, choice) {
+        if setting.to_string() != seen_setting && !is_set_to(setting, choice) {
             return Err(RuleError::ChangedMeanwhile { kind, id: id.to_owned() });
         }
     }
@@ -251,15 +255,16 @@ fn set_subject(
         SubjectChoice::Highlight => (Effect::Notify { sound: true, highlight: true }, None),
         SubjectChoice::Mute { until } => (Effect::Silent, until),
     };
-    let (actions, until) = (with_effect(current_actions, effect), until.map(RuleExpiry::at));
-    put(document, kind, (id.parse()?, Rule { actions, until, ..current_rule }), limits)?;
+    let (actions, until) =
+        (with_effect(current_actions, effect), until.map(RuleExpiry::from_timestamp));
+    put_rule(document, kind, (id.parse()?, Rule { actions, until, ..current_rule }), limits)?;
     // An override rule would still silence the room, because it precedes the room rule.
     remove_override_mutes(document, subject)
 }
 
 /// Returns whether a setting is the result of this choice.
 fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
-    let (has_effect, chosen_end) = match (setting.effect, choice) {
+    let (has_effect, chosen_expiry) = match (setting.effect, choice) {
         (Effect::Notify { sound, .. }, SubjectChoice::Notify) => (sound, None),
         (Effect::Notify { sound, highlight }, SubjectChoice::Highlight) => {
             (sound && highlight, None)
@@ -267,35 +272,36 @@ fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
         (Effect::Silent, SubjectChoice::Mute { until }) => (true, until),
         _ => (false, None),
     };
-    let has_end = match (setting.until, chosen_end) {
-        (Some(until), Some(chosen)) => {
-            (until.as_millisecond() - chosen.as_millisecond()).abs() <= SAME_CHOICE_MILLIS
+    let has_expiry = match (setting.until, chosen_expiry) {
+        (Some(until), Some(chosen_expiry)) => {
+            (until.as_millisecond() - chosen_expiry.as_millisecond()).abs()
+                <= RESUBMISSION_TOLERANCE_MILLIS
         }
-        (until, chosen) => until == chosen,
+        (until, chosen_expiry) => until == chosen_expiry,
     };
-    setting.enabled && !setting.includes_mentions && has_effect && has_end
+    setting.enabled && !setting.includes_mentions && has_effect && has_expiry
 }
 
 /// Stores a rule at its default position and enables it.
-fn put(
+fn put_rule(
     document: &mut Document,
     kind: RuleKind,
     (id, rule): (RuleId, Rule),
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    put_at(document, kind, (id, rule), Position::default(), limits)
+    put_rule_at(document, kind, (id, rule), RulePosition::default(), limits)
 }
 
 /// Stores a rule at a position and enables it.
-fn put_at(
+fn put_rule_at(
     document: &mut Document,
     kind: RuleKind,
     (id, rule): (RuleId, Rule),
-    position: Position<'_>,
+    position: RulePosition<'_>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
-    let new = NewRule::from_rule(rule, limits)?;
-    document.put(kind, id.clone(), new, position)?;
+    let new_rule = NewRule::from_rule(rule, limits)?;
+    document.put(kind, id.clone(), new_rule, position)?;
     document.set_enabled(kind, id.as_str(), true)
 }
 
@@ -303,7 +309,7 @@ fn put_at(
 fn remove_override_mutes(document: &mut Document, subject: &Subject) -> Result<(), RuleError> {
     let Subject::Room(room) = subject else { return Ok(()) };
     let kind = RuleKind::Override;
-    let is_mute = |rule: &&Rule| subject::find_in_rule(kind, rule) == Some(room);
+    let is_mute = |rule: &&Rule| subject::id_in_rule(kind, rule) == Some(room);
     let mutes = document.user_rules()[kind].iter().filter(is_mute);
     let ids: Vec<String> = mutes.map(|rule| rule.rule_id.clone()).collect();
     ids.iter().try_for_each(|id| document.remove(kind, id))

@@ -12,32 +12,31 @@ use crate::oauth::form::{Pairs, last_value};
 use crate::percent;
 use crate::rules::Effect;
 
-// Durations in milliseconds.
-const MINUTE: i64 = 60 * 1000;
-const HOUR: i64 = 60 * MINUTE;
-const DAY: i64 = 24 * HOUR;
+const MINUTE_MILLIS: i64 = 60 * 1000;
+const HOUR_MILLIS: i64 = 60 * MINUTE_MILLIS;
+const DAY_MILLIS: i64 = 24 * HOUR_MILLIS;
 
-/// The time of day at which a pause until the morning ends.
-const MORNING: i64 = 8 * HOUR;
+/// The time of day at which a pause until the morning ends, in milliseconds since midnight.
+const MORNING_MILLIS: i64 = 8 * HOUR_MILLIS;
 
 /// The minimum length of a pause until the morning. A pause that starts at 3:00 ends on the same
 /// day, a pause that starts at 7:00 on the next day.
-const SHORTEST_NIGHT: i64 = 4 * HOUR;
+const SHORTEST_NIGHT_MILLIS: i64 = 4 * HOUR_MILLIS;
 
 impl PreferenceChange {
     /// Reads a form of the notifications page that was submitted at `now`.
-    pub fn from_pairs(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
+    pub fn from_form(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let is_checked = |name: &str| !value(name).is_empty();
-        let seen = || Some(value("seen").to_owned()).filter(|seen| !seen.is_empty());
+        let seen_setting = || Some(value("seen").to_owned()).filter(|setting| !setting.is_empty());
         let listed_id = read_listed_id(pairs)?;
         let subject = || Subject::parse(listed_id.as_deref().unwrap_or_else(|| value("id")));
         Ok(match value("change") {
-            "pause" => Self::Pause { until: read_pause(value("for"), value("morning"), now)? },
+            "pause" => Self::Pause { until: read_pause_end(value("for"), value("morning"), now)? },
             "resume" => Self::Resume,
             "keyword" => Self::SetKeyword {
                 target: match listed_id {
-                    Some(id) => KeywordTarget::Rule { id, seen: value("seen").to_owned() },
+                    Some(id) => KeywordTarget::Rule { id, seen_setting: value("seen").to_owned() },
                     None => KeywordTarget::Word(read_word(value("word"))?),
                 },
                 effect: Effect::Notify {
@@ -55,10 +54,12 @@ impl PreferenceChange {
             "subject" => Self::SetSubject {
                 subject: subject()?,
                 choice: read_choice(value("choice"), now)?,
-                seen: seen(),
+                seen_setting: seen_setting(),
             },
             "remove-subject" => Self::RemoveSubject(subject()?),
-            "switch" => read_switch(value("switch")).ok_or(PreferenceError::UnknownChange)?,
+            "switch" => {
+                read_switch_change(value("switch")).ok_or(PreferenceError::UnknownChange)?
+            }
             _ => return Err(PreferenceError::UnknownChange),
         })
     }
@@ -90,7 +91,7 @@ impl PreferenceChange {
         if matches!(subject, Subject::Person(_)) != (value("subject") == "person") {
             return Err(PreferenceError::IdInvalid);
         }
-        Ok(Self::SetSubject { subject, choice, seen: None })
+        Ok(Self::SetSubject { subject, choice, seen_setting: None })
     }
 }
 
@@ -103,14 +104,14 @@ fn read_listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
 }
 
 /// Reads the value of a switch's button, such as `call-off`.
-fn read_switch(button: &str) -> Option<PreferenceChange> {
+fn read_switch_change(button: &str) -> Option<PreferenceChange> {
     let (name, state) = button.rsplit_once('-')?;
-    let on = match state {
+    let is_on = match state {
         "on" => true,
         "off" => false,
         _ => return None,
     };
-    Some(PreferenceChange::SetSwitch(Switch::from_name(name)?, on))
+    Some(PreferenceChange::SetSwitch(Switch::from_name(name)?, is_on))
 }
 
 fn read_word(text: &str) -> Result<String, PreferenceError> {
@@ -122,15 +123,15 @@ fn read_word(text: &str) -> Result<String, PreferenceError> {
 }
 
 /// Returns the time at which a pause ends. The browser may send the next morning in its time zone.
-fn read_pause(
-    length: &str,
-    morning: &str,
+fn read_pause_end(
+    duration: &str,
+    browser_morning: &str,
     now: Timestamp,
 ) -> Result<Option<Timestamp>, PreferenceError> {
-    Ok(match length {
-        "hour" => Some(end_after(now, HOUR)),
-        "8-hours" => Some(end_after(now, 8 * HOUR)),
-        "morning" => Some(read_morning(morning, now).unwrap_or_else(|| next_morning(now))),
+    Ok(match duration {
+        "hour" => Some(end_after(now, HOUR_MILLIS)),
+        "8-hours" => Some(end_after(now, 8 * HOUR_MILLIS)),
+        "morning" => Some(read_morning(browser_morning, now).unwrap_or_else(|| next_morning(now))),
         "open" => None,
         _ => return Err(PreferenceError::UnknownChange),
     })
@@ -141,34 +142,39 @@ fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, Preference
     Ok(match choice {
         "notify" => SubjectChoice::Notify,
         "mute" => SubjectChoice::Mute { until: None },
-        "mute-hour" => mute(HOUR),
-        "mute-8-hours" => mute(8 * HOUR),
-        "mute-day" => mute(DAY),
-        "mute-week" => mute(7 * DAY),
+        "mute-hour" => mute(HOUR_MILLIS),
+        "mute-8-hours" => mute(8 * HOUR_MILLIS),
+        "mute-day" => mute(DAY_MILLIS),
+        "mute-week" => mute(7 * DAY_MILLIS),
         _ => return Err(PreferenceError::UnknownChange),
     })
 }
 
 /// Returns the time `millis` after `now`, rounded up to a whole minute, as the page shows it.
 fn end_after(now: Timestamp, millis: i64) -> Timestamp {
-    let end = now.as_millisecond() + millis + MINUTE - 1;
-    Timestamp::from_millisecond(end - end.rem_euclid(MINUTE)).unwrap_or(Timestamp::MAX)
+    let end_millis = now.as_millisecond() + millis + MINUTE_MILLIS - 1;
+    Timestamp::from_millisecond(end_millis - end_millis.rem_euclid(MINUTE_MILLIS))
+        .unwrap_or(Timestamp::MAX)
 }
 
 /// Returns the morning that the browser computed, if it is in the future and not too far away to be
 /// the next morning.
-fn read_morning(millis: &str, now: Timestamp) -> Option<Timestamp> {
-    let morning = Timestamp::from_millisecond(millis.parse().ok()?).ok()?;
-    let longest_pause = Duration::from_millis((DAY + SHORTEST_NIGHT).unsigned_abs());
+fn read_morning(millis_text: &str, now: Timestamp) -> Option<Timestamp> {
+    let morning = Timestamp::from_millisecond(millis_text.parse().ok()?).ok()?;
+    let longest_pause = Duration::from_millis((DAY_MILLIS + SHORTEST_NIGHT_MILLIS).unsigned_abs());
     (morning > now && now.checked_add(longest_pause).is_ok_and(|end| morning <= end))
         .then_some(morning)
 }
 
-/// Returns the next morning in UTC that is at least [`SHORTEST_NIGHT`] away.
+/// Returns the next morning in UTC that is at least [`SHORTEST_NIGHT_MILLIS`] away.
 fn next_morning(now: Timestamp) -> Timestamp {
-    let now = now.as_millisecond();
-    let morning_today = now - now.rem_euclid(DAY) + MORNING;
-    let until_morning = (morning_today - now).rem_euclid(DAY);
-    let wait = if until_morning < SHORTEST_NIGHT { until_morning + DAY } else { until_morning };
-    Timestamp::from_millisecond(now + wait).unwrap_or(Timestamp::MAX)
+    let now_millis = now.as_millisecond();
+    let morning_today = now_millis - now_millis.rem_euclid(DAY_MILLIS) + MORNING_MILLIS;
+    let millis_to_morning = (morning_today - now_millis).rem_euclid(DAY_MILLIS);
+    let wait_millis = if millis_to_morning < SHORTEST_NIGHT_MILLIS {
+        millis_to_morning + DAY_MILLIS
+    } else {
+        millis_to_morning
+    };
+    Timestamp::from_millisecond(now_millis + wait_millis).unwrap_or(Timestamp::MAX)
 }

@@ -14,15 +14,15 @@ pub enum Subject {
 }
 
 /// The prefix of links to people and rooms that clients copy.
-const LINK: &str = "https://matrix.to/#/";
+const LINK_PREFIX: &str = "https://matrix.to/#/";
 
 /// Length of the hash in a room id without a server. Room ids are hashes since room version 12.
-const HASH_CHARACTERS: usize = 43;
+const HASH_CHARS: usize = 43;
 
 impl Subject {
     /// Parses the id of a person or room that can have a rule, or a link to the person or room.
     pub fn parse(text: &str) -> Result<Self, PreferenceError> {
-        let subject = Self::read(text)?;
+        let subject = Self::parse_any(text)?;
         // A rule id cannot contain these characters, although user ids and room ids can.
         if subject.id().contains(['/', '\\']) {
             return Err(PreferenceError::IdInvalid);
@@ -32,7 +32,7 @@ impl Subject {
 
     /// Parses the user id of any person, or a link to the person.
     pub fn parse_person(text: &str) -> Result<String, PreferenceError> {
-        match Self::read(text)? {
+        match Self::parse_any(text)? {
             Self::Person(id) => Ok(id),
             Self::Room(_) => Err(PreferenceError::IdInvalid),
         }
@@ -40,22 +40,23 @@ impl Subject {
 
     /// Parses the id of any room, or a link to the room.
     pub fn parse_room(text: &str) -> Result<String, PreferenceError> {
-        match Self::read(text)? {
+        match Self::parse_any(text)? {
             Self::Room(id) => Ok(id),
             Self::Person(_) => Err(PreferenceError::IdInvalid),
         }
     }
 
-    fn read(text: &str) -> Result<Self, PreferenceError> {
+    /// Parses the id of any person or room, or a link to the person or room.
+    fn parse_any(text: &str) -> Result<Self, PreferenceError> {
         let text = text.trim();
-        let id_in_link = text.strip_prefix(LINK).and_then(read_link);
+        let id_in_link = text.strip_prefix(LINK_PREFIX).and_then(decode_link_id);
         let id = id_in_link.as_deref().unwrap_or(text);
         match id.chars().next() {
             None => Err(PreferenceError::IdBlank),
             Some('#') => Err(PreferenceError::RoomAlias),
             Some(_) if id.len() > MAX_ID_BYTES => Err(PreferenceError::IdTooLong),
-            Some('@') if Self::is_person(id) => Ok(Self::Person(id.to_owned())),
-            Some('!') if Self::is_room(id) => Ok(Self::Room(id.to_owned())),
+            Some('@') if Self::is_user_id(id) => Ok(Self::Person(id.to_owned())),
+            Some('!') if Self::is_room_id(id) => Ok(Self::Room(id.to_owned())),
             Some('@') if !id.contains(':') => Err(PreferenceError::PersonWithoutServer),
             Some(_) => Err(PreferenceError::IdInvalid),
         }
@@ -77,25 +78,26 @@ impl Subject {
     }
 
     /// Returns whether an id is a user id.
-    pub(super) fn is_person(id: &str) -> bool {
-        id.strip_prefix('@').and_then(|id| id.split_once(':')).is_some_and(is_local_and_server)
+    pub(super) fn is_user_id(id: &str) -> bool {
+        id.strip_prefix('@').and_then(|id| id.split_once(':')).is_some_and(is_localpart_and_server)
     }
 
     /// Returns whether an id is a room id.
-    pub(super) fn is_room(id: &str) -> bool {
+    pub(super) fn is_room_id(id: &str) -> bool {
         let Some(id) = id.strip_prefix('!') else { return false };
         let is_hash = |id: &str| {
-            let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-            id.len() == HASH_CHARACTERS && id.bytes().all(is_base64)
+            let is_base64_byte =
+                |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+            id.len() == HASH_CHARS && id.bytes().all(is_base64_byte)
         };
-        id.split_once(':').map_or_else(|| is_hash(id), is_local_and_server)
+        id.split_once(':').map_or_else(|| is_hash(id), is_localpart_and_server)
     }
 }
 
 /// Returns the id of the user or room that a rule of this kind is about, if the rule has no other
 /// conditions. An override rule must be silent: Element mutes a room with an override rule whose
 /// only condition is the room.
-pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
+pub(super) fn id_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     let conditions = rule.conditions.as_deref().unwrap_or_default();
     match (kind, conditions) {
         (RuleKind::Room | RuleKind::Sender, []) => Some(&rule.rule_id),
@@ -115,17 +117,20 @@ pub(super) fn find_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Returns the id in a link, which precedes the event id and the servers to join through.
-fn read_link(rest: &str) -> Option<String> {
-    let id = rest.split(['/', '?']).next()?;
-    percent::decode_segment(id).ok().map(Into::into)
+/// Returns the id in a link without its prefix. The id precedes the event id and the servers to
+/// join through.
+fn decode_link_id(link_target: &str) -> Option<String> {
+    let encoded_id = link_target.split(['/', '?']).next()?;
+    percent::decode_segment(encoded_id).ok().map(Into::into)
 }
 
-fn is_local_and_server((local, server): (&str, &str)) -> bool {
-    let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
-    let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-    let is_server = server.chars().all(is_host) && server.contains(|c: char| c != '.' && c != ':');
-    !local.is_empty() && local.chars().all(is_plain) && !server.is_empty() && is_server
+fn is_localpart_and_server((localpart, server): (&str, &str)) -> bool {
+    let is_plain_char = |c: char| !c.is_whitespace() && !c.is_control();
+    let is_host_char =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    let is_server =
+        server.chars().all(is_host_char) && server.contains(|c: char| c != '.' && c != ':');
+    !localpart.is_empty() && localpart.chars().all(is_plain_char) && !server.is_empty() && is_server
 }
 
 #[cfg(test)]
@@ -134,7 +139,7 @@ mod tests {
 
     /// People and rooms can have an id with a slash, but then they cannot have a rule.
     #[test]
-    fn people_and_rooms_are_read_by_their_id_or_link() {
+    fn people_and_rooms_are_parsed_from_an_id_or_a_link() {
         for (text, person, room, has_rule) in [
             ("@bob:example.org", Some("@bob:example.org"), None, true),
             (" @bob:example.org ", Some("@bob:example.org"), None, true),

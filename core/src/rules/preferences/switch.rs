@@ -88,7 +88,7 @@ impl Switch {
     }
 
     pub(super) fn state(self, document: &Document) -> SwitchState {
-        let rules = || self.rules().iter().map(|&(kind, id)| read_rule(document, kind, id));
+        let rules = || self.rules().iter().map(|&(kind, id)| effective_rule(document, kind, id));
         let allows_notifications =
             |rule: Option<Rule>| rule.is_some_and(|rule| self.allows_notifications(&rule));
         match (rules().any(allows_notifications), rules().all(allows_notifications)) {
@@ -103,20 +103,23 @@ impl Switch {
     pub(super) fn set(
         self,
         document: &mut Document,
-        on: bool,
+        is_on: bool,
         limits: NewRuleLimits,
     ) -> Result<(), RuleError> {
         for &(kind, id) in self.rules() {
             let definition = builtin::all()[kind].iter().find(|rule| rule.rule_id == id);
-            let default = definition.map(|rule| rule.actions.clone()).unwrap_or_default();
-            let is_silent_by_default = Effect::from_actions(&default) == Effect::Silent;
-            let enabled = if on { !self.is_silencer() } else { is_silent_by_default };
+            let default_actions = definition.map(|rule| rule.actions.clone()).unwrap_or_default();
+            let is_silent_by_default = Effect::from_actions(&default_actions) == Effect::Silent;
+            let enabled = if is_on { !self.is_silencer() } else { is_silent_by_default };
             document.set_enabled(kind, id, enabled)?;
-            if read_rule(document, kind, id)
-                .is_some_and(|rule| self.allows_notifications(&rule) != on)
+            if effective_rule(document, kind, id)
+                .is_some_and(|rule| self.allows_notifications(&rule) != is_on)
             {
-                let actions =
-                    if on && is_silent_by_default { vec![Action::Notify] } else { default };
+                let actions = if is_on && is_silent_by_default {
+                    vec![Action::Notify]
+                } else {
+                    default_actions
+                };
                 document.set_actions(kind, id, actions, limits)?;
             }
         }
@@ -125,16 +128,16 @@ impl Switch {
 }
 
 /// Returns a built-in rule with the user's changes.
-fn read_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
+fn effective_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
     // Placeholders for the user occur only in conditions and patterns, which are not used here.
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
 impl Pause {
     /// Returns the pause of all notifications: the master rule is enabled and does not notify.
-    pub fn read(document: &Document) -> Option<Self> {
-        let master = read_rule(document, RuleKind::Override, builtin::MASTER)?;
+    pub fn from_document(document: &Document) -> Option<Self> {
+        let master = effective_rule(document, RuleKind::Override, builtin::MASTER)?;
         let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
-        is_paused.then(|| Self { until: master.until.map(RuleExpiry::to_second) })
+        is_paused.then(|| Self { until: master.until.map(RuleExpiry::to_timestamp) })
     }
 }

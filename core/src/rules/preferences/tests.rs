@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Returns a document with these user rules and changes to built-in rules.
-fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
+fn document_in_scope(scope: &str, rules: &Value, changes: &Value) -> Document {
     let mut rules = rules.clone();
-    for list in rules.as_object_mut().unwrap().values_mut() {
-        for rule in list.as_array_mut().unwrap() {
+    for rules_of_kind in rules.as_object_mut().unwrap().values_mut() {
+        for rule in rules_of_kind.as_array_mut().unwrap() {
             rule.as_object_mut().unwrap().entry("enabled").or_insert(json!(true));
         }
     }
@@ -20,22 +20,22 @@ fn document_in(scope: &str, rules: &Value, changes: &Value) -> Document {
     Document::from_text(scope.parse().unwrap(), &text).unwrap()
 }
 
-fn document(rules: &Value) -> Document {
-    document_in("global", rules, &json!({}))
+fn global_document(rules: &Value) -> Document {
+    document_in_scope("global", rules, &json!({}))
 }
 
 /// Returns the user rules, without empty arrays.
-fn rules_of(document: &Document) -> Value {
+fn user_rules_json(document: &Document) -> Value {
     let mut rules = json!(document.user_rules());
     rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));
     rules
 }
 
-fn notify(sound: bool, highlight: bool) -> Effect {
+fn notify_effect(sound: bool, highlight: bool) -> Effect {
     Effect::Notify { sound, highlight }
 }
 
-fn setting(effect: Effect) -> Setting {
+fn enabled_setting(effect: Effect) -> Setting {
     Setting { effect, includes_mentions: false, enabled: true, until: None }
 }
 

@@ -27,9 +27,9 @@ fn unconditional_rule(id: &str) -> Value {
     json!({"rule_id": id, "enabled": true, "actions": [], "conditions": []})
 }
 
-fn document(rules: &[Value]) -> Document {
-    let stored = json!({"rules": {"override": rules}, "changes": {}});
-    Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
+fn document_with_rules(rules: &[Value]) -> Document {
+    let stored_json = json!({"rules": {"override": rules}, "changes": {}});
+    Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
 }
 
 fn expensive_event() -> Event {
@@ -44,33 +44,34 @@ fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<S
     let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
     let members = Members::new(rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules))));
     let evaluation = members.evaluate(event, &Room::default(), &mut budget);
-    let id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id.to_owned();
-    ((0..users.len()).map(id).collect(), budget.exceeded)
+    let rule_id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id.to_owned();
+    ((0..users.len()).map(rule_id).collect(), budget.exceeding_users)
 }
 
 #[test]
 fn rules_that_exceed_a_users_work_limit_do_not_match() {
     let event = expensive_event();
-    let expensive = expensive_rule("one");
-    for (rules, winner, exceeded) in [
+    let expensive = expensive_rule("expensive");
+    for (rules, expected_id, is_exceeded) in [
         (vec![cheap_rule("cheap"), expensive.clone()], "cheap", false),
         (vec![expensive.clone(), cheap_rule("cheap")], ".m.rule.message", true),
         (vec![expensive.clone(), unconditional_rule("always")], "always", true),
         (vec![unconditional_rule("always"), expensive.clone()], "always", false),
     ] {
-        let document = document(&rules);
+        let document = document_with_rules(&rules);
         let rules = EffectiveRules::new("@a:x", [&document]);
         let explanation = rules.explain(&event, &Room::default(), Member::default());
         let (ids, exceeding_users) =
             evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
-        assert_eq!(explanation.evaluation.rule.unwrap().rule_id, winner);
-        assert_eq!(ids, [winner]);
+        assert_eq!(explanation.evaluation.rule.unwrap().rule_id, expected_id);
+        assert_eq!(ids, [expected_id]);
         assert_eq!(
             (explanation.exceeds_work_limit(), exceeding_users),
-            (exceeded, exceeded.into())
+            (is_exceeded, is_exceeded.into())
         );
-        if exceeded {
-            let step = explanation.walk.iter().find(|step| step.rule.rule_id == "one").unwrap();
+        if is_exceeded {
+            let step =
+                explanation.walk.iter().find(|step| step.rule.rule_id == "expensive").unwrap();
             assert_eq!((step.reason, &step.condition), (Some(FailureReason::WorkLimit), &None));
         }
     }
@@ -78,11 +79,11 @@ fn rules_that_exceed_a_users_work_limit_do_not_match() {
 
 /// An evaluation for many users skips rules that cannot match the event.
 #[test]
-fn rules_skipped_by_their_key_do_not_use_the_work_of_other_rules() {
+fn rules_skipped_by_their_key_do_not_use_the_work_budget_of_other_rules() {
     let event = expensive_event();
-    let mut skipped = expensive_rule("skipped");
-    skipped["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
-    let document = document(&[skipped.clone(), skipped, cheap_rule("cheap")]);
+    let mut skipped_rule = expensive_rule("skipped");
+    skipped_rule["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
+    let document = document_with_rules(&[skipped_rule.clone(), skipped_rule, cheap_rule("cheap")]);
     let rules = EffectiveRules::new("@a:x", [&document]);
     let explanation = rules.explain(&event, &Room::default(), Member::default());
     assert_eq!(explanation.evaluation.rule.unwrap().rule_id, "cheap");
@@ -92,13 +93,14 @@ fn rules_skipped_by_their_key_do_not_use_the_work_of_other_rules() {
 
 #[test]
 fn some_users_cannot_exhaust_the_budget_of_others() {
-    let mut users: Vec<Document> =
-        (0..12).map(|_| document(&[expensive_rule("one"), expensive_rule("two")])).collect();
-    users.push(document(&[cheap_rule("cheap")]));
-    let nearly_exhausted = WorkBudget { remaining: 1_000_000, exceeded: 0 };
-    let (ids, exceeded) = evaluate(&users, &expensive_event(), nearly_exhausted);
+    let mut users: Vec<Document> = (0..12)
+        .map(|_| document_with_rules(&[expensive_rule("one"), expensive_rule("two")]))
+        .collect();
+    users.push(document_with_rules(&[cheap_rule("cheap")]));
+    let nearly_exhausted = WorkBudget { remaining_steps: 1_000_000, exceeding_users: 0 };
+    let (ids, exceeding_users) = evaluate(&users, &expensive_event(), nearly_exhausted);
     assert_eq!(ids.last().map(String::as_str), Some("cheap"));
-    assert_eq!(exceeded, 12);
+    assert_eq!(exceeding_users, 12);
 }
 
 #[test]
@@ -106,14 +108,14 @@ fn the_work_of_a_request_is_bounded() {
     let mut budget = WorkBudget::default();
     let mut total_steps = 0;
     for _ in 0..1000 {
-        budget.for_user(|work| {
-            total_steps += work.remaining();
+        budget.run_for_user(|work| {
+            total_steps += work.remaining_steps();
             assert_eq!(work.spend(usize::MAX), None);
             assert_eq!(work.spend(1), None, "nothing is left after an excess");
         });
     }
-    assert_eq!(total_steps, 8 * USER_STEPS + 992 * GUARANTEED_STEPS);
-    assert_eq!(budget.exceeded, 1000);
+    assert_eq!(total_steps, 8 * MAX_USER_STEPS + 992 * GUARANTEED_STEPS);
+    assert_eq!(budget.exceeding_users, 1000);
 }
 
 /// Without the charge, testing one of these conditions would take far longer than a step.
@@ -127,7 +129,7 @@ fn conditions_are_charged_for_the_text_and_items_they_read() {
     });
     let event = Event::from_value(json!({"type": "x", "content": content})).unwrap();
     let event_match = |key: &str, pattern: &str| json!({"kind": "event_match", "key": format!("content.{key}"), "pattern": pattern});
-    for (condition, steps) in [
+    for (condition, min_steps) in [
         (event_match("body", "a b"), length / 8),
         (event_match("body", "*b"), length),
         (event_match("body", "?b"), length),
@@ -143,13 +145,13 @@ fn conditions_are_charged_for_the_text_and_items_they_read() {
         let rule = json!({
             "rule_id": "x", "enabled": true, "actions": [], "conditions": [condition],
         });
-        let rules = IndexedRules::new([&document(&[rule])]);
+        let rules = IndexedRules::new([&document_with_rules(&[rule])]);
         let members = Members::new([("@me:x", Member::default(), Some(&rules))]);
         let mut budget = WorkBudget::default();
         let _ = members.evaluate(&event, &Room::default(), &mut budget);
-        let used = REQUEST_STEPS - budget.remaining;
+        let used_steps = MAX_REQUEST_STEPS - budget.remaining_steps;
         let key = condition["key"].as_str();
-        assert!(used >= steps, "{key:?} took {used} of {steps}");
+        assert!(used_steps >= min_steps, "{key:?} took {used_steps} of {min_steps}");
     }
 }
 
@@ -160,21 +162,21 @@ fn the_size_of_compiled_rules_includes_patterns_and_small_allocations() {
             "rule_id": "x", "enabled": true, "actions": [],
             "pattern": pattern.repeat(64_000 / pattern.len()),
         });
-        let stored = json!({"rules": {"content": [rule]}, "changes": {}}).to_string();
-        let document = Document::from_text(RuleScope::Global, &stored).unwrap();
+        let stored_json = json!({"rules": {"content": [rule]}, "changes": {}}).to_string();
+        let document = Document::from_text(RuleScope::Global, &stored_json).unwrap();
         let bytes = IndexedRules::new([&document]).bytes();
         assert!((60_000..70_000).contains(&bytes), "{pattern}: {bytes}");
     }
     // The size includes the overhead of many small allocations.
-    let many_actions = json!({
+    let rule_with_many_actions = json!({
         "rule_id": "x", "enabled": true, "actions": vec!["notify"; 1000], "conditions": [],
     });
-    let map = json!({"set_tweak": "a", "b": 1});
-    let maps = json!({
-        "rule_id": "x", "enabled": true, "actions": vec![map; 1000], "conditions": [],
+    let tweak_with_map = json!({"set_tweak": "a", "b": 1});
+    let rule_with_maps = json!({
+        "rule_id": "x", "enabled": true, "actions": vec![tweak_with_map; 1000], "conditions": [],
     });
-    for (rule, least) in [(many_actions, 60_000), (maps, 700_000)] {
-        let bytes = IndexedRules::new([&document(&[rule])]).bytes();
-        assert!(bytes > least, "{bytes}");
+    for (rule, min_bytes) in [(rule_with_many_actions, 60_000), (rule_with_maps, 700_000)] {
+        let bytes = IndexedRules::new([&document_with_rules(&[rule])]).bytes();
+        assert!(bytes > min_bytes, "{bytes}");
     }
 }

@@ -12,30 +12,30 @@ use super::super::{
     AccountSection, Form, Layout, Notice, NotificationsPage, NotificationsView, RejectedForm,
     RejectionReason,
 };
-use super::rules::document;
+use super::rules::parse_document;
 use super::{Sample, nav};
 
 /// The time at which the page is shown.
-const NOW: i64 = 1_800_000_000;
+const NOW_SECONDS: i64 = 1_800_000_000;
 
 /// A state of the page.
-struct State<'a> {
+struct PageState<'a> {
     query: &'a str,
-    stored: Value,
-    rejected: Option<(&'a str, RejectionReason)>,
-    profiles: usize,
+    ruleset: Value,
+    rejected_form: Option<(&'a str, RejectionReason)>,
+    profile_count: usize,
 }
 
-impl Default for State<'_> {
+impl Default for PageState<'_> {
     fn default() -> Self {
-        let stored = json!({"rules": {}, "changes": {}});
-        Self { query: "", stored, rejected: None, profiles: 0 }
+        let ruleset = json!({"rules": {}, "changes": {}});
+        Self { query: "", ruleset, rejected_form: None, profile_count: 0 }
     }
 }
 
 /// Returns the page in every state, with this word as a keyword.
-pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama::Error> {
-    let paused = |until: Value| {
+pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama::Error> {
+    let paused_ruleset = |until: Value| {
         let mut master = json!({"enabled": true});
         if !until.is_null() {
             master["until"] = until;
@@ -43,41 +43,58 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
         json!({"rules": {}, "changes": {".m.rule.master": master}})
     };
     let mut pages = vec![
-        ("notifications-bare", render(layout, &State::default())?),
+        ("notifications-bare", render_page(layout, &PageState::default())?),
         (
             "notifications",
-            render(layout, &State { stored: rules(word), profiles: 2, ..State::default() })?,
+            render_page(
+                layout,
+                &PageState {
+                    ruleset: sample_ruleset(word),
+                    profile_count: 2,
+                    ..PageState::default()
+                },
+            )?,
         ),
         (
             "notifications-paused",
-            render(layout, &State { stored: paused(Value::Null), ..State::default() })?,
+            render_page(
+                layout,
+                &PageState { ruleset: paused_ruleset(Value::Null), ..PageState::default() },
+            )?,
         ),
         (
             "notifications-paused-until",
-            render(
+            render_page(
                 layout,
-                &State { stored: paused(json!((NOW + 3600) * 1000)), ..State::default() },
+                &PageState {
+                    ruleset: paused_ruleset(json!((NOW_SECONDS + 3600) * 1000)),
+                    ..PageState::default()
+                },
             )?,
         ),
         (
             "notifications-device",
-            render(layout, &State { query: "profile=phone", profiles: 40, ..State::default() })?,
+            render_page(
+                layout,
+                &PageState { query: "profile=phone", profile_count: 40, ..PageState::default() },
+            )?,
         ),
     ];
     for part in ["keywords", "muted-words", "subjects", "switch-call", "switch-reactions"] {
         let query = format!("part={part}");
-        let state = State { query: &query, stored: rules("cake"), ..State::default() };
-        pages.push(("notifications-saved", render(layout, &state)?));
+        let state =
+            PageState { query: &query, ruleset: sample_ruleset("cake"), ..PageState::default() };
+        pages.push(("notifications-saved", render_page(layout, &state)?));
     }
-    let field = |error| RejectionReason::Field(error);
+    let field_error = |error| RejectionReason::Field(error);
     let (kind, id) = (RuleKind::Content, "cake");
     for (fields, reason) in [
-        ("change=keyword", field(PreferenceError::WordBlank)),
-        ("change=keyword&word=long", field(PreferenceError::WordTooLong)),
+        ("change=keyword", field_error(PreferenceError::WordBlank)),
+        ("change=keyword&word=long", field_error(PreferenceError::WordTooLong)),
         ("change=keyword&word=tea&sound=on", RejectionReason::Rules(RuleError::TooManyRules(1000))),
         ("change=keyword&word=tea", RejectionReason::Rules(RuleError::TooManyBytes(1))),
         ("change=keyword&word=tea", RejectionReason::Rules(RuleError::RepeatedNeighbour)),
-        ("change=mute-word", field(PreferenceError::WordBlank)),
+        ("change=mute-word", field_error(PreferenceError::WordBlank)),
         ("change=switch&switch=call-off", RejectionReason::Rules(RuleError::TooManyBytes(1))),
         (
             "change=keyword&rule=cake",
@@ -87,82 +104,92 @@ pub(super) fn all(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>, askama:
             "change=subject&rule=%40bob%3Ax",
             RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() }),
         ),
-        ("change=subject", field(PreferenceError::IdBlank)),
-        ("change=subject&id=long", field(PreferenceError::IdTooLong)),
-        ("change=subject&id=%23tea:x&choice=mute-day", field(PreferenceError::RoomAlias)),
-        ("change=subject&id=@bob", field(PreferenceError::PersonWithoutServer)),
-        ("change=subject&id=bob", field(PreferenceError::IdInvalid)),
+        ("change=subject", field_error(PreferenceError::IdBlank)),
+        ("change=subject&id=long", field_error(PreferenceError::IdTooLong)),
+        ("change=subject&id=%23tea:x&choice=mute-day", field_error(PreferenceError::RoomAlias)),
+        ("change=subject&id=@bob", field_error(PreferenceError::PersonWithoutServer)),
+        ("change=subject&id=bob", field_error(PreferenceError::IdInvalid)),
     ] {
-        let rejected = Some((fields, reason));
+        let rejected_form = Some((fields, reason));
         pages.push((
             "notifications-rejected",
-            render(layout, &State { rejected, stored: rules("cake"), ..State::default() })?,
+            render_page(
+                layout,
+                &PageState {
+                    rejected_form,
+                    ruleset: sample_ruleset("cake"),
+                    ..PageState::default()
+                },
+            )?,
         ));
     }
     Ok(pages)
 }
 
-fn render(layout: Layout<'_>, state: &State<'_>) -> Result<String, askama::Error> {
-    let parse = |text: &str| form::parse(text.as_bytes()).map_err(|_| askama::Error::Fmt);
-    let view = NotificationsView::from_query(&parse(state.query)?, None);
-    let document: Document = document(&view.scope().to_string(), &state.stored)?;
-    let rejected = match &state.rejected {
-        Some((fields, reason)) => RejectedForm::new(&parse(fields)?, reason, layout.language),
+fn render_page(layout: Layout<'_>, state: &PageState<'_>) -> Result<String, askama::Error> {
+    let parse_form = |text: &str| form::parse(text.as_bytes()).map_err(|_| askama::Error::Fmt);
+    let view = NotificationsView::from_query(&parse_form(state.query)?, None);
+    let document: Document = parse_document(&view.scope().to_string(), &state.ruleset)?;
+    let rejected_form = match &state.rejected_form {
+        Some((fields, reason)) => RejectedForm::new(&parse_form(fields)?, reason, layout.language),
         None => None,
     };
-    let profiles: Vec<String> = ["phone", "tablet"]
+    let profile_tags: Vec<String> = ["phone", "tablet"]
         .into_iter()
         .map(str::to_owned)
-        .chain((0..).map(|n| format!("tv {n}")))
-        .take(state.profiles)
+        .chain((0..).map(|number| format!("tv {number}")))
+        .take(state.profile_count)
         .collect();
-    let profiles: Vec<&str> = profiles.iter().map(String::as_str).collect();
+    let profiles: Vec<&str> = profile_tags.iter().map(String::as_str).collect();
     let notice = view.part.map(|_| Notice::Saved);
     let page = NotificationsPage {
         layout,
         nav: nav(AccountSection::Notifications, None),
         notice,
         form: Form { action: &view.path(), csrf: "c", request: None },
-        preferences: &Preferences::read(&document),
+        preferences: &Preferences::from_document(&document),
         view: &view,
         profiles: &profiles,
-        now: Timestamp::from_second(NOW).unwrap_or(Timestamp::UNIX_EPOCH),
-        rejected,
+        now: Timestamp::from_second(NOW_SECONDS).unwrap_or(Timestamp::UNIX_EPOCH),
+        rejected_form,
     };
     page.render()
 }
 
-/// Returns preferences of every kind, switches in every state, and a rule that the page cannot show.
-fn rules(word: &str) -> Value {
+/// Returns preferences of every kind, switches in every state, and a rule that the page cannot
+/// show.
+fn sample_ruleset(word: &str) -> Value {
     let rule =
         |id: &str, actions: Value| json!({"rule_id": id, "enabled": true, "actions": actions});
-    let with = |mut rule: Value, key: &str, value: Value| {
+    let with_field = |mut rule: Value, key: &str, value: Value| {
         rule[key] = value;
         rule
     };
-    let loud = || json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}]);
-    let room =
+    let loud_actions = || json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}]);
+    let room_conditions =
         json!([{"kind": "event_match", "key": "room_id", "pattern": "!quiet:social.example"}]);
-    let week = json!((NOW + 7 * 86_400) * 1000);
+    let disabled = |rule: Value| with_field(rule, "enabled", json!(false));
+    let half_an_hour = json!((NOW_SECONDS + 1800) * 1000);
+    let next_week = json!((NOW_SECONDS + 7 * 86_400) * 1000);
     json!({
         "rules": {
             "override": [
-                with(rule("m", json!([])), "conditions", room),
-                with(rule("own", json!([])), "conditions", json!([])),
+                with_field(rule("m", json!([])), "conditions", room_conditions),
+                with_field(rule("own", json!([])), "conditions", json!([])),
             ],
             "content": [
-                with(rule("cake", loud()), "pattern", json!("cake")),
-                with(rule(&percent::encode(word), json!([])), "pattern", json!(word)),
-                with(with(rule("tea", loud()), "pattern", json!("tea")), "enabled", json!(false)),
+                with_field(rule("cake", loud_actions()), "pattern", json!("cake")),
+                with_field(rule(&percent::encode(word), json!([])), "pattern", json!(word)),
+                disabled(with_field(rule("tea", loud_actions()), "pattern", json!("tea"))),
             ],
             "room": [
-                rule("!bellringers:social.example", loud()),
-                with(rule("!garden:social.example", json!([])), "until", week.clone()),
+                rule("!bellringers:social.example", loud_actions()),
+                with_field(rule("!garden:social.example", json!([])), "until", next_week.clone()),
             ],
             "sender": [
                 rule("@bob:social.example", json!([])),
-                with(rule("@eve:social.example", json!([])), "until", json!((NOW + 1800) * 1000)),
-                with(rule("@mallory:social.example", json!(["notify"])), "enabled", json!(false)),
+                with_field(rule("@eve:social.example", json!([])), "until", half_an_hour),
+                disabled(rule("@mallory:social.example", json!(["notify"]))),
             ],
             "underride": [],
         },

@@ -1,7 +1,7 @@
 //! The pages for all rules, in every state with sample data.
 
 use askama::Template;
-use belfry_core::rules::explain::{EffectiveRules, FailureReason, Step, StepOutcome};
+use belfry_core::rules::explain::{EffectiveRules, FailureReason, RuleStep, StepOutcome};
 use belfry_core::rules::preferences::{PreferenceError, Switch};
 use belfry_core::rules::trial::{TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
@@ -16,20 +16,27 @@ use super::{
 };
 
 /// Returns every page, for a rule with this id.
-pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
-    let (few, many) = (documents(id)?, [many_rules()?]);
-    let (kind, none) = (RuleKind::Override, NewRuleFields::default());
-    let gone = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
-    let gone = Some(gone.text(id, layout.language));
-    let all = RulesView::default();
-    let room = "global/room/%21bellringers%3Asocial.example";
-    let changed = RulesView { changed: RuleRef::from_path(room).ok(), ..all.clone() };
-    let second = RulesView { page: PageNumber::containing(50), changed: None };
+pub(super) fn render_pages(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::Error> {
+    let (few_rules, many_rules) = (sample_documents(id)?, [document_with_many_rules()?]);
+    let (kind, blank_fields) = (RuleKind::Override, NewRuleFields::default());
+    let reason = RejectionReason::Rules(RuleError::NoSuchRule { kind, id: id.to_owned() });
+    let rejection = Some(reason.text(id, layout.language));
+    let default_view = RulesView::default();
+    let rule_path = "global/room/%21bellringers%3Asocial.example";
+    let view_after_change =
+        RulesView { changed_rule: RuleRef::from_path(rule_path).ok(), ..default_view.clone() };
+    let second_page = RulesView { page: PageNumber::containing(50), changed_rule: None };
     let mut pages = vec![
-        ("rules", rules(layout, &few, &all, None, none.clone())?),
-        ("rules-changed", rules(layout, &few, &changed, None, none.clone())?),
-        ("rules-gone", rules(layout, &few, &all, gone, none.clone())?),
-        ("many-rules", rules(layout, &many, &second, None, none)?),
+        ("rules", render_rules(layout, &few_rules, &default_view, None, blank_fields.clone())?),
+        (
+            "rules-changed",
+            render_rules(layout, &few_rules, &view_after_change, None, blank_fields.clone())?,
+        ),
+        (
+            "rules-gone",
+            render_rules(layout, &few_rules, &default_view, rejection, blank_fields.clone())?,
+        ),
+        ("many-rules", render_rules(layout, &many_rules, &second_page, None, blank_fields)?),
     ];
     for (subject, error) in [
         ("word", PreferenceError::WordTooLong),
@@ -39,23 +46,26 @@ pub(super) fn all(layout: Layout<'_>, id: &str) -> Result<Vec<Sample>, askama::E
         let pairs = [("effect", "highlight"), ("subject", subject), ("value", "#cake")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let text = RejectionReason::Field(error).text("", layout.language);
-        let rejected = NewRuleFields::from_rejected(&pairs, text);
-        pages.push(("rules-new", rules(layout, &few, &all, None, rejected)?));
+        let rejected_fields = NewRuleFields::from_rejected(&pairs, text);
+        pages.push((
+            "rules-new",
+            render_rules(layout, &few_rules, &default_view, None, rejected_fields)?,
+        ));
     }
-    let own = RuleRef { scope: few[1].scope().clone(), kind, id: id.to_owned() };
-    let builtin = RuleRef { id: ".m.rule.call".to_owned(), ..own.clone() };
-    for (page_name, name) in [("rule", &own), ("builtin-rule", &builtin)] {
+    let user_rule = RuleRef { scope: few_rules[1].scope().clone(), kind, id: id.to_owned() };
+    let builtin_rule = RuleRef { id: ".m.rule.call".to_owned(), ..user_rule.clone() };
+    for (page_name, rule_ref) in [("rule", &user_rule), ("builtin-rule", &builtin_rule)] {
         let page = RulePage {
             layout,
             nav: nav(AccountSection::Rules),
             form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
-            name,
-            rule: &Rule { rule_id: name.id.clone(), ..Rule::default() },
-            back: "/oauth/account/rules",
+            rule_ref,
+            rule: &Rule { rule_id: rule_ref.id.clone(), ..Rule::default() },
+            rules_path: "/oauth/account/rules",
         };
         pages.push((page_name, page.render()?));
     }
-    pages.extend(trials(layout, id, &few)?);
+    pages.extend(render_trials(layout, id, &few_rules)?);
     Ok(pages)
 }
 
@@ -63,11 +73,11 @@ fn nav(section: AccountSection) -> AccountNav {
     AccountNav { section, lang: None, notice: None, removed_app: None, deletion: None }
 }
 
-fn rules(
+fn render_rules(
     layout: Layout<'_>,
     documents: &[Document],
     view: &RulesView,
-    rejected: Option<String>,
+    rejection: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<String, askama::Error> {
     let page = RulesPage {
@@ -76,15 +86,15 @@ fn rules(
         form: Form { action: "/oauth/account/rules", csrf: "c", request: None },
         listing: &RuleListing::new(documents, User::new("@alice:social.example")),
         view,
-        notice: view.changed.as_ref().map(|_| Notice::Saved),
-        rejected,
+        notice: view.changed_rule.as_ref().map(|_| Notice::Saved),
+        rejection,
         new_rule,
     };
     page.render()
 }
 
 /// Returns the page before and after a trial, with every result.
-fn trials(
+fn render_trials(
     layout: Layout<'_>,
     id: &str,
     documents: &[Document],
@@ -96,13 +106,13 @@ fn trials(
             layout,
             nav: nav(AccountSection::Try),
             form: Form { action: "/oauth/account/try", csrf: "c", request: None },
-            entered: &fields,
+            message: &fields,
             profiles,
             trial,
         };
         page.render()
     };
-    let invalid = TryErrors {
+    let errors = TryErrors {
         is_text_blank: true,
         sender: Some(PreferenceError::PersonWithoutServer),
         room: Some(PreferenceError::RoomAlias),
@@ -110,11 +120,11 @@ fn trials(
     };
     let mut pages = vec![
         ("try", render(&[], &Trial::NotRun)?),
-        ("try", render(&profiles, &Trial::Invalid(invalid))?),
+        ("try", render(&profiles, &Trial::Invalid(errors))?),
         ("try", render(&profiles, &Trial::Busy)?),
     ];
     let rules = EffectiveRules::new("@alice:social.example", documents);
-    let known = TrialMessage {
+    let message_from_bob = TrialMessage {
         text: "Hello @room".to_owned(),
         sender: "@bob:social.example".to_owned(),
         may_notify_room: false,
@@ -123,22 +133,23 @@ fn trials(
         display_name: "Alice".to_owned(),
         profile_tag: None,
     };
-    let other = TrialMessage { sender: "@carol:social.example".to_owned(), ..known.clone() };
-    for message in [TrialMessage::default(), known, other] {
+    let message_from_carol =
+        TrialMessage { sender: "@carol:social.example".to_owned(), ..message_from_bob.clone() };
+    for message in [TrialMessage::default(), message_from_bob, message_from_carol] {
         let trial = Trial::Result(rules.try_message(&message));
         pages.push(("try-result", render(&[], &trial)?));
     }
     let effects = [(false, false), (true, false), (false, true), (true, true)];
     let effects = effects.map(|(sound, highlight)| Effect::Notify { sound, highlight });
     let effects = effects.into_iter().chain([Effect::Silent]).cycle();
-    let by_id = [
+    let reasons_with_id = [
         TrialReason::Keyword(id.to_owned()),
         TrialReason::MutedWord(id.to_owned()),
         TrialReason::MutedSender(id.to_owned()),
         TrialReason::Sender(id.to_owned()),
         TrialReason::Rule(id.to_owned()),
     ];
-    let others = [
+    let other_reasons = [
         TrialReason::OwnMessage,
         TrialReason::NoRule,
         TrialReason::SwitchedOff(Switch::Group),
@@ -152,15 +163,15 @@ fn trials(
         TrialReason::AnyMessage,
         TrialReason::Builtin(".m.rule.call".to_owned()),
     ];
-    let by_id = by_id.into_iter().map(|reason| ("try-result", reason));
-    let reasons = by_id.chain(others.into_iter().map(|reason| ("trial", reason)));
-    for (((name, reason), effect), timed) in
+    let named_reasons = reasons_with_id.into_iter().map(|reason| ("try-result", reason));
+    let reasons = named_reasons.chain(other_reasons.into_iter().map(|reason| ("trial", reason)));
+    for (((name, reason), effect), has_expiry) in
         reasons.zip(effects).zip([true, false].into_iter().cycle())
     {
-        let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| timed);
+        let until = RuleExpiry::try_from(1_800_000_000_000).ok().filter(|_| has_expiry);
         // More rules than the page shows.
-        let reasons = [None, Some(FailureReason::WorkLimit)].into_iter().cycle();
-        let trace = reasons.take(102).map(failed_step).collect();
+        let failure_reasons = [None, Some(FailureReason::WorkLimit)].into_iter().cycle();
+        let trace = failure_reasons.take(102).map(failed_step).collect();
         let result = TrialResult { effect, reason, until, trace };
         pages.push((name, render(&[], &Trial::Result(result))?));
     }
@@ -168,9 +179,9 @@ fn trials(
 }
 
 /// Returns a step for a rule that did not match, or whose evaluation takes too much work.
-fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
+fn failed_step(reason: Option<FailureReason>) -> RuleStep<RuleRef> {
     let (scope, kind) = (RuleScope::Global, RuleKind::Override);
-    Step {
+    RuleStep {
         rule: RuleRef { scope, kind, id: ".m.rule.roomnotif".to_owned() },
         outcome: StepOutcome::Failed,
         condition: None,
@@ -180,53 +191,57 @@ fn failed_step(reason: Option<FailureReason>) -> Step<RuleRef> {
 }
 
 /// Returns rules of every kind and effect, and a changed built-in rule.
-fn documents(id: &str) -> Result<Vec<Document>, askama::Error> {
+fn sample_documents(id: &str) -> Result<Vec<Document>, askama::Error> {
     let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
-    let content = |id: &str, pattern: &str| {
+    let content_rule = |id: &str, pattern: &str| {
         let actions = json!(["notify", { "set_tweak": "sound" }, { "set_tweak": "highlight" }]);
         let mut rule = rule(id, true, actions);
         rule["pattern"] = pattern.into();
         rule
     };
-    let none = || json!([]);
-    let mut timed = rule("!bellringers:social.example", true, none());
-    timed["until"] = 1_800_000_000_000_i64.into();
-    let mut unknown = rule("rest", true, none());
-    unknown["conditions"] = json!([{ "kind": "org.example.moon" }]);
-    let mut typed = rule("polls", true, none());
-    typed["conditions"] = json!([{ "kind": "event_match", "key": "type", "pattern": "m.poll" }]);
-    let mut nested = rule("votes", true, none());
-    nested["conditions"] =
+    let no_actions = || json!([]);
+    let mut expiring_rule = rule("!bellringers:social.example", true, no_actions());
+    expiring_rule["until"] = 1_800_000_000_000_i64.into();
+    let mut rule_with_unknown_condition = rule("rest", true, no_actions());
+    rule_with_unknown_condition["conditions"] = json!([{ "kind": "org.example.moon" }]);
+    let mut poll_rule = rule("polls", true, no_actions());
+    poll_rule["conditions"] =
+        json!([{ "kind": "event_match", "key": "type", "pattern": "m.poll" }]);
+    let mut vote_rule = rule("votes", true, no_actions());
+    vote_rule["conditions"] =
         json!([{ "kind": "event_property_is", "key": "content.vote", "value": true }]);
-    let global = json!({
+    let global_ruleset = json!({
         "rules": {
-            "override": [rule(id, false, none()), typed, nested],
-            "content": [content("cake", "cake"), content("sweet", id)],
-            "room": [timed],
+            "override": [rule(id, false, no_actions()), poll_rule, vote_rule],
+            "content": [content_rule("cake", "cake"), content_rule("sweet", id)],
+            "room": [expiring_rule],
             "sender": [rule("@bob:social.example", true, json!(["notify"]))],
-            "underride": [unknown],
+            "underride": [rule_with_unknown_condition],
         },
         "changes": { ".m.rule.message": { "enabled": false } },
     });
-    let device = json!({
+    let device_ruleset = json!({
         "rules": {
             "override": [], "content": [], "sender": [], "underride": [],
             "room": [rule("!family:social.example", true, json!(["notify", { "set_tweak": "sound" }]))],
         },
         "changes": {},
     });
-    Ok(vec![document("global", &global)?, document("device/phone", &device)?])
+    Ok(vec![
+        parse_document("global", &global_ruleset)?,
+        parse_document("device/phone", &device_ruleset)?,
+    ])
 }
 
 /// Returns more rules than a page shows.
-fn many_rules() -> Result<Document, askama::Error> {
+fn document_with_many_rules() -> Result<Document, askama::Error> {
     let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
     let rooms: Value = (0..100).map(rule).collect();
-    document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
+    parse_document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 
-/// Parses a stored document.
-pub(super) fn document(scope: &str, stored: &Value) -> Result<Document, askama::Error> {
+/// Parses a ruleset as it is stored.
+pub(super) fn parse_document(scope: &str, ruleset: &Value) -> Result<Document, askama::Error> {
     let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
-    Document::from_text(scope, &stored.to_string()).map_err(|_| askama::Error::Fmt)
+    Document::from_text(scope, &ruleset.to_string()).map_err(|_| askama::Error::Fmt)
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn network(last: u8) -> Network {
-    Network::from_address([192, 0, 2, last].into())
+fn network(last_octet: u8) -> Network {
+    Network::from_address([192, 0, 2, last_octet].into())
 }
 
 fn secret(text: &str) -> Secret {
@@ -26,26 +26,26 @@ async fn only_the_right_password_is_accepted() {
 async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
     let hash_with = |algorithm, version, memory, passes| {
         let params = Params::new(memory, passes, 1, None).unwrap();
-        let hashed: PasswordHash = Argon2::new(algorithm, version, params)
+        let password_hash: PasswordHash = Argon2::new(algorithm, version, params)
             .hash_password_with_salt(b"correct horse", b"a salt of its own")
             .unwrap();
-        hashed.to_string()
+        password_hash.to_string()
     };
     let passwords = Passwords::new(None);
-    let (id, new) = (Algorithm::Argon2id, Version::V0x13);
-    for (hash, weak) in [
-        (hash_with(id, new, 19 * 1024, 2), false),
-        (hash_with(id, new, 20 * 1024, 3), false),
-        (hash_with(id, new, 8 * 1024, 2), true),
-        (hash_with(id, new, 19 * 1024, 1), true),
-        (hash_with(Algorithm::Argon2i, new, 19 * 1024, 2), true),
-        (hash_with(Algorithm::Argon2d, new, 19 * 1024, 2), true),
-        (hash_with(id, Version::V0x10, 19 * 1024, 2), true),
+    let (argon2id, version) = (Algorithm::Argon2id, Version::V0x13);
+    for (hash, is_weak) in [
+        (hash_with(argon2id, version, 19 * 1024, 2), false),
+        (hash_with(argon2id, version, 20 * 1024, 3), false),
+        (hash_with(argon2id, version, 8 * 1024, 2), true),
+        (hash_with(argon2id, version, 19 * 1024, 1), true),
+        (hash_with(Algorithm::Argon2i, version, 19 * 1024, 2), true),
+        (hash_with(Algorithm::Argon2d, version, 19 * 1024, 2), true),
+        (hash_with(argon2id, Version::V0x10, 19 * 1024, 2), true),
     ] {
-        assert_eq!(needs_rehash(&hash, "correct horse"), weak, "{hash}");
-        let verified =
+        assert_eq!(needs_rehash(&hash, "correct horse"), is_weak, "{hash}");
+        let result =
             passwords.verify(secret("correct horse"), Some(hash.clone()), network(1)).await;
-        assert_eq!(verified, Ok(true), "{hash}");
+        assert_eq!(result, Ok(true), "{hash}");
         assert_eq!(passwords.verify(secret("wrong"), Some(hash), network(1)).await, Ok(false));
     }
     assert!(!needs_rehash("damaged", "correct horse"), "no password can match it");
@@ -54,12 +54,12 @@ async fn a_hash_with_weaker_parameters_is_verified_and_needs_a_rehash() {
 #[tokio::test]
 async fn two_hashes_of_one_password_differ() {
     let passwords = Passwords::new(None);
-    let (one, other) = tokio::join!(passwords.hash(secret("a")), passwords.hash(secret("a")));
-    assert_ne!(one.unwrap(), other.unwrap());
+    let (hash, other_hash) = tokio::join!(passwords.hash(secret("a")), passwords.hash(secret("a")));
+    assert_ne!(hash.unwrap(), other_hash.unwrap());
 }
 
 #[tokio::test]
-async fn an_unknown_account_costs_a_real_hash() {
+async fn a_hash_is_computed_even_for_an_unknown_account() {
     PasswordHash::new(DUMMY_HASH).expect("an invalid hash would be rejected without hashing");
     let passwords = Passwords::new(None);
     assert_eq!(passwords.verify(secret(""), None, network(1)).await, Ok(false));
@@ -67,9 +67,9 @@ async fn an_unknown_account_costs_a_real_hash() {
 }
 
 #[tokio::test]
-async fn requests_beyond_the_queue_are_rejected_immediately() {
+async fn requests_beyond_the_queue_length_are_rejected_immediately() {
     let passwords = Passwords::new(NonZeroUsize::new(1));
-    let permits = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    let permits = passwords.queue_places.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(passwords.hash(secret("a")).await.unwrap_err(), HashQueueFull);
     assert_eq!(passwords.verify(secret("a"), None, network(1)).await, Err(HashQueueFull));
     // A password that is too long needs no place in the queue.
@@ -82,21 +82,22 @@ async fn requests_beyond_the_queue_are_rejected_immediately() {
 async fn networks_with_a_sign_in_have_reserved_places_in_the_queue() {
     let passwords = Passwords::new(NonZeroUsize::new(1));
     let hash = passwords.hash(secret("correct horse")).await.unwrap();
-    let verify = async |text, from| passwords.verify(secret(text), Some(hash.clone()), from).await;
+    let verify =
+        async |text, network| passwords.verify(secret(text), Some(hash.clone()), network).await;
     assert_eq!(verify("correct horse", network(1)).await, Ok(true));
     assert_eq!(verify("wrong", network(2)).await, Ok(false));
     // Others fill the queue.
-    let _permits = passwords.queue.clone().acquire_many_owned(33).await.unwrap();
+    let _permits = passwords.queue_places.clone().acquire_many_owned(33).await.unwrap();
     assert_eq!(verify("correct horse", network(2)).await, Err(HashQueueFull));
     assert_eq!(verify("correct horse", network(1)).await, Ok(true));
     assert_eq!(verify("wrong", network(1)).await, Ok(false));
-    let _reserved = passwords.reserved.clone().acquire_many_owned(8).await.unwrap();
+    let _reserved_permits = passwords.reserved_places.clone().acquire_many_owned(8).await.unwrap();
     assert_eq!(verify("correct horse", network(1)).await, Err(HashQueueFull));
 }
 
 /// Hashes from other programs: crypt(3) of libxcrypt; Python's hashlib in the formats of the PHC,
 /// passlib and Django; passlib; and the reference implementation of Argon2.
-const FOREIGN: [(&str, &str); 12] = [
+const FOREIGN_HASHES: [(&str, &str); 12] = [
     ("correct horse", "$2a$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e"),
     ("correct horse", "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"),
@@ -139,14 +140,14 @@ const FOREIGN: [(&str, &str); 12] = [
 #[tokio::test]
 async fn hashes_from_other_systems_are_verified() {
     let passwords = Passwords::new(None);
-    for (password, hash) in FOREIGN {
+    for (password, hash) in FOREIGN_HASHES {
         let verify = async |text: &str| {
             passwords.verify(secret(text), Some(hash.to_owned()), network(1)).await
         };
         assert_eq!(verify(password).await, Ok(true), "{hash}");
-        let others = [format!("{password} "), format!("{password}\0"), String::new()];
-        for other in &others {
-            assert_eq!(verify(other).await, Ok(false), "{hash} {other:?}");
+        let wrong_passwords = [format!("{password} "), format!("{password}\0"), String::new()];
+        for wrong_password in &wrong_passwords {
+            assert_eq!(verify(wrong_password).await, Ok(false), "{hash} {wrong_password:?}");
         }
         let is_argon2 = hash.starts_with("$argon2id$");
         assert_eq!(needs_rehash(hash, password), !is_argon2, "{hash}");
@@ -158,28 +159,30 @@ async fn hashes_from_other_systems_are_verified() {
 async fn a_password_with_a_nul_never_matches_a_bcrypt_hash() {
     let passwords = Passwords::new(None);
     let hash = "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
-    let verified = passwords.verify(secret("U*U\0U*U"), Some(hash.to_owned()), network(1)).await;
-    assert_eq!(verified, Ok(false));
+    let result = passwords.verify(secret("U*U\0U*U"), Some(hash.to_owned()), network(1)).await;
+    assert_eq!(result, Ok(false));
     assert_eq!(passwords.hash_count.get(), 1, "it takes the same time");
 }
 
 /// The hash is from crypt(3) of libxcrypt.
 #[tokio::test]
-async fn bcrypt_ignores_everything_after_72_bytes_and_such_a_password_is_not_rehashed() {
+async fn a_password_that_bcrypt_truncates_to_72_bytes_is_not_rehashed() {
     let passwords = Passwords::new(None);
     let hash = "$2b$04$abcdefghijklmnopqrstuubzadhGtS2zEF.gu0yd0opP6cVzb.e0i";
-    for (length, is_same, rehash) in [(71, false, true), (72, true, true), (100, true, false)] {
-        let text = "x".repeat(length);
-        let verified = passwords.verify(secret(&text), Some(hash.to_owned()), network(1)).await;
-        assert_eq!(verified, Ok(is_same), "{length}");
-        assert_eq!(needs_rehash(hash, &text), rehash, "{length}");
+    for (length, is_match, needs_new_hash) in
+        [(71, false, true), (72, true, true), (100, true, false)]
+    {
+        let password = "x".repeat(length);
+        let result = passwords.verify(secret(&password), Some(hash.to_owned()), network(1)).await;
+        assert_eq!(result, Ok(is_match), "{length}");
+        assert_eq!(needs_rehash(hash, &password), needs_new_hash, "{length}");
     }
 }
 
 #[tokio::test]
 async fn a_hash_that_is_too_expensive_is_not_computed() {
     let passwords = Passwords::new(None);
-    let expensive = "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
-    let verified = passwords.verify(secret("U*U"), Some(expensive.to_owned()), network(1)).await;
-    assert_eq!(verified, Ok(false));
+    let expensive_hash = "$2a$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW";
+    let result = passwords.verify(secret("U*U"), Some(expensive_hash.to_owned()), network(1)).await;
+    assert_eq!(result, Ok(false));
 }

@@ -12,16 +12,16 @@ use super::argon2;
 
 /// Returns whether a password matches this hash. No password matches a hash that is damaged or too
 /// expensive.
-pub(super) fn is_correct(password: &str, text: &str) -> bool {
-    let Ok(hash) = PasswordHash::parse(text) else { return false };
-    let is_same = match &hash {
-        PasswordHash::Argon2 => argon2().verify_password(password.as_bytes(), text).is_ok(),
+pub(super) fn matches_hash(password: &str, stored_hash: &str) -> bool {
+    let Ok(hash) = PasswordHash::parse(stored_hash) else { return false };
+    let is_match = match &hash {
+        PasswordHash::Argon2 => argon2().verify_password(password.as_bytes(), stored_hash).is_ok(),
         PasswordHash::Bcrypt(hash) => {
             hash.matches(&bcrypt::bcrypt(hash.cost, hash.salt, &Bcrypt::key(password)))
         }
         PasswordHash::Pbkdf2(hash) => matches_pbkdf2(password, hash),
     };
-    is_same && hash.allows(password)
+    is_match && hash.allows(password)
 }
 
 fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
@@ -38,20 +38,24 @@ fn matches_pbkdf2(password: &str, hash: &Pbkdf2) -> bool {
 /// Returns whether a stored hash should be replaced after it has verified this password: an Argon2
 /// hash if it is weaker than the current parameters, any other hash if only this password matches
 /// it.
-pub fn needs_rehash(text: &str, password: &str) -> bool {
-    match PasswordHash::parse(text) {
-        Ok(PasswordHash::Argon2) => is_weak(text),
+pub fn needs_rehash(stored_hash: &str, password: &str) -> bool {
+    match PasswordHash::parse(stored_hash) {
+        Ok(PasswordHash::Argon2) => is_weak_argon2(stored_hash),
         Ok(hash) => hash.is_exact_for(password),
         Err(_) => false,
     }
 }
 
 /// Returns whether an Argon2 hash is weaker than the current parameters.
-fn is_weak(text: &str) -> bool {
-    let Ok(hash) = phc::PasswordHash::new(text) else { return false };
-    let (current, Ok(stored)) = (argon2(), Params::try_from(&hash)) else { return true };
-    let same_algorithm = hash.algorithm == Algorithm::Argon2id.ident()
+fn is_weak_argon2(stored_hash: &str) -> bool {
+    let Ok(hash) = phc::PasswordHash::new(stored_hash) else { return false };
+    let (current_argon2, Ok(stored_params)) = (argon2(), Params::try_from(&hash)) else {
+        return true;
+    };
+    let is_same_algorithm = hash.algorithm == Algorithm::Argon2id.ident()
         && hash.version == Some(Version::V0x13.into());
-    let params = current.params();
-    !same_algorithm || stored.m_cost() < params.m_cost() || stored.t_cost() < params.t_cost()
+    let current_params = current_argon2.params();
+    !is_same_algorithm
+        || stored_params.m_cost() < current_params.m_cost()
+        || stored_params.t_cost() < current_params.t_cost()
 }

@@ -9,7 +9,7 @@ use belfry_store::{AddAccountError, Email, Store};
 use clap::Args;
 use jiff::Timestamp;
 
-use super::password::{new_password, print_password};
+use super::password::{print_password, read_or_generate_password};
 use crate::cli::CliError;
 
 #[derive(Args)]
@@ -35,7 +35,8 @@ impl Add {
             check_email(email).map_err(|error| format!("the e-mail address {error}"))?;
         }
         let identifiers = iter::once(&*name).chain(email.as_deref());
-        let (hash, generated) = new_password(password_stdin, identifiers).await?;
+        let (hash, generated_password) =
+            read_or_generate_password(password_stdin, identifiers).await?;
         // Checked before the name is released, which must stay reserved if the account is not
         // added.
         if let Some(email) = &email
@@ -55,6 +56,6 @@ impl Add {
         let (events, email) = (event.into(), email.map(Email::Verified));
         let account = store.create_account(&events, now, name, email, hash, role).await?;
         writeln!(stdout(), "account {} added, id {}{role_suffix}", account.name, account.id)?;
-        print_password(generated)
+        print_password(generated_password)
     }
 }

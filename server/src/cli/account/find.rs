@@ -1,4 +1,4 @@
-//! Finds the account that an argument names by its name, id, e-mail address or user id.
+//! Finds the account that an argument selects by its name, id, e-mail address or user id.
 
 use belfry_core::matrix;
 use belfry_store::{Account, Store};
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::cli::CliError;
 use crate::config::Config;
 
-/// Possible meanings of an argument that names an account. A number can be a name or an id.
+/// The possible meanings of an argument that selects an account. A number can be a name or an id.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Selector<'a> {
     /// `alice`, `@alice` or `@alice:ring.example`
@@ -20,27 +20,27 @@ struct Selector<'a> {
 
 impl<'a> Selector<'a> {
     /// Parses an argument. A user id must be on this server.
-    fn parse(text: &'a str, config: &Config) -> Result<Self, CliError> {
+    fn parse(argument: &'a str, config: &Config) -> Result<Self, CliError> {
         let base_url = config.base_url();
         let server_name = config.server_name_for(&base_url);
         let (mut name, mut id, mut email) = (None, None, None);
-        if let Some(user) = text.strip_prefix('@') {
-            let localpart = matrix::localpart(text, server_name);
-            if let (None, Some((_, other))) = (localpart, user.split_once(':')) {
+        if let Some(user) = argument.strip_prefix('@') {
+            let localpart = matrix::localpart(argument, server_name);
+            if let (None, Some((_, other_server))) = (localpart, user.split_once(':')) {
                 return Err(format!(
-                    "{text:?} is a user on {other:?}, but this server's name is {server_name:?}; \
-                     check server_name and base_url"
+                    "{argument:?} is a user on {other_server:?}, but this server's name is \
+                     {server_name:?}; check server_name and base_url"
                 )
                 .into());
             }
             name = localpart.or(Some(user));
-        } else if let Some(number) = text.strip_prefix('#').and_then(|id| id.parse().ok()) {
+        } else if let Some(number) = argument.strip_prefix('#').and_then(|id| id.parse().ok()) {
             id = Some(number);
-        } else if text.contains('@') {
-            email = Some(text);
+        } else if argument.contains('@') {
+            email = Some(argument);
         } else {
-            name = Some(text);
-            id = text.parse().ok();
+            name = Some(argument);
+            id = argument.parse().ok();
         }
         Ok(Self { name, id, email })
     }
@@ -71,17 +71,17 @@ impl<'a> Selector<'a> {
         }
     }
 
-    fn not_found(&self, text: &str) -> CliError {
+    fn not_found_error(&self, argument: &str) -> CliError {
         match (self.name, self.id) {
-            (Some(_), None) => format!("there is no account {text:?}; see belfry account list"),
-            (None, Some(_)) => format!("there is no account with the id {text:?}"),
+            (Some(_), None) => format!("there is no account {argument:?}; see belfry account list"),
+            (None, Some(_)) => format!("there is no account with the id {argument:?}"),
             (Some(_), Some(_)) => format!(
-                "there is no account with the name or the id {text:?}; see belfry account list"
+                "there is no account with the name or the id {argument:?}; see belfry account list"
             ),
             // Several accounts can have the same unverified address.
             (None, None) => format!(
-                "there is no account with the verified e-mail address {text:?}; belfry account \
-                 list --email {text} shows unverified ones too"
+                "there is no account with the verified e-mail address {argument:?}; belfry account \
+                 list --email {argument} shows unverified ones too"
             ),
         }
         .into()
@@ -89,32 +89,33 @@ impl<'a> Selector<'a> {
 }
 
 /// Finds the account that an argument names.
-pub(in crate::cli) async fn find(
+pub(in crate::cli) async fn find_account(
     store: &Store,
     config: &Config,
-    text: &str,
+    argument: &str,
 ) -> Result<Account, CliError> {
-    let selector = Selector::parse(text, config)?;
-    selector.find(store).await?.ok_or_else(|| selector.not_found(text))
+    let selector = Selector::parse(argument, config)?;
+    selector.find(store).await?.ok_or_else(|| selector.not_found_error(argument))
 }
 
 /// Returns the ids of all accounts that an argument names: the existing one, and deleted ones that
 /// had the name. If there are none, an id is returned as it is, because its account may have been
 /// deleted.
-pub(in crate::cli) async fn find_ids(
+pub(in crate::cli) async fn find_account_ids(
     store: &Store,
     config: &Config,
-    text: &str,
+    argument: &str,
 ) -> Result<Vec<i64>, CliError> {
-    let selector = Selector::parse(text, config)?;
-    let deleted = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
-    let former_owners = deleted.iter().filter(|account| Some(&*account.name) == selector.name);
+    let selector = Selector::parse(argument, config)?;
+    let deleted_accounts = store.deleted_accounts(Timestamp::UNIX_EPOCH).await?;
+    let former_owners =
+        deleted_accounts.iter().filter(|account| Some(&*account.name) == selector.name);
     let mut ids: Vec<i64> = former_owners.map(|account| account.id).collect();
     ids.extend(selector.find(store).await?.map(|account| account.id));
     if ids.is_empty() {
         ids.extend(selector.id);
     }
-    if ids.is_empty() { Err(selector.not_found(text)) } else { Ok(ids) }
+    if ids.is_empty() { Err(selector.not_found_error(argument)) } else { Ok(ids) }
 }
 
 #[cfg(test)]
@@ -125,7 +126,7 @@ mod tests {
     fn an_account_is_selected_by_name_id_address_or_user_id() {
         let config = toml::from_str("server_name = 'ring.example'").unwrap();
         let named = |name| Selector { name: Some(name), ..Selector::default() };
-        for (text, selector) in [
+        for (argument, selector) in [
             ("alice", named("alice")),
             ("", named("")),
             ("#alice", named("#alice")),
@@ -136,7 +137,7 @@ mod tests {
             ("@alice:ring.example", named("alice")),
             ("@alice", named("alice")),
         ] {
-            assert_eq!(Selector::parse(text, &config).unwrap(), selector, "{text}");
+            assert_eq!(Selector::parse(argument, &config).unwrap(), selector, "{argument}");
         }
         let error = Selector::parse("@alice:other.example", &config).unwrap_err();
         let expected = "\"@alice:other.example\" is a user on \"other.example\", but this server's \

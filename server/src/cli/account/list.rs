@@ -34,9 +34,9 @@ impl List {
         let Self { state, role, name: name_prefix, email, after, options } = self;
         let filter = AccountListFilter { state, role, name_prefix, email };
         let after = after.unwrap_or_default();
-        let read_page = async |last: Option<&Account>, size| {
-            let after = last.map_or(&*after, |last| &*last.name);
-            store.accounts(&filter, after, size).await
+        let read_page = async |last_account: Option<&Account>, limit| {
+            let after = last_account.map_or(&*after, |account| &*account.name);
+            store.accounts(&filter, after, limit).await
         };
         options.print(&HEADERS, read_page, columns, to_json).await
     }
@@ -48,7 +48,7 @@ fn columns(account: &Account) -> Vec<String> {
     vec![
         account.name.clone(),
         account.id.to_string(),
-        email(account),
+        format_email(account),
         account.created_at.to_string(),
         EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),
         account.role.to_string(),
@@ -57,7 +57,7 @@ fn columns(account: &Account) -> Vec<String> {
 }
 
 /// Returns the e-mail address, marked if it is unverified, or a dash.
-pub(super) fn email(account: &Account) -> String {
+pub(super) fn format_email(account: &Account) -> String {
     let Account { email, unverified_email, .. } = account;
     match (email, unverified_email) {
         (Some(email), _) => email.clone(),

@@ -11,7 +11,7 @@ use crate::cli::{CliError, read_secret};
 
 /// Reads or generates a password, which is checked against the account's name and e-mail address.
 /// Returns its hash, and the password itself if it was generated.
-pub(super) async fn new_password<'a>(
+pub(super) async fn read_or_generate_password<'a>(
     from_stdin: bool,
     identifiers: impl IntoIterator<Item = &'a str>,
 ) -> Result<(String, Option<Secret>), CliError> {
@@ -22,8 +22,8 @@ pub(super) async fn new_password<'a>(
 }
 
 /// Prints the password, if it was generated.
-pub(super) fn print_password(generated: Option<Secret>) -> Result<(), CliError> {
-    if let Some(password) = generated {
+pub(super) fn print_password(generated_password: Option<Secret>) -> Result<(), CliError> {
+    if let Some(password) = generated_password {
         writeln!(stdout(), "password: {}", password.reveal())?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use clap::Args;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::list::{email, to_json};
+use super::list::{format_email, to_json};
 use crate::cli::output::{format_count, json_line, print, print_record};
 use crate::cli::{CliError, or_never};
 use crate::config::Config;
@@ -28,7 +28,7 @@ impl Show {
         config: &Config,
         now: Timestamp,
     ) -> Result<(), CliError> {
-        let account = super::find(store, config, &self.account).await?;
+        let account = super::find_account(store, config, &self.account).await?;
         let sessions = store.session_use(account.id, now).await?;
         let mut apps = Vec::new();
         for app in store.authorized_apps(account.id, now).await? {
@@ -37,8 +37,8 @@ impl Show {
         }
         let rulesets = store.rulesets(account.id, now).await?;
         let documents = rulesets.documents().filter(|document| !document.is_empty());
-        let rules: Vec<_> =
-            documents.map(|rules| (rules.scope().to_string(), rules.len())).collect();
+        let rule_counts: Vec<_> =
+            documents.map(|document| (document.scope().to_string(), document.len())).collect();
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {
@@ -47,15 +47,15 @@ impl Show {
             let last_used_at = sessions.last_used_at.map(|time| time.to_string());
             object["sessions"] = json!({ "count": sessions.count, "last_used_at": last_used_at });
             object["apps"] = apps.iter().map(|(app, tokens)| app_to_json(app, *tokens)).collect();
-            let rules = rules.into_iter().map(|(scope, count)| (scope, count.into()));
-            object["rules"] = rules.collect::<Map<_, _>>().into();
+            let counts = rule_counts.into_iter().map(|(scope, count)| (scope, count.into()));
+            object["rules"] = counts.collect::<Map<_, _>>().into();
             return Ok(print(&json_line(&object))?);
         }
         let mut rows = vec![
             ("id", account.id.to_string()),
             ("name", account.name.clone()),
             ("user id", user_id),
-            ("e-mail", email(&account)),
+            ("e-mail", format_email(&account)),
             ("role", account.role.to_string()),
             ("created", account.created_at.to_string()),
             ("last sign-in", or_never(account.signed_in_at)),
@@ -67,16 +67,18 @@ impl Show {
         rows.extend(apps.iter().map(|(app, tokens)| {
             let AuthorizedApp { app_id, name, scopes, since, .. } = app;
             let tokens = format_count(*tokens, "tokens");
-            let app = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
-            ("app", app)
+            let description = format!("{app_id} ({name}) since {since}: {tokens}, scopes {scopes}");
+            ("app", description)
         }));
         if apps.is_empty() {
             rows.push(("app", "none".to_owned()));
         }
-        if rules.is_empty() {
+        if rule_counts.is_empty() {
             rows.push(("rules", "none".to_owned()));
         }
-        rows.extend(rules.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))));
+        rows.extend(
+            rule_counts.iter().map(|(scope, count)| ("rules", format!("{scope}: {count}"))),
+        );
         rows.push((
             "state",
             EnabledState::from_disabled_at(account.disabled_at).as_str().to_owned(),

@@ -30,10 +30,10 @@ pub(in crate::cli) struct List {
 impl List {
     pub(super) async fn run(self, store: &Store) -> Result<(), CliError> {
         let Self { state, name, unused, after, options } = self;
-        let filter = AppListFilter { state, name, unused };
-        let read_page = async |last: Option<&StoredApp>, size| {
-            let after = last.map_or(after, |last| last.app.id);
-            store.apps(&filter, after, size).await
+        let filter = AppListFilter { state, name, only_unused: unused };
+        let read_page = async |last_app: Option<&StoredApp>, limit| {
+            let after = last_app.map_or(after, |stored_app| stored_app.app.id);
+            store.apps(&filter, after, limit).await
         };
         options.print(&HEADERS, read_page, columns, to_json).await
     }
@@ -41,18 +41,18 @@ impl List {
 
 const HEADERS: [&str; 4] = ["id", "name", "registered", "state"];
 
-fn columns(stored: &StoredApp) -> Vec<String> {
+fn columns(stored_app: &StoredApp) -> Vec<String> {
     vec![
-        stored.app.id.to_string(),
-        stored.app.details.name.clone(),
-        stored.created_at.to_string(),
-        EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned(),
+        stored_app.app.id.to_string(),
+        stored_app.app.details.name.clone(),
+        stored_app.created_at.to_string(),
+        EnabledState::from_disabled_at(stored_app.disabled_at).as_str().to_owned(),
     ]
 }
 
 /// Returns the app as JSON, without its secrets.
-pub(super) fn to_json(stored: &StoredApp) -> Value {
-    let App { id, client_id, details, .. } = &stored.app;
+pub(super) fn to_json(stored_app: &StoredApp) -> Value {
+    let App { id, client_id, details, .. } = &stored_app.app;
     json!({
         "id": id.to_string(),
         "client_id": client_id,
@@ -60,8 +60,8 @@ pub(super) fn to_json(stored: &StoredApp) -> Value {
         "website": details.website,
         "scopes": details.scopes.names().collect::<Vec<_>>(),
         "redirect_uris": details.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>(),
-        "state": EnabledState::from_disabled_at(stored.disabled_at).as_str(),
-        "created_at": stored.created_at.to_string(),
-        "disabled_at": stored.disabled_at.map(|time| time.to_string()),
+        "state": EnabledState::from_disabled_at(stored_app.disabled_at).as_str(),
+        "created_at": stored_app.created_at.to_string(),
+        "disabled_at": stored_app.disabled_at.map(|time| time.to_string()),
     })
 }

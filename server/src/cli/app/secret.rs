@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use belfry_core::audit::AuditKind;
-use belfry_core::oauth::token::expiry;
+use belfry_core::oauth::token::expiry_after;
 use belfry_runtime::{duration, random};
 use belfry_store::{Store, UpdateOutcome};
 use clap::Args;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{find, title};
+use super::{find_app, format_title};
 use crate::cli::output::{json_line, print};
-use crate::cli::{CliError, events};
+use crate::cli::{CliError, command_events};
 
 #[derive(Args)]
 pub(in crate::cli) struct Secret {
@@ -28,42 +28,43 @@ pub(in crate::cli) struct Secret {
 
 impl Secret {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
-        let stored = find(store, &self.id).await?;
-        let (app, title) = (&stored.app, title(&stored.app));
+        let stored_app = find_app(store, &self.id).await?;
+        let (app, title) = (&stored_app.app, format_title(&stored_app.app));
         if app.properties.origin.is_first_party() {
             return Err(format!("app {title} is part of belfry and has no secret").into());
         }
-        let until = (!self.keep_old.is_zero()).then(|| expiry(now, self.keep_old));
+        let exact_expiry = (!self.keep_old.is_zero()).then(|| expiry_after(now, self.keep_old));
         // Times are stored in whole seconds.
-        let until = until.and_then(|until| Timestamp::from_second(until.as_second()).ok());
+        let old_expiry =
+            exact_expiry.and_then(|expiry| Timestamp::from_second(expiry.as_second()).ok());
         let secret = random::secret(now);
-        let events = events(now, AuditKind::AppSecretChange);
-        let outcome = store.rotate_app_secret(&events, app.id, secret.hashed(), until).await?;
+        let events = command_events(now, AuditKind::AppSecretChange);
+        let outcome =
+            store.rotate_app_secret(&events, app.id, secret.hashed_secret(), old_expiry).await?;
         if outcome == UpdateOutcome::NotFound {
             return Err(format!("app {title} was deleted in the meantime").into());
         }
         let secret = secret.reveal();
         if self.json {
-            let until = until.map(|until| until.to_string());
             let object = json!({
                 "id": app.id.to_string(),
                 "client_id": app.client_id,
                 "client_secret": secret,
-                "previous_secret_until": until,
+                "previous_secret_until": old_expiry.map(|expiry| expiry.to_string()),
             });
             return Ok(print(&json_line(&object))?);
         }
-        let old_note = match until {
-            Some(until) => format!("the old one is accepted until {until}"),
+        let old_note = match old_expiry {
+            Some(expiry) => format!("the old one is accepted until {expiry}"),
             None => "the old one is rejected from now on".to_owned(),
         };
         // Only the current and the previous secret are stored.
-        let older_note = stored
+        let older_note = stored_app
             .secrets
             .previous_until(now)
             .map_or("", |_| "\nan older secret, which was still accepted, is rejected from now on");
-        let text = format!("app {title} has a new client secret, {old_note}{older_note}\n");
-        Ok(print(&format!("{text}client_secret: {secret}\n"))?)
+        let message = format!("app {title} has a new client secret, {old_note}{older_note}\n");
+        Ok(print(&format!("{message}client_secret: {secret}\n"))?)
     }
 }
 

@@ -5,7 +5,7 @@ use belfry_store::{AppTokens, EnabledState, Store};
 use clap::Args;
 use jiff::Timestamp;
 
-use super::find;
+use super::find_app;
 use super::list::to_json;
 use crate::cli::output::{json_line, print, print_record};
 use crate::cli::{CliError, or_dash, or_never};
@@ -21,15 +21,16 @@ pub(in crate::cli) struct Show {
 
 impl Show {
     pub(super) async fn run(self, store: &Store, now: Timestamp) -> Result<(), CliError> {
-        let stored = find(store, &self.id).await?;
-        let App { id, client_id, details, .. } = &stored.app;
-        let AppTokens { valid, last_issued_at } = store.app_tokens(*id, now).await?;
-        let previous_until = stored.secrets.previous_until(now);
+        let stored_app = find_app(store, &self.id).await?;
+        let App { id, client_id, details, .. } = &stored_app.app;
+        let AppTokens { valid_count: valid_tokens, last_issued_at } =
+            store.app_tokens(*id, now).await?;
+        let previous_until = stored_app.secrets.previous_until(now);
         if self.json {
-            let mut object = to_json(&stored);
+            let mut object = to_json(&stored_app);
             object["previous_secret_until"] = previous_until.map(|time| time.to_string()).into();
-            object["last_used_at"] = stored.last_used_at.map(|time| time.to_string()).into();
-            object["tokens"] = valid.into();
+            object["last_used_at"] = stored_app.last_used_at.map(|time| time.to_string()).into();
+            object["tokens"] = valid_tokens.into();
             object["last_token_at"] = last_issued_at.map(|time| time.to_string()).into();
             return Ok(print(&json_line(&object))?);
         }
@@ -43,11 +44,14 @@ impl Show {
         let uris = details.redirect_uris.iter();
         rows.extend(uris.map(|uri| ("redirect URI", uri.as_str().to_owned())));
         rows.extend([
-            ("registered", stored.created_at.to_string()),
-            ("last used", or_never(stored.last_used_at.map(|time| format!("{time}, to the hour")))),
+            ("registered", stored_app.created_at.to_string()),
+            (
+                "last used",
+                or_never(stored_app.last_used_at.map(|time| format!("{time}, to the hour"))),
+            ),
             ("old secret", or_dash(previous_until.map(|until| format!("accepted until {until}")))),
-            ("tokens", format!("{valid} valid, last issued {}", or_never(last_issued_at))),
-            ("state", EnabledState::from_disabled_at(stored.disabled_at).as_str().to_owned()),
+            ("tokens", format!("{valid_tokens} valid, last issued {}", or_never(last_issued_at))),
+            ("state", EnabledState::from_disabled_at(stored_app.disabled_at).as_str().to_owned()),
         ]);
         Ok(print_record(&rows)?)
     }

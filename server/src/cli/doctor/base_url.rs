@@ -1,4 +1,4 @@
-//! Checks whether the base URL leads to this server.
+//! Checks whether the base URL reaches this server.
 
 use belfry_runtime::certificate::rejection;
 use belfry_store::Database;
@@ -6,18 +6,24 @@ use tokio::net::lookup_host;
 
 use super::proxy;
 use super::report::Report;
-use super::server::{Running, get, is_healthy, json, summary, verify};
+use super::server::{
+    RunningServer, get_path, is_healthy, parse_json, summarise, verify_diagnostics,
+};
 use crate::cli::http_client::{CertificateCheck, GetError, Response};
 use crate::config::{BaseUrl, Config};
 use crate::diagnostics_key::{Challenge, Purpose};
-use crate::http::diagnostics::DIAGNOSTICS;
+use crate::http::diagnostics::DIAGNOSTICS_HEADER;
 use crate::paths::{HEALTHZ, METADATA};
 
 /// Maximum number of requests through the base URL. A load balancer sends some to other nodes.
-const ATTEMPTS: usize = 8;
+const MAX_ATTEMPTS: usize = 8;
 
 /// Checks that the base URL reaches this server, and how requests arrive through it.
-pub(super) async fn check(config: &Config, running: Option<&Running>, report: &mut Report) {
+pub(super) async fn check(
+    config: &Config,
+    running_server: Option<&RunningServer>,
+    report: &mut Report,
+) {
     let base_url = config.base_url();
     let url = base_url.as_url();
     let (host, port) = (base_url.host().trim_matches(['[', ']']), url.port_or_known_default());
@@ -26,34 +32,35 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
         report.fail("base_url", format!("{host} cannot be resolved: {error}"), fix);
         return report.skip("proxy", "base_url cannot be reached");
     }
-    let Some(running) = running else {
+    let Some(running_server) = running_server else {
         report.skip("base_url", format!("{base_url} resolves; the rest needs a running server"));
         return report.skip("proxy", "needs a running server");
     };
-    for attempt in 1..=ATTEMPTS {
+    for attempt in 1..=MAX_ATTEMPTS {
         let challenge = Challenge::new(Purpose::Arrival);
-        let header = running.key.as_ref().map(|key| challenge.to_header(key));
-        let headers: Vec<_> = header.iter().map(|header| (DIAGNOSTICS, header.as_str())).collect();
-        let response = match get(url, HEALTHZ, CertificateCheck::Authorities, &headers).await {
+        let header = running_server.key.as_ref().map(|key| challenge.to_header(key));
+        let headers: Vec<_> =
+            header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
+        let response = match get_path(url, HEALTHZ, CertificateCheck::Authorities, &headers).await {
             Ok(response) => response,
             Err(error) => {
-                let fix = fix_for(&error, &base_url);
+                let fix = suggest_fix(&error, &base_url);
                 report.fail("base_url", format!("{base_url} cannot be used: {error}"), fix);
                 return report.skip("proxy", "base_url cannot be reached");
             }
         };
-        if let Ok(key) = &running.key
-            && let Some(arrival) = verify(&response, &challenge, key)
+        if let Ok(key) = &running_server.key
+            && let Some(arrival) = verify_diagnostics(&response, &challenge, key)
         {
             report.ok("base_url", format!("{base_url} reaches this server"));
             return proxy::check(config, &arrival, response.local_address, report);
         }
-        if attempt == ATTEMPTS || running.key.is_err() || !is_healthy(&response) {
-            report_other(config, &response, running.key.is_ok(), report).await;
+        if attempt == MAX_ATTEMPTS || running_server.key.is_err() || !is_healthy(&response) {
+            report_other_server(config, &response, running_server.key.is_ok(), report).await;
             break;
         }
     }
-    let reason = match &running.key {
+    let reason = match &running_server.key {
         Ok(_) => "no request through base_url reached this server".to_owned(),
         Err(error) => {
             let directory = std::path::absolute(&config.data).unwrap_or(config.data.clone());
@@ -72,15 +79,16 @@ pub(super) async fn check(config: &Config, running: Option<&Running>, report: &m
 }
 
 /// Returns advice for a base URL that cannot be used.
-fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
-    let (scheme, rest) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
+fn suggest_fix(error: &GetError, base_url: &BaseUrl) -> String {
+    let (scheme, address) = base_url.as_url().as_str().split_once("://").unwrap_or_default();
     let other_scheme = if scheme == "https" { "http" } else { "https" };
-    let other = format!("base_url = \"{other_scheme}://{}\"", rest.trim_end_matches('/'));
+    let other_setting =
+        format!("base_url = \"{other_scheme}://{}\"", address.trim_end_matches('/'));
     match error {
         GetError::Refused(_) => "start the proxy, or correct base_url".to_owned(),
-        GetError::NotTls => format!("make the proxy serve HTTPS there, or write {other}"),
-        GetError::NotHttp(_) => format!("write {other}, if it serves HTTPS"),
-        GetError::Failed(_) => "check the DNS, the firewall and the proxy".to_owned(),
+        GetError::NotTls => format!("make the proxy serve HTTPS there, or write {other_setting}"),
+        GetError::NotHttp(_) => format!("write {other_setting}, if it serves HTTPS"),
+        GetError::Other(_) => "check the DNS, the firewall and the proxy".to_owned(),
         GetError::Certificate(reason) if rejection::is_untrusted(reason) => {
             "use a certificate from a public authority, with its whole chain (fullchain.pem); for \
              a private authority, run this command with SSL_CERT_FILE set to its certificate"
@@ -93,7 +101,12 @@ fn fix_for(error: &GetError, base_url: &BaseUrl) -> String {
 }
 
 /// Reports what responds at the base URL instead of this server.
-async fn report_other(config: &Config, health: &Response, has_key: bool, report: &mut Report) {
+async fn report_other_server(
+    config: &Config,
+    health: &Response,
+    has_key: bool,
+    report: &mut Report,
+) {
     let base_url = config.base_url();
     let url = base_url.as_url();
     let location = health.location.as_ref().filter(|_| health.status.is_redirection());
@@ -106,10 +119,10 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
         };
         return report.fail("base_url", format!("{base_url}{HEALTHZ} redirects to {target}"), fix);
     }
-    let metadata = get(url, METADATA, CertificateCheck::Authorities, &[])
+    let metadata = get_path(url, METADATA, CertificateCheck::Authorities, &[])
         .await
         .ok()
-        .and_then(|response| json(&response))
+        .and_then(|response| parse_json(&response))
         .unwrap_or_default();
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
         Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
@@ -129,7 +142,7 @@ async fn report_other(config: &Config, health: &Response, has_key: bool, report:
         ),
         None => report.fail(
             "base_url",
-            format!("{base_url} leads to another server: {}", summary(health)),
+            format!("{base_url} leads to another server: {}", summarise(health)),
             format!("make the proxy forward to {}, or correct base_url", config.listen),
         ),
     }

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::limits::{REDIS_PREFIX, redis_servers};
 
 /// Maximum time for the diagnosis of the database.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Maximum time for the diagnosis of a Redis server, which normally takes milliseconds.
 const REDIS_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -30,27 +30,29 @@ pub(super) async fn check(config: &Config, report: &mut Report) {
 async fn check_database(config: &Config, report: &mut Report) {
     let database = config.database();
     let is_sqlite = matches!(database, Database::Sqlite(_));
-    let diagnosis = match timeout(TIMEOUT, Diagnosis::run(&database, &config.store)).await {
+    let diagnosis = match timeout(DATABASE_TIMEOUT, Diagnosis::run(&database, &config.store)).await
+    {
         Ok(Ok(diagnosis)) => diagnosis,
         Ok(Err(error)) => {
-            let says_what_to_do = matches!(
+            let has_advice = matches!(
                 error,
                 StoreError::Newer { .. }
                     | StoreError::PreRelease { .. }
                     | StoreError::Inaccessible { .. }
             );
-            let is_damaged = is_sqlite && !says_what_to_do;
+            let is_damaged = is_sqlite && !has_advice;
             let fix = if is_damaged { "belfry restore, or move the file away" } else { "" };
             return report.fail("database", error.to_string(), fix);
         }
         Err(_) => {
-            let problem = format!("{database} does not respond within {} s", TIMEOUT.as_secs());
+            let problem =
+                format!("{database} does not respond within {} s", DATABASE_TIMEOUT.as_secs());
             return report.fail("database", problem, "check its log and its load");
         }
     };
     check_clock("PostgreSQL", diagnosis.clock_difference, report);
-    let known_version = diagnosis.known_schema;
-    match diagnosis.schema {
+    let known_version = diagnosis.supported_schema_version;
+    match diagnosis.schema_version {
         None => {
             if let Some(reason) = config.describe_creation_error() {
                 let problem = format!("{database} does not exist and cannot be created: {reason}");
@@ -73,7 +75,7 @@ async fn check_database(config: &Config, report: &mut Report) {
             report.warn("database", problem, fix);
         }
     }
-    match diagnosis.write {
+    match diagnosis.write_outcome {
         None => {}
         Some(Ok(())) => report.ok("write", "the database can be written"),
         Some(Err(error)) => {
@@ -96,10 +98,10 @@ async fn check_database(config: &Config, report: &mut Report) {
         ),
     }
     let Some(durability) = diagnosis.durability else { return };
-    if durability.disabled.is_empty() && !durability.is_standby_asynchronous {
+    if durability.disabled_settings.is_empty() && !durability.is_standby_asynchronous {
         report.ok("durability", "PostgreSQL stores writes before it acknowledges them");
     }
-    for setting in durability.disabled {
+    for setting in durability.disabled_settings {
         let problem = format!("{setting} is off in PostgreSQL: a crash can lose writes");
         report.warn("durability", problem, format!("set {setting} = on"));
     }
@@ -124,7 +126,7 @@ fn check_clock(engine: &str, ahead: Option<SignedDuration>, report: &mut Report)
 }
 
 async fn check_redis(config: &Config, report: &mut Report) {
-    let limit = config.limits.redis_timeout;
+    let max_response_time = config.limits.redis_timeout;
     let servers = match redis_servers(config) {
         Ok(servers) if servers.is_empty() => {
             return report.skip("redis", "not configured: this process counts requests");
@@ -147,10 +149,10 @@ async fn check_redis(config: &Config, report: &mut Report) {
         };
         check_clock(&format!("Redis at {address}"), ahead, report);
         let message = format!("{address}: counting a request takes {response_time:.1?}");
-        if response_time <= limit {
+        if response_time <= max_response_time {
             report.ok("redis", message);
         } else {
-            let message = format!("{message}; limits.redis_timeout is {limit:?}");
+            let message = format!("{message}; limits.redis_timeout is {max_response_time:?}");
             report.warn("redis", message, "move Redis closer, or raise limits.redis_timeout");
         }
         if is_cluster && requires_full_coverage {
@@ -169,13 +171,13 @@ async fn check_redis(config: &Config, report: &mut Report) {
 
 /// Reports why a Redis server cannot count requests. Without a fix, the error says what to do.
 fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
-    let rejected = rejection::find(error);
+    let rejection_reason = rejection::find_certificate_error(error);
     let fix: &str = match error.kind() {
         ErrorKind::Server(ServerErrorKind::NoPerm | ServerErrorKind::Moved) => &format!(
             "ACL SETUSER … ~{REDIS_PREFIX}:* +evalsha +script|load +get +set +incr +decr +pttl +pexpire, \
              and for a cluster +cluster|slots +asking +time"
         ),
-        _ if rejected.is_some() => {
+        _ if rejection_reason.is_some() => {
             "use a host name from its certificate, and name its authority in \
              limits.redis_root_certificate"
         }
@@ -185,7 +187,7 @@ fn report_redis_error(address: &str, error: &RedisError, report: &mut Report) {
         ErrorKind::Io => "start Redis, or correct its URL",
         _ => "",
     };
-    let reason = match rejected {
+    let reason = match rejection_reason {
         Some(reason) => format!("its certificate {}", rejection::describe(&reason)),
         None => error.to_string(),
     };

@@ -9,19 +9,19 @@ use super::report::Report;
 use crate::config::{Config, Exposure, UnsafeFile};
 
 /// Free bytes below which writes will fail soon: the WAL may grow to 16 MiB and more.
-const MIN_FREE: u64 = 64 * 1024 * 1024;
+const MIN_FREE_BYTES: u64 = 64 * 1024 * 1024;
 /// Free bytes below which the operator is warned, or the size of the database if that is larger.
-const LOW_FREE: u64 = 1024 * 1024 * 1024;
+const LOW_FREE_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// Checks that this process can read the data and the files with secrets, and that other users
 /// cannot read or change them.
 pub(super) fn check_modes(config: &Config, report: &mut Report) {
     let unsafe_files = config.unsafe_files();
-    let unreadable = config.unreadable_files();
-    if unsafe_files.is_empty() && unreadable.is_empty() {
+    let unreadable_files = config.unreadable_files();
+    if unsafe_files.is_empty() && unreadable_files.is_empty() {
         report.ok("files", "no other user can change the data or the files with secrets");
     }
-    for problem in unreadable {
+    for problem in unreadable_files {
         report.fail("files", problem, "");
     }
     for UnsafeFile { problem, fix, exposure } in unsafe_files {
@@ -38,16 +38,16 @@ pub(super) fn check_disk_space(config: &Config, report: &mut Report) {
         return report.skip("disk", "the data is in PostgreSQL; watch its disk there");
     };
     // The directory may not exist yet.
-    let absolute = std::path::absolute(&config.data).unwrap_or(config.data.clone());
-    let free = absolute.ancestors().find_map(|directory| statvfs(directory).ok());
-    let Some(free) = free.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) else {
+    let data_directory = std::path::absolute(&config.data).unwrap_or(config.data.clone());
+    let disk = data_directory.ancestors().find_map(|directory| statvfs(directory).ok());
+    let Some(free_bytes) = disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) else {
         return report.warn("disk", "the free space cannot be determined", "");
     };
-    let database = fs::metadata(path).map_or(0, |file| file.len());
-    let message = format!("{} MB free for {}", free / 1_000_000, config.data.display());
-    match free {
-        ..MIN_FREE => report.fail("disk", message, "free some space: writes will fail"),
-        _ if free < LOW_FREE.max(database) => {
+    let database_bytes = fs::metadata(path).map_or(0, |file| file.len());
+    let message = format!("{} MB free for {}", free_bytes / 1_000_000, config.data.display());
+    match free_bytes {
+        ..MIN_FREE_BYTES => report.fail("disk", message, "free some space: writes will fail"),
+        _ if free_bytes < LOW_FREE_BYTES.max(database_bytes) => {
             report.warn("disk", message, "free some space: a backup would not fit");
         }
         _ => report.ok("disk", message),

@@ -6,27 +6,32 @@ use std::net::SocketAddr;
 use axum::http::HeaderName;
 
 use super::report::Report;
-use super::server::RELOAD;
+use super::server::RELOAD_ADVICE;
 use crate::config::Config;
 use crate::http::diagnostics::Arrival;
 
-/// Checks how a request that was sent from `local` arrived at the server.
-pub(super) fn check(config: &Config, arrival: &Arrival, local: SocketAddr, report: &mut Report) {
-    if arrival.peer == SocketAddr::new(local.ip().to_canonical(), local.port()) {
+/// Checks how a request that was sent from `local_address` arrived at the server.
+pub(super) fn check(
+    config: &Config,
+    arrival: &Arrival,
+    local_address: SocketAddr,
+    report: &mut Report,
+) {
+    if arrival.peer == SocketAddr::new(local_address.ip().to_canonical(), local_address.port()) {
         return report.ok("proxy", "none: requests through base_url arrive directly");
     }
     let proxy = arrival.peer.ip();
     let effect = "all its clients share one rate limit";
-    let configured = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
+    let configured_header = config.trusted_proxy_header.as_ref().map(HeaderName::as_str);
     let trusted_headers =
-        configured.map_or_else(|| vec!["x-forwarded-for", "forwarded"], |name| vec![name]);
+        configured_header.map_or_else(|| vec!["x-forwarded-for", "forwarded"], |name| vec![name]);
     let passed_header =
         trusted_headers.iter().find(|name| arrival.headers.iter().any(|header| header == *name));
     if !arrival.is_trusted_proxy {
         let problem = format!("requests through base_url come from {proxy}");
         if config.trusted_proxies.contains(proxy) {
             let problem = format!("{problem}, which the server does not trust yet: {effect}");
-            report.fail("proxy", problem, RELOAD);
+            report.fail("proxy", problem, RELOAD_ADVICE);
         } else {
             let problem = format!("{problem}, which is not in trusted_proxies: {effect}");
             report.fail("proxy", problem, format!("trusted_proxies = [\"{proxy}\"]"));
@@ -37,10 +42,10 @@ pub(super) fn check(config: &Config, arrival: &Arrival, local: SocketAddr, repor
             report.ok("proxy", format!("{proxy} passes the client address in {name}"));
         }
         (Some(_), _) => {}
-        (None, other) => {
+        (None, other_header) => {
             let problem =
                 format!("the proxy does not set {}: {effect}", trusted_headers.join(" or "));
-            let fix = match other {
+            let fix = match other_header {
                 Some(name) => format!("trusted_proxy_header = \"{name}\", which the proxy sets"),
                 None => "make it set the header; nginx: proxy_set_header X-Forwarded-For \
                          $remote_addr;"

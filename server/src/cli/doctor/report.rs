@@ -11,7 +11,7 @@ use crate::escape::escape;
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub(super) enum Status {
+pub(super) enum CheckStatus {
     Ok,
     /// The check passed, but something is probably a mistake or will fail soon.
     Warning,
@@ -21,11 +21,11 @@ pub(super) enum Status {
 }
 
 /// The name of a check.
-type Check = &'static str;
+type CheckName = &'static str;
 
 struct Finding {
-    check: Check,
-    status: Status,
+    check: CheckName,
+    status: CheckStatus,
     message: String,
     /// Advice; empty if the message contains it.
     fix: String,
@@ -36,39 +36,39 @@ struct Finding {
 pub(super) struct Report(Vec<Finding>);
 
 impl Report {
-    fn add(&mut self, check: Check, status: Status, message: String, fix: String) {
+    fn add(&mut self, check: CheckName, status: CheckStatus, message: String, fix: String) {
         self.0.push(Finding { check, status, message, fix });
     }
 
-    pub(super) fn ok(&mut self, check: Check, message: impl Into<String>) {
-        self.add(check, Status::Ok, message.into(), String::new());
+    pub(super) fn ok(&mut self, check: CheckName, message: impl Into<String>) {
+        self.add(check, CheckStatus::Ok, message.into(), String::new());
     }
 
-    pub(super) fn skip(&mut self, check: Check, message: impl Into<String>) {
-        self.add(check, Status::Skipped, message.into(), String::new());
+    pub(super) fn skip(&mut self, check: CheckName, message: impl Into<String>) {
+        self.add(check, CheckStatus::Skipped, message.into(), String::new());
     }
 
     pub(super) fn warn(
         &mut self,
-        check: Check,
+        check: CheckName,
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
-        self.add(check, Status::Warning, message.into(), fix.into());
+        self.add(check, CheckStatus::Warning, message.into(), fix.into());
     }
 
     pub(super) fn fail(
         &mut self,
-        check: Check,
+        check: CheckName,
         message: impl Into<String>,
         fix: impl Into<String>,
     ) {
-        self.add(check, Status::Failed, message.into(), fix.into());
+        self.add(check, CheckStatus::Failed, message.into(), fix.into());
     }
 
     /// Returns the number of checks that failed. Warnings do not count: some are intended.
-    pub(super) fn failures(&self) -> usize {
-        self.0.iter().filter(|finding| finding.status == Status::Failed).count()
+    pub(super) fn failure_count(&self) -> usize {
+        self.0.iter().filter(|finding| finding.status == CheckStatus::Failed).count()
     }
 
     /// Prints one line for each result.

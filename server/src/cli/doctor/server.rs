@@ -8,26 +8,26 @@ use super::report::Report;
 use crate::cli::http_client::{self, CertificateCheck, GetError, Response};
 use crate::config::{Config, SettingDigests, is_reloaded};
 use crate::diagnostics_key::{Challenge, DiagnosticsKey, Purpose};
-use crate::http::diagnostics::{DIAGNOSTICS, Health, Settings};
+use crate::http::diagnostics::{DIAGNOSTICS_HEADER, Health, ProcessSettings};
 use crate::paths::{HEALTHZ, READYZ};
 use crate::serve::needed_files;
 
 /// Maximum length of a response body in a message, in characters.
-const MAX_LENGTH: usize = 300;
+const MAX_BODY_CHARS: usize = 300;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub(super) const RELOAD: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
+pub(super) const RELOAD_ADVICE: &str = "reload the server (SIGHUP, or systemctl reload belfry)";
 
 /// The server that runs on this machine.
-pub(super) struct Running {
+pub(super) struct RunningServer {
     /// The diagnostics key, or the reason why it cannot be read.
     pub(super) key: Result<DiagnosticsKey, String>,
 }
 
 /// Checks the server on this machine, and returns it if it runs. Returns `None` for a process that
 /// does not have the server's key, if the key can be read.
-pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Running> {
+pub(super) async fn check(config: &Config, report: &mut Report) -> Option<RunningServer> {
     let Some(url) = config.local_url() else {
         report.skip("server", "listen has no fixed port, so a server cannot be found");
         return None;
@@ -38,17 +38,18 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
     let key = DiagnosticsKey::read(&path).map_err(|error| format!("{file}: {error}"));
     let challenge = Challenge::new(Purpose::Settings);
     let header = key.as_ref().map(|key| challenge.to_header(key));
-    let headers: Vec<_> = header.iter().map(|header| (DIAGNOSTICS, header.as_str())).collect();
-    let health = match get(&url, HEALTHZ, CertificateCheck::None, &headers).await {
+    let headers: Vec<_> =
+        header.iter().map(|header| (DIAGNOSTICS_HEADER, header.as_str())).collect();
+    let health = match get_path(&url, HEALTHZ, CertificateCheck::None, &headers).await {
         Ok(response) if is_healthy(&response) => response,
         Err(GetError::Refused(_)) => {
             let message = "if serve was started with flags, run doctor with the same ones";
             report.skip("server", format!("not running: nothing listens on {address}; {message}"));
             return None;
         }
-        other => {
+        result => {
             let response =
-                other.map_or_else(|error| error.to_string(), |response| summary(&response));
+                result.map_or_else(|error| error.to_string(), |response| summarise(&response));
             let problem = format!(
                 "the process listening on {address} does not respond like belfry: {response}"
             );
@@ -56,7 +57,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             return None;
         }
     };
-    let settings = key.as_ref().ok().map(|key| verify(&health, &challenge, key));
+    let settings = key.as_ref().ok().map(|key| verify_diagnostics(&health, &challenge, key));
     if let Some(None) = settings {
         let problem =
             format!("the process listening on {address} is not the server that wrote {file}");
@@ -65,7 +66,7 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
         report.fail("server", problem, fix);
         return None;
     }
-    match get(&url, READYZ, CertificateCheck::None, &[]).await {
+    match get_path(&url, READYZ, CertificateCheck::None, &[]).await {
         Ok(ready) if ready.status.is_success() => {
             let note = match &key {
                 Ok(_) => String::new(),
@@ -73,23 +74,23 @@ pub(super) async fn check(config: &Config, report: &mut Report) -> Option<Runnin
             };
             report.ok("server", format!("running at {address}, and ready{note}"));
         }
-        other => {
+        result => {
             let response =
-                other.map_or_else(|error| error.to_string(), |response| summary(&response));
+                result.map_or_else(|error| error.to_string(), |response| summarise(&response));
             let problem = format!("running at {address}, but not ready: {response}");
             report.fail("server", problem, "see its log, and the database and redis checks");
         }
     }
     if let Some(settings) = settings.flatten() {
-        compare(config, &settings, report);
+        compare_settings(config, &settings, report);
     }
-    Some(Running { key })
+    Some(RunningServer { key })
 }
 
 /// Compares the server's version and settings with this command's, and its limit on open files with
 /// the configured number of connections.
-fn compare(config: &Config, server: &Settings, report: &mut Report) {
-    let Settings { version, settings, open_files } = server;
+fn compare_settings(config: &Config, server: &ProcessSettings, report: &mut Report) {
+    let ProcessSettings { version, settings, open_files } = server;
     if version != VERSION {
         let problem = format!("the server is version {version}, this command {VERSION}");
         report.warn("server", problem, "restart the server to complete the upgrade");
@@ -99,15 +100,15 @@ fn compare(config: &Config, server: &Settings, report: &mut Report) {
     // The log does not matter to any check.
     for key in changes.filter(|key| !key.starts_with("log.")) {
         let message = format!("the server uses a different value for {key} than this command");
-        let apply = if is_reloaded(key) { RELOAD } else { "restart the server" };
+        let apply = if is_reloaded(key) { RELOAD_ADVICE } else { "restart the server" };
         let fix = format!("{apply}, or run doctor with the server's flags, variables and file");
         report.warn("server", message, fix);
     }
-    let needed = needed_files(config.http.max_connections);
+    let needed_limit = needed_files(config.http.max_connections);
     match open_files {
-        Some(limit) if *limit < needed => report.fail(
+        Some(limit) if *limit < needed_limit => report.fail(
             "open files",
-            format!("the server may open {limit} files, http.max_connections needs {needed}"),
+            format!("the server may open {limit} files, http.max_connections needs {needed_limit}"),
             "LimitNOFILE in the systemd unit, or a lower http.max_connections",
         ),
         _ => report.ok("open files", "the server's limit is enough for http.max_connections"),
@@ -115,35 +116,35 @@ fn compare(config: &Config, server: &Settings, report: &mut Report) {
 }
 
 /// Returns the status and the start of the body on one line; for a web page only the status.
-pub(super) fn summary(response: &Response) -> String {
+pub(super) fn summarise(response: &Response) -> String {
     let (status, words) = (response.status, response.body.split_whitespace().collect::<Vec<_>>());
-    let text: String = words.join(" ").chars().take(MAX_LENGTH).collect();
-    if text.is_empty() || text.starts_with('<') {
+    let body_start: String = words.join(" ").chars().take(MAX_BODY_CHARS).collect();
+    if body_start.is_empty() || body_start.starts_with('<') {
         return status.to_string();
     }
-    format!("{status}, {text}")
+    format!("{status}, {body_start}")
 }
 
-pub(super) fn json(response: &Response) -> Option<Value> {
+pub(super) fn parse_json(response: &Response) -> Option<Value> {
     serde_json::from_str(&response.body).ok()
 }
 
-pub(super) async fn get(
+pub(super) async fn get_path(
     url: &Url,
     path: &str,
-    check: CertificateCheck,
+    certificate_check: CertificateCheck,
     headers: &[(&str, &str)],
 ) -> Result<Response, GetError> {
     let url = url.join(path).map_err(|error| error.to_string())?;
-    http_client::get(&url, check, headers).await
+    http_client::get(&url, certificate_check, headers).await
 }
 
 pub(super) fn is_healthy(response: &Response) -> bool {
-    response.status.is_success() && json(response).is_some_and(|body| body["status"] == "ok")
+    response.status.is_success() && parse_json(response).is_some_and(|body| body["status"] == "ok")
 }
 
 /// Returns the diagnostics in a response, if they were made with this key for this challenge.
-pub(super) fn verify<T: DeserializeOwned>(
+pub(super) fn verify_diagnostics<T: DeserializeOwned>(
     response: &Response,
     challenge: &Challenge,
     key: &DiagnosticsKey,

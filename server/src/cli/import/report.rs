@@ -79,11 +79,11 @@ impl Report {
         self.bar.clear();
         let Self { added, skipped, rejected, .. } = self;
         if skipped > MAX_MESSAGES {
-            let more = skipped - MAX_MESSAGES;
-            print_message(format_args!("and {more} more skipped, the accounts exist"));
+            let omitted = skipped - MAX_MESSAGES;
+            print_message(format_args!("and {omitted} more skipped, the accounts exist"));
         }
-        let added = format_count(added, "accounts");
-        writeln!(stdout(), "{added} added, {skipped} skipped, {rejected} rejected")?;
+        let added_accounts = format_count(added, "accounts");
+        writeln!(stdout(), "{added_accounts} added, {skipped} skipped, {rejected} rejected")?;
         if rejected == 0 {
             return Ok(());
         }

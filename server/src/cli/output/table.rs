@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 
 use serde_json::Value;
 
-use super::{json_line, text_line};
+use super::{json_line, tab_separated_line};
 use crate::escape::escape;
 
 /// The space between aligned columns.
@@ -30,8 +30,8 @@ enum Format {
 impl Table {
     /// Creates a list with these columns: as JSON if requested, otherwise aligned on a terminal and
     /// tab-separated elsewhere.
-    pub(in crate::cli) fn new(headers: &'static [&'static str], json: bool) -> Self {
-        let format = match (json, stdout().is_terminal()) {
+    pub(in crate::cli) fn new(headers: &'static [&'static str], as_json: bool) -> Self {
+        let format = match (as_json, stdout().is_terminal()) {
             (true, _) => Format::Json,
             (false, true) => Format::Aligned,
             (false, false) => Format::Tabs,
@@ -44,13 +44,13 @@ impl Table {
     pub(in crate::cli) fn format_page<T>(
         &mut self,
         rows: &[T],
-        columns: impl Fn(&T) -> Vec<String>,
-        json: impl Fn(&T) -> Value,
+        to_columns: impl Fn(&T) -> Vec<String>,
+        to_json: impl Fn(&T) -> Value,
     ) -> String {
         match self.format {
-            Format::Json => rows.iter().map(|row| json_line(&json(row))).collect(),
-            Format::Tabs => rows.iter().map(|row| text_line(&columns(row))).collect(),
-            Format::Aligned => self.align(rows.iter().map(columns).collect()),
+            Format::Json => rows.iter().map(|row| json_line(&to_json(row))).collect(),
+            Format::Tabs => rows.iter().map(|row| tab_separated_line(&to_columns(row))).collect(),
+            Format::Aligned => self.align(rows.iter().map(to_columns).collect()),
         }
     }
 
@@ -65,11 +65,11 @@ impl Table {
                 *width = column.chars().count().max(*width);
             }
         }
-        let line = |row: &Vec<String>| {
-            let padded = row.iter().zip(&self.widths).map(|(text, width)| format!("{text:width$}"));
-            format!("{}\n", padded.collect::<Vec<_>>().join(GAP).trim_end())
+        let format_line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&self.widths).map(|(text, width)| format!("{text:width$}"));
+            format!("{}\n", cells.collect::<Vec<_>>().join(GAP).trim_end())
         };
-        rows.iter().map(line).collect()
+        rows.iter().map(format_line).collect()
     }
 }
 
@@ -81,19 +81,23 @@ mod tests {
     fn rows_are_aligned_below_column_headers_which_are_printed_once() {
         let mut table =
             Table { headers: &["name", "id"], format: Format::Aligned, widths: Vec::new() };
-        let columns = |row: &(&str, &str)| vec![row.0.to_owned(), row.1.to_owned()];
-        let mut page = |rows: &[(&str, &str)]| table.format_page(rows, columns, |_| Value::Null);
-        assert_eq!(page(&[("alice", "1"), ("ö\t", "22")]), "NAME    ID\nalice   1\nö\\u{9}  22\n");
-        assert_eq!(page(&[("alexandra", "3"), ("b", "4")]), "alexandra  3\nb          4\n");
-        assert_eq!(page(&[]), "");
+        let to_columns = |row: &(&str, &str)| vec![row.0.to_owned(), row.1.to_owned()];
+        let mut format_page =
+            |rows: &[(&str, &str)]| table.format_page(rows, to_columns, |_| Value::Null);
+        assert_eq!(
+            format_page(&[("alice", "1"), ("ö\t", "22")]),
+            "NAME    ID\nalice   1\nö\\u{9}  22\n"
+        );
+        assert_eq!(format_page(&[("alexandra", "3"), ("b", "4")]), "alexandra  3\nb          4\n");
+        assert_eq!(format_page(&[]), "");
     }
 
     #[test]
     fn rows_for_programs_are_tab_separated_and_without_headers() {
         let mut table = Table { headers: &["name"], format: Format::Tabs, widths: Vec::new() };
-        let columns = |row: &&str| vec![(*row).to_owned(), "x".to_owned()];
+        let to_columns = |row: &&str| vec![(*row).to_owned(), "x".to_owned()];
         assert_eq!(
-            table.format_page(&["alice", "b"], columns, |_| Value::Null),
+            table.format_page(&["alice", "b"], to_columns, |_| Value::Null),
             "alice\tx\nb\tx\n"
         );
     }

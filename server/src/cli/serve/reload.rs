@@ -27,12 +27,13 @@ pub(super) async fn reload_at_hangup(
                 tracing::error!(%error, "SIGHUP: invalid configuration, no setting changed");
             }
             Ok(config) => {
-                apply(&state, &config);
-                let current = config.warnings(&state.base_url, state.clock.now());
-                for warning in current.iter().filter(|warning| !warnings.contains(warning)) {
+                apply_settings(&state, &config);
+                let current_warnings = config.warnings(&state.base_url, state.clock.now());
+                for warning in current_warnings.iter().filter(|warning| !warnings.contains(warning))
+                {
                     tracing::warn!("{warning}");
                 }
-                warnings = current;
+                warnings = current_warnings;
             }
         }
         service_manager::notify(&[NotifyState::Ready]);
@@ -40,20 +41,20 @@ pub(super) async fn reload_at_hangup(
 }
 
 /// Applies the settings that can change while the server runs, and logs all changed settings.
-fn apply(state: &AppState, config: &Config) {
+fn apply_settings(state: &AppState, config: &Config) {
     let limit_changes = state.limits.replace(config, &state.metrics.limits);
     for change in &limit_changes {
         tracing::info!(change, "SIGHUP: setting changed");
     }
-    let (running, loaded) = (state.settings.load(), SettingDigests::new(config));
-    let mut pending = loaded.changes_since(&running);
-    pending.retain(|key| !is_reloaded(key));
-    for key in &pending {
+    let (running_settings, loaded_settings) =
+        (state.setting_digests.load(), SettingDigests::new(config));
+    let mut pending_keys = loaded_settings.changes_since(&running_settings);
+    pending_keys.retain(|key| !is_reloaded(key));
+    for key in &pending_keys {
         tracing::warn!(setting = key, "SIGHUP: setting not changed; restart to apply it");
     }
-    if limit_changes.is_empty() && pending.is_empty() {
+    if limit_changes.is_empty() && pending_keys.is_empty() {
         tracing::info!("SIGHUP: no setting changed");
     }
-    let running = running.with_reloaded(&loaded);
-    state.settings.store(Arc::new(running));
+    state.setting_digests.store(Arc::new(running_settings.with_reloaded(&loaded_settings)));
 }

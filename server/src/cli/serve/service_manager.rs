@@ -41,11 +41,11 @@ mod tests {
     use crate::http::test_service;
 
     #[tokio::test]
-    async fn the_health_check_of_the_watchdog_returns_the_status_of_the_service() {
+    async fn the_watchdog_health_check_returns_the_service_status() {
         let dir = tempfile::tempdir().unwrap();
-        let other = test_service(dir.path()).await;
-        assert_eq!(other.check_health().await, StatusCode::NOT_FOUND);
-        let service = HttpService::new(Arc::clone(other.state()));
+        let empty_service = test_service(dir.path()).await;
+        assert_eq!(empty_service.check_health().await, StatusCode::NOT_FOUND);
+        let service = HttpService::new(Arc::clone(empty_service.state()));
         assert_eq!(service.check_health().await, StatusCode::OK);
     }
 }

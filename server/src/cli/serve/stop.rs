@@ -10,7 +10,7 @@ use crate::app::AppState;
 use crate::cli::CliError;
 
 /// The status while requests in flight are finished, for the service manager.
-const DRAINING: NotifyState<'_> = NotifyState::Status("finishing requests in flight");
+const DRAINING_STATUS: NotifyState<'_> = NotifyState::Status("finishing requests in flight");
 
 /// SIGTERM and SIGINT.
 pub(super) struct StopSignals {
@@ -23,15 +23,15 @@ pub(super) struct StopSignals {
 impl StopSignals {
     /// Handles the signals from now on. The second one exits the process immediately.
     pub(super) fn handle() -> Result<Self, CliError> {
-        let mut term = signal(SignalKind::terminate())?;
-        let mut int = signal(SignalKind::interrupt())?;
+        let mut terminate_signal = signal(SignalKind::terminate())?;
+        let mut interrupt_signal = signal(SignalKind::interrupt())?;
         let (stop, interrupt) = (CancellationToken::new(), CancellationToken::new());
         let signals = Self { stop: stop.clone(), interrupt: interrupt.clone() };
         tokio::spawn(async move {
             loop {
                 let is_interrupt = tokio::select! {
-                    _ = term.recv() => false,
-                    _ = int.recv() => true,
+                    _ = terminate_signal.recv() => false,
+                    _ = interrupt_signal.recv() => true,
                 };
                 if stop.is_cancelled() {
                     std::process::exit(1);
@@ -55,14 +55,14 @@ impl StopSignals {
         state.begin_shutdown();
         let delay = state.config.http.shutdown_delay;
         if delay.is_zero() || self.interrupt.is_cancelled() {
-            service_manager::notify(&[NotifyState::Stopping, DRAINING]);
+            service_manager::notify(&[NotifyState::Stopping, DRAINING_STATUS]);
             return;
         }
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         tracing::info!(delay_ms, "not ready, accepting connections until the shutdown delay ends");
-        let accepting = NotifyState::Status("not ready, still accepting connections");
-        service_manager::notify(&[NotifyState::Stopping, accepting]);
+        let accepting_status = NotifyState::Status("not ready, still accepting connections");
+        service_manager::notify(&[NotifyState::Stopping, accepting_status]);
         sleep(delay).await;
-        service_manager::notify(&[DRAINING]);
+        service_manager::notify(&[DRAINING_STATUS]);
     }
 }

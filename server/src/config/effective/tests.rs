@@ -6,14 +6,14 @@ use proptest::strategy::Union;
 
 use super::*;
 
-fn parse(text: &str) -> Config {
+fn parse_config(text: &str) -> Config {
     let mut config: Config = toml::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     config.read_secret_files(None).unwrap();
     config
 }
 
 /// Returns the effective settings without their origins, which differ between configurations.
-fn values(config: &Config) -> String {
+fn effective_values(config: &Config) -> String {
     let text = config.to_toml().unwrap();
     text.lines()
         .map(|line| line.rsplit_once("# ").map_or(line, |(value, _)| value.trim()))
@@ -21,34 +21,34 @@ fn values(config: &Config) -> String {
 }
 
 /// Returns the example with this mark removed from lines in which a key or section follows it.
-fn uncomment(mark: &str) -> String {
+fn uncomment_example(mark: &str) -> String {
     let strip = |line: &'static str| match line.strip_prefix(mark) {
-        Some(rest) if key_of(rest).is_some() || rest.starts_with('[') => rest,
+        Some(rest) if parse_key(rest).is_some() || rest.starts_with('[') => rest,
         _ => line,
     };
     EXAMPLE.lines().map(strip).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn the_example_changes_nothing() {
-    assert_eq!(values(&parse(EXAMPLE)), values(&Config::default()));
+fn the_example_without_changes_has_no_effect() {
+    assert_eq!(effective_values(&parse_config(EXAMPLE)), effective_values(&Config::default()));
 }
 
 #[test]
-fn the_uncommented_defaults_of_the_example_are_the_defaults() {
-    let text = uncomment("#");
+fn the_uncommented_example_values_are_the_defaults() {
+    let text = uncomment_example("#");
     let table: Table = text.parse().unwrap();
     assert_eq!(table["http"]["body_timeout"].as_str(), Some("20s"));
     assert_eq!(table["limits"]["rows"].as_table().unwrap().len(), 5);
-    assert_eq!(values(&parse(&text)), values(&Config::default()));
+    assert_eq!(effective_values(&parse_config(&text)), effective_values(&Config::default()));
 }
 
 #[test]
 fn the_uncommented_examples_are_valid() {
-    let text = uncomment("# ");
+    let example = uncomment_example("# ");
     let names_no_file = |line: &&str| !line.contains("_file = ");
-    let text = text.lines().filter(names_no_file).collect::<Vec<_>>().join("\n");
-    let config = parse(&text);
+    let text = example.lines().filter(names_no_file).collect::<Vec<_>>().join("\n");
+    let config = parse_config(&text);
     assert_eq!(config.base_url.as_ref().unwrap().to_string(), "https://ring.example");
     assert!(config.tls.is_some() && config.oauth.token_lifetime.is_some());
     let names = config.limits.rows.rows.iter().map(|row| row.limit.name());
@@ -61,21 +61,21 @@ fn the_uncommented_examples_are_valid() {
 /// The expected keys are those that the parser lists when it rejects an unknown one.
 #[test]
 fn the_example_lists_every_key() {
-    let mut listed = BTreeSet::new();
+    let mut listed_keys = BTreeSet::new();
     let mut sections = BTreeSet::from([""]);
-    for setting in settings() {
+    for setting in known_settings() {
         sections.insert(setting.section);
-        assert!(listed.insert(setting.path()), "{}", setting.path());
+        assert!(listed_keys.insert(setting.path()), "{}", setting.path());
     }
     for section in &sections {
         let header = if section.is_empty() { String::new() } else { format!("[{section}]\n") };
         let error = toml::from_str::<Config>(&format!("{header}zzz = 1")).unwrap_err();
         for key in error.message().split('`').skip(3).step_by(2) {
-            let path = join(section, key);
-            assert!(listed.remove(&path) || sections.contains(&*path), "{path} is not listed");
+            let path = join_key(section, key);
+            assert!(listed_keys.remove(&path) || sections.contains(&*path), "{path} is not listed");
         }
     }
-    assert_eq!(Vec::from_iter(listed), [""; 0], "unknown keys");
+    assert_eq!(Vec::from_iter(listed_keys), [""; 0], "unknown keys");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_documented_defaults_are_the_example_and_the_documented_example_is_valid()
 
 #[test]
 fn settings_are_shown_with_their_values_and_origins() {
-    let mut config = parse("base_url = 'https://ring.example'\n[http]\nmax_connections = 7");
+    let mut config = parse_config("base_url = 'https://ring.example'\n[http]\nmax_connections = 7");
     config.origins.insert("http.max_connections".to_owned(), "belfry.toml".to_owned());
     let text = config.to_toml().unwrap();
     for line in [
@@ -101,7 +101,7 @@ fn settings_are_shown_with_their_values_and_origins() {
         "# [tls] is not set",
         "mode = \"enforce\"                                # default",
     ] {
-        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+        assert!(text.lines().any(|output_line| output_line == line), "{line}\n{text}");
     }
 }
 
@@ -111,7 +111,7 @@ fn secrets_are_not_shown() {
                 redis = 'redis://:hunter2@cache'\n\
                 application_services = [{ id = 'a', as_token = 'hunter2', hs_token = 'hunter2', \
                 sender_localpart = 'b', namespaces.users = [{ regex = '@b_.*' }] }]";
-    let config = parse(text);
+    let config = parse_config(text);
     let output = config.to_toml().unwrap();
     assert!(!output.contains("hunter2"), "{output}");
     assert!(
@@ -119,7 +119,7 @@ fn secrets_are_not_shown() {
         "{output}"
     );
     assert!(output.contains("as_token = \"***\""), "{output}");
-    assert_eq!(values(&parse(&output)), values(&config));
+    assert_eq!(effective_values(&parse_config(&output)), effective_values(&config));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_url_in_a_file_is_shown_as_that_file() {
 }
 
 /// Returns a setting with a random value, as TOML.
-fn setting() -> impl Strategy<Value = (&'static str, String)> {
+fn random_setting() -> impl Strategy<Value = (&'static str, String)> {
     const NUMBERS: &[&str] = &[
         "http.max_connections",
         "http.max_body_bytes",
@@ -166,7 +166,7 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
     let row = (1_u32.., 1_u32..86400, select(&["account", "ip"][..])).prop_map(|(n, seconds, per)| {
         format!("{{ per = '{per}', match = ['POST /a/:b', '* /c/*'], requests = {n}, window = '{seconds}s' }}")
     });
-    let mut all = vec![number, duration];
+    let mut strategies = vec![number, duration];
     for (key, value) in [
         ("listen", quoted(&["localhost:80", "[::1]:0", "0.0.0.0:1", "a.example:65535"]).boxed()),
         ("base_url", quoted(&["https://a.example", "http://[::1]:8"]).boxed()),
@@ -197,23 +197,23 @@ fn setting() -> impl Strategy<Value = (&'static str, String)> {
         ("limits.abuse.sign_in_name", Just("{ requests = 3 }".to_owned()).boxed()),
         ("limits.abuse.client_secret", Just("false".to_owned()).boxed()),
     ] {
-        all.push(value.prop_map(move |value| (key, value)).boxed());
+        strategies.push(value.prop_map(move |value| (key, value)).boxed());
     }
-    Union::new(all)
+    Union::new(strategies)
 }
 
 proptest! {
     #[test]
     fn the_effective_settings_parse_to_the_same_settings(
-        settings in prop::collection::vec(setting(), 0..20),
+        settings in prop::collection::vec(random_setting(), 0..20),
     ) {
         let settings: BTreeMap<_, _> = settings.into_iter().collect();
         let lines = settings.iter().map(|(key, value)| format!("{key} = {value}"));
         let text = lines.collect::<Vec<_>>().join("\n");
-        let config = parse(&text);
+        let config = parse_config(&text);
         let output = config.to_toml().unwrap();
-        let reparsed = parse(&output);
-        prop_assert_eq!(values(&reparsed), values(&config));
-        prop_assert_eq!(reparsed.to_toml().unwrap().lines().count(), output.lines().count());
+        let reparsed_config = parse_config(&output);
+        prop_assert_eq!(effective_values(&reparsed_config), effective_values(&config));
+        prop_assert_eq!(reparsed_config.to_toml().unwrap().lines().count(), output.lines().count());
     }
 }

@@ -23,7 +23,7 @@ pub(crate) async fn notifications_page(session: BrowserSession, Query(query): Qu
     let result = async {
         let account = session.require_account(AccountSection::Notifications)?;
         let view = NotificationsView::from_query(&query, session.lang);
-        show(&session, account, &view, StatusCode::OK, None).await
+        show_notifications_page(&session, account, &view, StatusCode::OK, None).await
     };
     respond(&session, result.await)
 }
@@ -36,15 +36,24 @@ pub(crate) async fn change_notifications(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Notifications, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Notifications, &pairs)?;
         let view = NotificationsView::from_query(&query, session.lang);
         match save_form(&session, account, &view, &pairs).await {
-            Ok(outcome) => redirect_to_part(&session, account, view, &pairs, outcome).await,
+            Ok(saved_change) => {
+                redirect_to_part(&session, account, view, &pairs, saved_change).await
+            }
             Err(error) => {
                 let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
-                let rejected = RejectedForm::new(&pairs, &reason, language);
-                show(&session, account, &view, rejection_status(&reason), rejected).await
+                let rejected_form = RejectedForm::new(&pairs, &reason, language);
+                show_notifications_page(
+                    &session,
+                    account,
+                    &view,
+                    rejection_status(&reason),
+                    rejected_form,
+                )
+                .await
             }
         }
     };
@@ -57,7 +66,7 @@ async fn save_form(
     view: &NotificationsView,
     pairs: &Pairs,
 ) -> Result<(PreferenceChange, Notice), SubmitError<RejectionReason>> {
-    let change = PreferenceChange::from_pairs(pairs, session.state.clock.now());
+    let change = PreferenceChange::from_form(pairs, session.state.clock.now());
     // Only the global scope has built-in rules.
     let is_global = change.as_ref().is_ok_and(PreferenceChange::is_global);
     let scope = if is_global { RuleScope::Global } else { view.scope() };
@@ -91,8 +100,8 @@ pub(super) async fn save_preference(
         change if change.is_removal() => Notice::Removed,
         _ => Notice::Saved,
     };
-    let (copy, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
-    let apply = move |document: &mut Document| copy.apply(document, limits);
+    let (change_copy, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
+    let apply = move |document: &mut Document| change_copy.apply(document, limits);
     change_ruleset(session, account, scope, apply).await?;
     Ok((change, notice))
 }
@@ -105,7 +114,7 @@ pub(super) async fn change_ruleset(
     change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<(), SubmitError<RejectionReason>> {
     let (writer, now) = (&session.state.rule_writer, session.state.clock.now());
-    let result = writer.change(account.id, scope.clone(), now, change).await;
+    let result = writer.change_document(account.id, scope.clone(), now, change).await;
     result.map_err(|error| match error {
         RuleWriteError::Rejected(error) => SubmitError::Rejected(RejectionReason::Rules(error)),
         error => error.into(),
@@ -121,10 +130,10 @@ async fn redirect_to_part(
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
-        view.show_changed(&change, &Preferences::read(document));
+        view.show_changed_entry(&change, &Preferences::from_document(document));
     }
     let part = NotificationsPart::from_form(pairs).ok_or(CommonError::Internal)?;
-    redirect(session, &view.path_after(part, notice))
+    redirect(session, &view.path_after_change(part, notice))
 }
 
 /// Loads the rulesets of the signed-in user.
@@ -135,30 +144,30 @@ pub(super) async fn load_rulesets(
     session.state.store.rulesets(account.id, session.state.clock.now()).await
 }
 
-async fn show(
+async fn show_notifications_page(
     session: &BrowserSession,
     account: &Account,
     view: &NotificationsView,
     status: StatusCode,
-    rejected: Option<RejectedForm>,
+    rejected_form: Option<RejectedForm>,
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
-    let empty = Document::new(view.scope());
-    let document = rulesets.document(&view.scope()).unwrap_or(&empty);
+    let empty_document = Document::new(view.scope());
+    let document = rulesets.document(&view.scope()).unwrap_or(&empty_document);
     let csrf = session.csrf_token();
     let mut nav = session.nav(AccountSection::Notifications);
     // The notice is shown in the part that was changed, and not again after a rejected form.
-    let notice = nav.notice.take_if(|_| view.part.is_some() || rejected.is_some());
+    let notice = nav.notice.take_if(|_| view.part.is_some() || rejected_form.is_some());
     let page = NotificationsPage {
         layout: session.layout(session.lang),
         nav,
-        notice: notice.filter(|_| rejected.is_none()),
+        notice: notice.filter(|_| rejected_form.is_none()),
         form: pages::Form { action: &view.path(), csrf: &csrf, request: None },
-        preferences: &Preferences::read(document),
+        preferences: &Preferences::from_document(document),
         view,
         profiles: &rulesets.profile_tags(),
         now: session.state.clock.now(),
-        rejected,
+        rejected_form,
     };
     show_large_page(session, status, &page, account.id)
 }

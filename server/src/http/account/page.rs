@@ -19,25 +19,25 @@ use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language, w
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn account_page(session: BrowserSession, Query(query): Query) -> Response {
-    respond(&session, show_account(&session, &query).await)
+    respond(&session, show_account_page(&session, &query).await)
 }
 
-async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Response, PageError> {
+async fn show_account_page(session: &BrowserSession, query: &Pairs) -> Result<Response, PageError> {
     let lang = session.lang;
     let account = session.require_account(AccountSection::Overview)?;
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = store.authorized_apps(account.id, now).await?;
     apps.sort_by_cached_key(|app| (app.name.to_lowercase(), app.app_id));
-    let (page, count) = (PageNumber::from_query(query), apps.len());
+    let (page, app_count) = (PageNumber::from_query(query), apps.len());
     let mut listed_apps = Vec::new();
-    for mut app in apps.drain(page.entries(count)) {
-        app.scopes = std::mem::take(&mut app.scopes).effective(Some(account.role));
-        let tokens = store.tokens_of(account.id, app.app_id, now).await?;
+    for mut app in apps.drain(page.entry_range(app_count)) {
+        app.scopes = std::mem::take(&mut app.scopes).effective_for_role(Some(account.role));
+        let tokens = store.account_app_tokens(account.id, app.app_id, now).await?;
         listed_apps.push(ListedApp { app, tokens });
     }
     let rulesets = load_rulesets(session, account).await?;
     let csrf = session.csrf_token();
-    let name_in_notice = match session.notice {
+    let removed_app_name = match session.notice {
         Some(Notice::AppRemoved) => load_removed_app_name(session, query).await?,
         _ => None,
     };
@@ -45,15 +45,15 @@ async fn show_account(session: &BrowserSession, query: &Pairs) -> Result<Respons
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
-        nav: AccountNav { removed_app: name_in_notice, ..session.nav(AccountSection::Overview) },
+        nav: AccountNav { removed_app: removed_app_name, ..session.nav(AccountSection::Overview) },
         account: &account.name,
         email: account.email.as_deref().or(account.unverified_email.as_deref()),
-        pause: rulesets.document(&RuleScope::Global).and_then(Pause::read),
-        sign_out: pages::Form { action: &sign_out, csrf: &csrf, request: None },
-        remove: pages::Form { action: &remove_app, csrf: &csrf, request: None },
-        revoke: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
+        pause: rulesets.document(&RuleScope::Global).and_then(Pause::from_document),
+        sign_out_form: pages::Form { action: &sign_out, csrf: &csrf, request: None },
+        remove_app_form: pages::Form { action: &remove_app, csrf: &csrf, request: None },
+        revoke_token_form: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
         apps: &listed_apps,
-        count,
+        app_count,
         page,
         now,
     };
@@ -68,7 +68,7 @@ async fn load_removed_app_name(
     query: &Pairs,
 ) -> Result<Option<String>, PageError> {
     let (app, proof) = (last_value(query, "app"), last_value(query, "proof"));
-    if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.proof(app)) {
+    if Sha256Digest::compute(proof) != Sha256Digest::compute(&session.link_proof(app)) {
         return Ok(None);
     }
     let Ok(app_id) = app.parse() else { return Ok(None) };
@@ -80,15 +80,15 @@ async fn load_removed_app_name(
 /// `POST /oauth/account/remove_app`: revokes the access of the app with the id in the field `app`.
 pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Overview, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Ok(app) = last_value(&pairs, "app").parse::<i64>() {
             let now = session.state.clock.now();
-            let events = session.audit.success(AuditKind::TokenRevoke).into();
+            let events = session.audit.success_event(AuditKind::TokenRevoke).into();
             let tokens = session.state.store.revoke_access(&events, account.id, app, now).await?;
             if tokens > 0 {
                 tracing::info!(account = account.id, app, tokens, "revoked the access of an app");
                 let app = app.to_string();
-                let parameters = [("proof", session.proof(&app)), ("app", app)];
+                let parameters = [("proof", session.link_proof(&app)), ("app", app)];
                 let path = with_parameters(&with_language(ACCOUNT, session.lang), parameters);
                 let notice = [("notice", Notice::AppRemoved.code())];
                 return redirect(&session, &with_parameters(&path, notice));
@@ -103,9 +103,9 @@ pub(crate) async fn remove_app(session: BrowserSession, PageForm(pairs): PageFor
 /// `token`.
 pub(crate) async fn revoke_token(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Overview, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Overview, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "token")) {
-            let events = session.audit.success(AuditKind::TokenRevoke).into();
+            let events = session.audit.success_event(AuditKind::TokenRevoke).into();
             let (store, now) = (&session.state.store, session.state.clock.now());
             store.revoke_account_token(&events, account.id, lookup, now).await?;
         }

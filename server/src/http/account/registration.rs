@@ -8,7 +8,7 @@ use belfry_store::Email;
 
 use crate::app::AppState;
 use crate::auth::authentication::{Authenticated, SignUpError};
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 
 /// The error for a user name that another account already has.
 pub(crate) const NAME_TAKEN: InvalidField =
@@ -16,7 +16,7 @@ pub(crate) const NAME_TAKEN: InvalidField =
 
 /// Validates the fields of a sign-up. Names reserved for application services are rejected;
 /// existing accounts are not looked up.
-pub(crate) fn validate(
+pub(crate) fn validate_sign_up(
     state: &AppState,
     sign_up: SignUp,
 ) -> Result<NewAccount, ValidationErrors<InvalidField>> {
@@ -24,13 +24,13 @@ pub(crate) fn validate(
 }
 
 /// Creates an account from validated fields.
-pub(crate) async fn register(
+pub(crate) async fn create_account(
     state: &AppState,
-    audit: &Audit,
+    audit: &RequestAudit,
     new_account: NewAccount,
 ) -> Result<Authenticated, SignUpError> {
     let (name, email, password) = new_account.into_parts();
-    let events = audit.success(AuditKind::SignUp).into();
+    let events = audit.success_event(AuditKind::SignUp).into();
     // Another account may have the same unverified address. An error would reveal that account.
     let email = email.map(Email::Unverified);
     state.authenticator().sign_up(&events, name, email, Some(password)).await

@@ -25,7 +25,7 @@ pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> 
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
         let (view, fields) = (RulesView::from_query(&query), NewRuleFields::default());
-        show_rules(&session, account, StatusCode::OK, &view, None, fields).await
+        show_rules_page(&session, account, StatusCode::OK, &view, None, fields).await
     };
     respond(&session, result.await)
 }
@@ -35,12 +35,12 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
         let path = last_value(&query, "rule");
-        let name = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
+        let rule_ref = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
         let rulesets = load_rulesets(&session, account).await?;
-        let without_rules = Document::new(name.scope.clone());
-        let document = rulesets.document(&name.scope).unwrap_or(&without_rules);
+        let empty_document = Document::new(rule_ref.scope.clone());
+        let document = rulesets.document(&rule_ref.scope).unwrap_or(&empty_document);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
-        let rule = document.rule(name.kind, &name.id, User::new(&user_id));
+        let rule = document.rule(rule_ref.kind, &rule_ref.id, User::new(&user_id));
         let page = RulePage {
             layout: session.layout(session.lang),
             nav: session.nav(AccountSection::Rules),
@@ -49,9 +49,9 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
                 csrf: &session.csrf_token(),
                 request: None,
             },
-            name: &name,
+            rule_ref: &rule_ref,
             rule: &*rule.map_err(|_| CommonError::NotFound)?,
-            back: &RulesView::default().after(&name).path(session.lang),
+            rules_path: &RulesView::default().after_change(&rule_ref).path(session.lang),
         };
         show_large_page(&session, StatusCode::OK, &page, account.id)
     };
@@ -65,20 +65,22 @@ pub(crate) async fn change_rules(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Rules, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Rules, &pairs)?;
         let view = RulesView::from_query(&query);
-        let parse_rule = || {
+        let parse_rule_ref = || {
             let path = last_value(&pairs, "rule");
             RuleRef::from_path(path).map_err(|error| CommonError::Malformed(error.to_string()))
         };
         match last_value(&pairs, "change") {
             "add" => add_rule(&session, account, &view, &pairs).await,
-            "enable" => set_enabled(&session, account, &view, &parse_rule()?, true).await,
-            "disable" => set_enabled(&session, account, &view, &parse_rule()?, false).await,
-            "delete" => delete_rule(&session, account, &view, &parse_rule()?).await,
+            "enable" => set_rule_enabled(&session, account, &view, &parse_rule_ref()?, true).await,
+            "disable" => {
+                set_rule_enabled(&session, account, &view, &parse_rule_ref()?, false).await
+            }
+            "delete" => delete_rule(&session, account, &view, &parse_rule_ref()?).await,
             _ => {
-                let text = "change must be add, enable, disable or delete";
-                Err(CommonError::Malformed(text.to_owned()).into())
+                let message = "change must be add, enable, disable or delete";
+                Err(CommonError::Malformed(message.to_owned()).into())
             }
         }
     };
@@ -97,30 +99,30 @@ async fn add_rule(
         Ok((change, notice)) => {
             let rulesets = load_rulesets(session, account).await?;
             let document = rulesets.document(&RuleScope::Global);
-            let rule = document.and_then(|document| change.rule(document));
+            let rule = document.and_then(|document| change.changed_rule(document));
             redirect_to_rule(session, view, &rule.ok_or(CommonError::Internal)?, notice)
         }
         Err(error) => {
             let reason = error.into_reason()?;
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::from_rejected(pairs, text);
-            show_rules(session, account, rejection_status(&reason), view, None, fields).await
+            show_rules_page(session, account, rejection_status(&reason), view, None, fields).await
         }
     }
 }
 
-async fn set_enabled(
+async fn set_rule_enabled(
     session: &BrowserSession,
     account: &Account,
     view: &RulesView,
     rule: &RuleRef,
-    enabled: bool,
+    is_enabled: bool,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
-    let change = move |document: &mut Document| document.set_enabled(kind, &id, enabled);
+    let change = move |document: &mut Document| document.set_enabled(kind, &id, is_enabled);
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(()) => redirect_to_rule(session, view, rule, Notice::Saved),
-        Err(error) => show_rejected(session, account, view, rule, error).await,
+        Err(error) => show_rejected_change(session, account, view, rule, error).await,
     }
 }
 
@@ -137,10 +139,10 @@ async fn delete_rule(
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(())
         | Err(SubmitError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
-            let path = view.after(rule).path(session.lang);
+            let path = view.after_change(rule).path(session.lang);
             redirect(session, &with_parameters(&path, [("notice", Notice::Removed.code())]))
         }
-        Err(error) => show_rejected(session, account, view, rule, error).await,
+        Err(error) => show_rejected_change(session, account, view, rule, error).await,
     }
 }
 
@@ -151,13 +153,13 @@ fn redirect_to_rule(
     rule: &RuleRef,
     notice: Notice,
 ) -> Result<Response, PageError> {
-    let path = view.after(rule).path(session.lang);
+    let path = view.after_change(rule).path(session.lang);
     let path = with_parameters(&path, [("notice", notice.code())]);
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
 
 /// Shows the rules with the reason why a rule was not changed.
-async fn show_rejected(
+async fn show_rejected_change(
     session: &BrowserSession,
     account: &Account,
     view: &RulesView,
@@ -166,16 +168,16 @@ async fn show_rejected(
 ) -> Result<Response, PageError> {
     let reason = error.into_reason()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
-    let (view, fields) = (view.after(rule), NewRuleFields::default());
-    show_rules(session, account, rejection_status(&reason), &view, Some(text), fields).await
+    let (view, fields) = (view.after_change(rule), NewRuleFields::default());
+    show_rules_page(session, account, rejection_status(&reason), &view, Some(text), fields).await
 }
 
-async fn show_rules(
+async fn show_rules_page(
     session: &BrowserSession,
     account: &Account,
     status: StatusCode,
     view: &RulesView,
-    rejected: Option<String>,
+    rejection: Option<String>,
     new_rule: NewRuleFields,
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
@@ -184,20 +186,20 @@ async fn show_rules(
     let mut nav = session.nav(AccountSection::Rules);
     nav.notice.take_if(|_| status != StatusCode::OK);
     // The notice is shown next to the changed rule, if it still exists.
-    let is_listed = view.changed.as_ref().is_some_and(|rule| listing.contains(rule));
+    let is_listed = view.changed_rule.as_ref().is_some_and(|rule| listing.contains(rule));
     let notice = nav.notice.take_if(|_| is_listed);
     let page = RulesPage {
         layout: session.layout(session.lang),
         nav,
         form: pages::Form {
-            action: &RulesView { page: view.page, changed: None }.path(session.lang),
+            action: &RulesView { page: view.page, changed_rule: None }.path(session.lang),
             csrf: &session.csrf_token(),
             request: None,
         },
         listing: &listing,
         view,
         notice,
-        rejected,
+        rejection,
         new_rule,
     };
     show_large_page(session, status, &page, account.id)

@@ -9,7 +9,7 @@ use belfry_core::audit::{AuditEntry, AuditKind, Events};
 use belfry_core::limits::CountMode;
 use belfry_core::oauth::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::oauth::form::{Pairs, last_value};
-use belfry_core::oauth::token::expiry;
+use belfry_core::oauth::token::expiry_after;
 use belfry_core::secret::{LookupKey, Secret};
 use belfry_store::{Account, AccountUpdateOutcome, StoreError, UpdateOutcome};
 
@@ -27,11 +27,11 @@ use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
 pub(crate) async fn security_page(session: BrowserSession) -> Response {
-    respond(&session, show(&session, None, &[]).await)
+    respond(&session, show_security_page(&session, None, &[]).await)
 }
 
 /// Shows the page; after a rejected form, with the form's errors and the entered e-mail address.
-async fn show(
+async fn show_security_page(
     session: &BrowserSession,
     entered_email: Option<&str>,
     errors: &[SecurityError],
@@ -39,10 +39,10 @@ async fn show(
     let account = session.require_account(AccountSection::Security)?;
     let now = session.state.clock.now();
     // One more than the page shows, so that the page can say that there are more.
-    let max_loaded = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
-    let mut sessions = session.state.store.sessions_of(account.id, now, max_loaded).await?;
-    let current = session.hashed_cookie().lookup;
-    sessions.sort_by_key(|session| session.lookup != current);
+    let max_sessions = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
+    let mut sessions = session.state.store.account_sessions(account.id, now, max_sessions).await?;
+    let current_session = session.hashed_cookie().lookup;
+    sessions.sort_by_key(|session| session.lookup != current_session);
     let csrf = session.csrf_token();
     let end_session = with_language(END_SESSION, session.lang);
     let page = SecurityPage {
@@ -56,7 +56,7 @@ async fn show(
         has_verified_email: account.email.is_some(),
         form: pages::Form { action: &end_session, csrf: &csrf, request: None },
         sessions: &sessions,
-        current,
+        current_session,
         now,
         errors,
     };
@@ -64,7 +64,8 @@ async fn show(
     Ok(with_retry_after(response, errors.iter().find_map(|error| error.retry_after())))
 }
 
-/// Responds to a form with a password. If the form was rejected, the page is shown again.
+/// Responds to a form that requires the password. If the form was rejected, the page is shown
+/// again.
 async fn respond_to_form(
     session: &BrowserSession,
     entered_email: Option<&str>,
@@ -72,7 +73,9 @@ async fn respond_to_form(
 ) -> Response {
     let result = match result {
         Ok(response) => Ok(response),
-        Err(SubmitError::Rejected(errors)) => show(session, entered_email, &errors).await,
+        Err(SubmitError::Rejected(errors)) => {
+            show_security_page(session, entered_email, &errors).await
+        }
         Err(SubmitError::Failed(error)) => Err(error),
     };
     respond(session, result)
@@ -85,45 +88,47 @@ pub(crate) async fn change_password(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_password(&session, &guard, &pairs).await;
+    let result = handle_password_form(&session, &guard, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
-async fn handle_password(
+async fn handle_password_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, SubmitError<Vec<SecurityError>>> {
-    let account = session.require_form(AccountSection::Security, pairs)?;
-    let [current, new] =
+    let account = session.require_account_for_form(AccountSection::Security, pairs)?;
+    let [current_password, new_password] =
         ["current_password", "new_password"].map(|name| Secret::new(last_value(pairs, name)));
-    let mut problems = Vec::new();
-    if let Err(error) = check_password(&new, account.identifiers()) {
-        problems.push(SecurityError::NewPassword(error));
+    let mut errors = Vec::new();
+    if let Err(error) = check_password(&new_password, account.identifiers()) {
+        errors.push(SecurityError::NewPassword(error));
     }
-    if last_value(pairs, "password_again") != new.reveal() {
-        problems.push(SecurityError::DifferentPasswords);
+    if last_value(pairs, "password_again") != new_password.reveal() {
+        errors.push(SecurityError::DifferentPasswords);
     }
     let kind = Some(AuditKind::PasswordChange);
-    if !problems.is_empty() {
-        // All problems are reported together.
-        match confirm_password(session, guard, account, current, kind).await {
+    if !errors.is_empty() {
+        // All errors are reported together.
+        match confirm_password(session, guard, account, current_password, kind).await {
             Ok(_) => {}
             Err(VerifyError::Rejected(error)) => {
-                problems.insert(0, SecurityError::CurrentPassword(error));
+                errors.insert(0, SecurityError::CurrentPassword(error));
             }
             Err(VerifyError::Store(error)) => return Err(error.into()),
         }
-        return Err(SubmitError::Rejected(problems));
+        return Err(SubmitError::Rejected(errors));
     }
-    let result = match confirm_password(session, guard, account, current, kind).await {
-        Ok(verified) => replace_password(session, &verified.account, new.clone()).await,
+    let result = match confirm_password(session, guard, account, current_password, kind).await {
+        Ok(authenticated) => {
+            replace_password(session, &authenticated.account, new_password.clone()).await
+        }
         Err(error) => Err(error),
     };
     match result {
         // A double submit: the first submission has already set the new password.
         Err(VerifyError::Rejected(AuthenticationError::WrongPassword))
-            if is_current_password(session, guard, account.id, new).await? => {}
+            if is_current_password(session, guard, account.id, new_password).await? => {}
         Err(error) => return Err(password_rejection(error, SecurityError::CurrentPassword)),
         Ok(()) => tracing::info!(account = account.id, "changed a password"),
     }
@@ -138,31 +143,32 @@ pub(crate) async fn change_email(
     PageForm(pairs): PageForm,
 ) -> Response {
     let email = last_value(&pairs, "email").trim();
-    let result = handle_email(&session, &guard, &pairs, email).await;
+    let result = handle_email_form(&session, &guard, &pairs, email).await;
     respond_to_form(&session, Some(email), result).await
 }
 
-async fn handle_email(
+async fn handle_email_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
     email: &str,
 ) -> Result<Response, SubmitError<Vec<SecurityError>>> {
-    let account = session.require_form(AccountSection::Security, pairs)?;
+    let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let email = Some(email).filter(|email| !email.is_empty());
     if let Some(error) = email.and_then(|email| check_email(email).err()) {
         return Err(SubmitError::Rejected(vec![SecurityError::Email(error)]));
     }
     let password = Secret::new(last_value(pairs, "current_password"));
     let kind = AuditKind::EmailChange;
-    let verified = confirm_password(session, guard, account, password, Some(kind)).await;
-    let verified =
-        verified.map_err(|error| password_rejection(error, SecurityError::EmailPassword))?;
+    let authenticated = confirm_password(session, guard, account, password, Some(kind))
+        .await
+        .map_err(|error| password_rejection(error, SecurityError::EmailPassword))?;
     // An unchanged address stays verified.
     if email.is_none() || email.map(str::to_lowercase) != account.email {
-        let events = session.audit.success(kind).into();
+        let events = session.audit.success_event(kind).into();
         let store = &session.state.store;
-        if store.change_email(&events, &verified.account, email).await? == UpdateOutcome::NotFound {
+        let outcome = store.change_email(&events, &authenticated.account, email).await?;
+        if outcome == UpdateOutcome::NotFound {
             let reason = SecurityError::EmailPassword(AuthenticationError::WrongPassword);
             return Err(SubmitError::Rejected(vec![reason]));
         }
@@ -173,10 +179,10 @@ async fn handle_email(
 /// Returns the error for a form whose password was not verified.
 fn password_rejection(
     error: VerifyError,
-    reason: fn(AuthenticationError) -> SecurityError,
+    to_security_error: fn(AuthenticationError) -> SecurityError,
 ) -> SubmitError<Vec<SecurityError>> {
     match error {
-        VerifyError::Rejected(error) => SubmitError::Rejected(vec![reason(error)]),
+        VerifyError::Rejected(error) => SubmitError::Rejected(vec![to_security_error(error)]),
         VerifyError::Store(error) => error.into(),
     }
 }
@@ -184,34 +190,34 @@ fn password_rejection(
 /// Stores a new password, unless the old one has changed since it was verified.
 async fn replace_password(
     session: &BrowserSession,
-    verified: &Account,
-    new: Secret,
+    verified_account: &Account,
+    new_password: Secret,
 ) -> Result<(), VerifyError> {
-    let hash = session.state.passwords.hash(new).await;
+    let hash = session.state.passwords.hash(new_password).await;
     let hash = hash.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
-    let events = session.audit.success(AuditKind::PasswordChange).into();
+    let events = session.audit.success_event(AuditKind::PasswordChange).into();
     let (store, now) = (&session.state.store, session.state.clock.now());
     let current_session = session.hashed_cookie().lookup;
-    match store.change_password(&events, verified, &hash, current_session, now).await? {
+    match store.change_password(&events, verified_account, &hash, current_session, now).await? {
         UpdateOutcome::Updated => Ok(()),
         UpdateOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
     }
 }
 
-/// Returns whether `new` has meanwhile become the account's password. The check costs as much as
-/// hashing a new password, and counts as another attempt. If the password is right, both attempts
-/// are refunded.
+/// Returns whether another request has already made `new_password` the account's password. The
+/// check costs as much as hashing a new password, and counts as another attempt. If the password is
+/// right, both attempts are refunded.
 async fn is_current_password(
     session: &BrowserSession,
     guard: &AbuseGuard,
-    account: i64,
-    new: Secret,
+    account_id: i64,
+    new_password: Secret,
 ) -> Result<bool, StoreError> {
-    let Some(account) = session.state.store.account(account).await? else { return Ok(false) };
-    match confirm_password(session, guard, &account, new, None).await {
+    let Some(account) = session.state.store.account(account_id).await? else { return Ok(false) };
+    match confirm_password(session, guard, &account, new_password, None).await {
         Ok(_) => {
             // The first attempt was not a guess either.
-            let _ = guard.count(CountMode::Refund, Guess::Confirmation(&account)).await;
+            let _ = guard.count_guess(CountMode::Refund, Guess::Confirmation(&account)).await;
             Ok(true)
         }
         Err(VerifyError::Rejected(_)) => Ok(false),
@@ -239,14 +245,14 @@ pub(crate) async fn end_session(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Security, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
             if lookup == session.hashed_cookie().lookup {
                 session.sign_out().await?;
                 return redirect(&session, &with_language(SIGN_OUT, session.lang));
             }
             let store = &session.state.store;
-            store.end_session(&remote_sign_out(&session), account.id, lookup).await?;
+            store.end_session(&remote_sign_out_events(&session), account.id, lookup).await?;
         }
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionEnded)
     };
@@ -261,10 +267,10 @@ pub(crate) async fn end_other_sessions(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Security, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         let (current_session, now) = (session.hashed_cookie().lookup, session.state.clock.now());
         let store = &session.state.store;
-        let events = remote_sign_out(&session);
+        let events = remote_sign_out_events(&session);
         store.end_other_sessions(&events, account.id, current_session, now).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::SessionsEnded)
     };
@@ -272,9 +278,9 @@ pub(crate) async fn end_other_sessions(
 }
 
 /// Returns the audit event for a user who ends sessions in other browsers.
-fn remote_sign_out(session: &BrowserSession) -> Events {
+fn remote_sign_out_events(session: &BrowserSession) -> Events {
     let detail = Some("another session".to_owned());
-    AuditEntry { detail, ..session.audit.success(AuditKind::SignOut) }.into()
+    AuditEntry { detail, ..session.audit.success_event(AuditKind::SignOut) }.into()
 }
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account after a waiting
@@ -284,23 +290,24 @@ pub(crate) async fn request_deletion(
     PageGuard(guard): PageGuard,
     PageForm(pairs): PageForm,
 ) -> Response {
-    let result = handle_deletion(&session, &guard, &pairs).await;
+    let result = handle_deletion_form(&session, &guard, &pairs).await;
     respond_to_form(&session, None, result).await
 }
 
-async fn handle_deletion(
+async fn handle_deletion_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, SubmitError<Vec<SecurityError>>> {
-    let account = session.require_form(AccountSection::Security, pairs)?;
+    let account = session.require_account_for_form(AccountSection::Security, pairs)?;
     let (password, kind) =
         (Secret::new(last_value(pairs, "password")), AuditKind::AccountDeleteRequest);
-    let verified = confirm_password(session, guard, account, password, Some(kind)).await;
-    let verified = verified.map_err(|error| password_rejection(error, SecurityError::Deletion))?;
-    let (store, events) = (&session.state.store, session.audit.success(kind).into());
-    let delete_at = expiry(session.state.clock.now(), DELETION_DELAY);
-    match store.request_account_deletion(&events, &verified.account, delete_at).await? {
+    let authenticated = confirm_password(session, guard, account, password, Some(kind))
+        .await
+        .map_err(|error| password_rejection(error, SecurityError::Deletion))?;
+    let (store, events) = (&session.state.store, session.audit.success_event(kind).into());
+    let delete_at = expiry_after(session.state.clock.now(), DELETION_DELAY);
+    match store.request_account_deletion(&events, &authenticated.account, delete_at).await? {
         // The page shows when the account is deleted.
         AccountUpdateOutcome::Updated => {
             Ok(redirect(session, &with_language(ACCOUNT_SECURITY, session.lang))?)
@@ -321,8 +328,8 @@ pub(crate) async fn cancel_deletion(
     PageForm(pairs): PageForm,
 ) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Security, &pairs)?;
-        let events = session.audit.success(AuditKind::AccountDeleteCancel).into();
+        let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
+        let events = session.audit.success_event(AuditKind::AccountDeleteCancel).into();
         session.state.store.cancel_account_deletion(&events, account.id).await?;
         redirect_with_notice(&session, ACCOUNT_SECURITY, Notice::DeletionCancelled)
     };

@@ -55,7 +55,7 @@ pub(crate) fn show_sign_in_page(
     let notice = notice.or_else(|| session.has_ended().then_some(Notice::SignedOut));
     let csrf = session.csrf_token();
     let instance = &session.state.config.instance;
-    let sign_up = sign_up_link(session, pending);
+    let sign_up_url = sign_up_url(session, pending);
     let request = pending.and_then(PendingAuthorization::handle);
     let language_link = match request {
         Some(handle) => resume_path(handle, None),
@@ -70,23 +70,23 @@ pub(crate) fn show_sign_in_page(
         name,
         failure,
         notice,
-        password_reset: instance.password_reset_url.as_ref().map(Url::as_str),
-        sign_up: sign_up.as_deref(),
+        password_reset_url: instance.password_reset_url.as_ref().map(Url::as_str),
+        sign_up_url: sign_up_url.as_deref(),
     };
-    let app = pending.map(|pending| &pending.request.target.redirect_uri);
+    let redirect_uri = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failure.map_or(StatusCode::OK, sign_in_status);
-    let mut response = show_page(session, status, &page, app)?;
+    let mut response = show_page(session, status, &page, redirect_uri)?;
     if session.has_ended() {
         // The end of a session is reported once.
-        let remove = Cookie::SignedIn.set(&session.state.base_url, "", 0);
-        response.headers_mut().append(header::SET_COOKIE, remove);
+        let removal_header = Cookie::SignedIn.set_cookie_header(&session.state.base_url, "", 0);
+        response.headers_mut().append(header::SET_COOKIE, removal_header);
     }
     Ok(with_retry_after(response, failure.and_then(AuthenticationError::retry_after)))
 }
 
 /// Returns the link to the sign-up page: the configured one, or else this server's if registration
 /// is open.
-pub(crate) fn sign_up_link(
+pub(crate) fn sign_up_url(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
 ) -> Option<String> {
@@ -123,24 +123,24 @@ async fn handle_sign_in(
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         // The redirect changes nothing, so no CSRF token is required.
         return if is_signed_in_as(session, name) {
-            resume_signed_in(session, handle).await
+            redirect_signed_in(session, handle).await
         } else {
             Err(error)
         };
     }
-    let pending = load_pending(session, handle).await?;
+    let pending = load_pending_authorization(session, handle).await?;
     let password = Secret::new(last_value(pairs, "password"));
-    let sign_ins = &guard.audit.state.metrics.authentication.page;
+    let sign_ins = &guard.audit.state.metrics.authentication.page_sign_ins;
     let login = Login::NameOrEmail(name);
     let authenticator = guard.audit.state.authenticator();
     let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
         Ok(authenticated) => {
-            let id = authenticated.account.id;
+            let account_id = authenticated.account.id;
             let response = start_session(session, pending.as_ref(), handle, authenticated).await?;
             if let Some(response) = response {
                 return Ok(response);
             }
-            guard.record_failure(AuditKind::SignIn, Some(id));
+            guard.record_failure(AuditKind::SignIn, Some(account_id));
             sign_ins.rejected.inc();
             AuthenticationError::WrongPassword
         }
@@ -151,7 +151,7 @@ async fn handle_sign_in(
 }
 
 /// Returns the pending authorization with this handle; `None` if the handle is empty.
-pub(super) async fn load_pending(
+pub(super) async fn load_pending_authorization(
     session: &BrowserSession,
     handle: &str,
 ) -> Result<Option<PendingAuthorization>, PageError> {
@@ -163,7 +163,7 @@ pub(super) async fn load_pending(
 
 /// Redirects a browser that is already signed in to the authorization with this handle, or to the
 /// account if the handle is empty.
-pub(super) async fn resume_signed_in(
+pub(super) async fn redirect_signed_in(
     session: &BrowserSession,
     handle: &str,
 ) -> Result<Response, PageError> {
@@ -182,15 +182,15 @@ pub(super) async fn start_session(
     handle: &str,
     authenticated: Authenticated,
 ) -> Result<Option<Response>, PageError> {
-    let (old_cookie, id) = (session.hashed_cookie(), authenticated.account.id);
+    let (old_cookie, account_id) = (session.hashed_cookie(), authenticated.account.id);
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
     if session.sign_in(authenticated, lang).await? == SignInOutcome::PasswordChanged {
         return Ok(None);
     }
-    session.state.metrics.authentication.page.success.inc();
+    session.state.metrics.authentication.page_sign_ins.success.inc();
     let response = match handle {
         "" => redirect_back(session, None),
-        handle => rebind_request(session, handle, old_cookie, Some(id)).await,
+        handle => rebind_request(session, handle, old_cookie, Some(account_id)).await,
     };
     response.map(Some)
 }
@@ -212,7 +212,7 @@ pub(crate) async fn rebind_request(
     account: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    let request = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed();
+    let request = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed_secret();
     match store.rebind_request(request, old_cookie, session.hashed_cookie(), account).await? {
         UpdateOutcome::Updated => redirect(session, &resume_path(handle, session.lang)),
         UpdateOutcome::NotFound => Err(PageError::Expired),

@@ -36,8 +36,8 @@ pub(crate) async fn sign_out(mut session: BrowserSession, PageForm(pairs): PageF
             "" => redirect(&session, &with_language(SIGN_OUT, session.lang))?,
             handle => rebind_request(&session, handle, old_cookie, None).await?,
         };
-        let remove_code = Cookie::Code.set(&session.state.base_url, "", 0);
-        response.headers_mut().append(header::SET_COOKIE, remove_code);
+        let removal_header = Cookie::Code.set_cookie_header(&session.state.base_url, "", 0);
+        response.headers_mut().append(header::SET_COOKIE, removal_header);
         Ok(response)
     };
     let result = result.await;

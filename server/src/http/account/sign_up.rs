@@ -10,8 +10,10 @@ use belfry_store::{Account, StoreError};
 use jiff::SignedDuration;
 use url::Url;
 
-use super::registration::{NAME_TAKEN, register, validate};
-use super::sign_in::{is_signed_in_as, load_pending, resume_signed_in, start_session};
+use super::registration::{NAME_TAKEN, create_account, validate_sign_up};
+use super::sign_in::{
+    is_signed_in_as, load_pending_authorization, redirect_signed_in, start_session,
+};
 use crate::auth::authentication::{
     Authenticated, AuthenticationError, Guess, SignUpError, VerifyError,
 };
@@ -34,11 +36,16 @@ pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -
     let result = async {
         let handle = last_value(&query, "request");
         if session.account().is_some() {
-            return resume_signed_in(&session, handle).await;
+            return redirect_signed_in(&session, handle).await;
         }
-        check_open(&session)?;
-        let pending = load_pending(&session, handle).await?;
-        show(&session, pending.as_ref(), &SignUp::from_pairs(&Pairs::new()), &Errors::default())
+        require_open_registration(&session)?;
+        let pending = load_pending_authorization(&session, handle).await?;
+        show_sign_up_page(
+            &session,
+            pending.as_ref(),
+            &SignUp::from_pairs(&Pairs::new()),
+            &FormErrors::default(),
+        )
     };
     respond(&session, result.await)
 }
@@ -55,16 +62,16 @@ pub(crate) async fn sign_up(
 
 /// Reasons why a sign-up was rejected.
 #[derive(Default)]
-struct Errors {
-    fields: Vec<InvalidField>,
+struct FormErrors {
+    field_errors: Vec<InvalidField>,
     /// True if `password_again` differs from `password`.
     passwords_differ: bool,
     failure: Option<AuthenticationError>,
 }
 
-impl Errors {
+impl FormErrors {
     fn is_empty(&self) -> bool {
-        self.fields.is_empty() && !self.passwords_differ && self.failure.is_none()
+        self.field_errors.is_empty() && !self.passwords_differ && self.failure.is_none()
     }
 
     fn from_failure(failure: AuthenticationError) -> Self {
@@ -78,24 +85,24 @@ async fn handle_sign_up(
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
     let handle = last_value(pairs, "request");
-    let entered = SignUp::from_pairs(pairs).with_optional_email();
+    let sign_up = SignUp::from_pairs(pairs).with_optional_email();
     if let Err(error) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
-        return if is_signed_in_as(session, &entered.username) {
-            resume_signed_in(session, handle).await
+        return if is_signed_in_as(session, &sign_up.username) {
+            redirect_signed_in(session, handle).await
         } else {
             Err(error)
         };
     }
-    check_open(session)?;
-    let pending = load_pending(session, handle).await?;
-    let authenticated = match create(session, guard, pairs, entered.clone()).await {
+    require_open_registration(session)?;
+    let pending = load_pending_authorization(session, handle).await?;
+    let authenticated = match create_from_form(session, guard, pairs, sign_up.clone()).await {
         Ok(authenticated) => authenticated,
         Err(error) => {
             let errors = error.into_reason()?;
-            match find_double_submit(session, guard, &entered, &errors).await? {
+            match find_double_submit(session, guard, &sign_up, &errors).await? {
                 Some(authenticated) => authenticated,
-                None => return show(session, pending.as_ref(), &entered, &errors),
+                None => return show_sign_up_page(session, pending.as_ref(), &sign_up, &errors),
             }
         }
     };
@@ -103,36 +110,36 @@ async fn handle_sign_up(
         return Ok(response);
     }
     // Someone else has just changed the password of the new account.
-    let errors = Errors::from_failure(AuthenticationError::WrongPassword);
-    show(session, pending.as_ref(), &entered, &errors)
+    let errors = FormErrors::from_failure(AuthenticationError::WrongPassword);
+    show_sign_up_page(session, pending.as_ref(), &sign_up, &errors)
 }
 
 /// Creates the account. Whether the name is taken is checked after the sign-up has counted towards
 /// the limits, so that names cannot be tried out faster than with the API.
-async fn create(
+async fn create_from_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
     pairs: &Pairs,
-    entered: SignUp,
-) -> Result<Authenticated, SubmitError<Errors>> {
+    sign_up: SignUp,
+) -> Result<Authenticated, SubmitError<FormErrors>> {
     let has_rules = session.state.config.instance.rules_url.is_some();
-    let entered = if has_rules { entered } else { entered.with_rules_accepted() };
-    let passwords_differ = last_value(pairs, "password_again") != entered.password.reveal();
-    let rejected = |fields: Vec<InvalidField>, passwords_differ| {
-        SubmitError::Rejected(Errors { fields, passwords_differ, failure: None })
+    let sign_up = if has_rules { sign_up } else { sign_up.with_rules_accepted() };
+    let passwords_differ = last_value(pairs, "password_again") != sign_up.password.reveal();
+    let reject = |field_errors: Vec<InvalidField>, passwords_differ| {
+        SubmitError::Rejected(FormErrors { field_errors, passwords_differ, failure: None })
     };
-    let valid = match validate(&session.state, entered) {
-        Ok(valid) if !passwords_differ => valid,
-        Ok(_) => return Err(rejected(Vec::new(), true)),
-        Err(invalid) => return Err(rejected(invalid.0, passwords_differ)),
+    let new_account = match validate_sign_up(&session.state, sign_up) {
+        Ok(new_account) if !passwords_differ => new_account,
+        Ok(_) => return Err(reject(Vec::new(), true)),
+        Err(errors) => return Err(reject(errors.0, passwords_differ)),
     };
-    let failure = |error| SubmitError::Rejected(Errors::from_failure(error));
-    let too_many =
-        |LimitExceeded { retry_after }| failure(AuthenticationError::TooMany(retry_after));
-    guard.count_sign_up().await.map_err(too_many)?;
-    register(&session.state, &session.audit, valid).await.map_err(|error| match error {
-        SignUpError::NameTaken => rejected(vec![NAME_TAKEN], false),
-        SignUpError::Busy(_) => failure(AuthenticationError::Busy),
+    let fail = |error| SubmitError::Rejected(FormErrors::from_failure(error));
+    let limit_exceeded =
+        |LimitExceeded { retry_after }| fail(AuthenticationError::TooManyAttempts(retry_after));
+    guard.count_sign_up().await.map_err(limit_exceeded)?;
+    create_account(&session.state, &session.audit, new_account).await.map_err(|error| match error {
+        SignUpError::NameTaken => reject(vec![NAME_TAKEN], false),
+        SignUpError::Busy(_) => fail(AuthenticationError::Busy),
         SignUpError::Store(error) => error.into(),
     })
 }
@@ -142,13 +149,13 @@ async fn create(
 async fn find_double_submit(
     session: &BrowserSession,
     guard: &AbuseGuard,
-    entered: &SignUp,
-    errors: &Errors,
+    sign_up: &SignUp,
+    errors: &FormErrors,
 ) -> Result<Option<Authenticated>, StoreError> {
-    if errors.fields != [NAME_TAKEN] {
+    if errors.field_errors != [NAME_TAKEN] {
         return Ok(None);
     }
-    let (state, name) = (&session.state, &*entered.username);
+    let (state, name) = (&session.state, &*sign_up.username);
     let is_new = |account: &Account| {
         let age = state.clock.now().duration_since(account.created_at);
         age < DOUBLE_SUBMIT_WINDOW && account.disabled_at.is_none()
@@ -157,30 +164,30 @@ async fn find_double_submit(
         return Ok(None);
     };
     let (guess, lookup) = (Guess::SignIn(name), ready(Ok(Some(account))));
-    let password = entered.password.clone();
+    let password = sign_up.password.clone();
     match state.authenticator().verify(guard, guess, None, lookup, password).await {
-        Ok(verified) => Ok(Some(verified)),
+        Ok(authenticated) => Ok(Some(authenticated)),
         Err(VerifyError::Rejected(_)) => Ok(None),
         Err(VerifyError::Store(error)) => Err(error),
     }
 }
 
-fn check_open(session: &BrowserSession) -> Result<(), PageError> {
+fn require_open_registration(session: &BrowserSession) -> Result<(), PageError> {
     match session.state.config.registration {
         RegistrationPolicy::Open => Ok(()),
         RegistrationPolicy::Closed => Err(PageError::RegistrationClosed),
     }
 }
 
-fn show(
+fn show_sign_up_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
-    entered: &SignUp,
-    errors: &Errors,
+    sign_up: &SignUp,
+    errors: &FormErrors,
 ) -> Result<Response, PageError> {
     let lang = pending.map_or(session.lang, PendingAuthorization::lang);
     let action = with_language(SIGN_UP, session.lang);
-    let (sign_in, language_link) = match pending.and_then(PendingAuthorization::handle) {
+    let (sign_in_path, language_link) = match pending.and_then(PendingAuthorization::handle) {
         Some(handle) => (resume_path(handle, session.lang), format!("{SIGN_UP}?request={handle}")),
         None => (with_language(SIGN_IN, session.lang), SIGN_UP.to_owned()),
     };
@@ -193,21 +200,21 @@ fn show(
             request: pending.and_then(PendingAuthorization::handle),
         },
         app: pending.map(|pending| pending.app.details.name.as_str()),
-        username: &entered.username,
-        email: entered.email.as_deref().unwrap_or_default(),
-        rules: session.state.config.instance.rules_url.as_ref().map(Url::as_str),
-        has_agreed: !entered.agreement.is_empty(),
-        errors: &errors.fields,
+        username: &sign_up.username,
+        email: sign_up.email.as_deref().unwrap_or_default(),
+        rules_url: session.state.config.instance.rules_url.as_ref().map(Url::as_str),
+        has_agreed: !sign_up.agreement.is_empty(),
+        errors: &errors.field_errors,
         passwords_differ: errors.passwords_differ,
         failure: errors.failure,
-        sign_in: &sign_in,
+        sign_in_path: &sign_in_path,
     };
     let status = match errors.failure {
         Some(failure) => sign_in_status(failure),
         None if errors.is_empty() => StatusCode::OK,
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let app = pending.map(|pending| &pending.request.target.redirect_uri);
-    let response = show_page(session, status, &page, app)?;
+    let redirect_uri = pending.map(|pending| &pending.request.target.redirect_uri);
+    let response = show_page(session, status, &page, redirect_uri)?;
     Ok(with_retry_after(response, errors.failure.and_then(AuthenticationError::retry_after)))
 }

@@ -35,7 +35,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
             name: account.name.clone(),
             ..TryFields::default()
         };
-        show(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
+        show_try_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
     };
     respond(&session, result.await)
 }
@@ -43,10 +43,10 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
 /// `POST /oauth/account/try`: shows the result for the message in the form.
 pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
     let result = async {
-        let account = session.require_form(AccountSection::Try, &pairs)?;
+        let account = session.require_account_for_form(AccountSection::Try, &pairs)?;
         let fields = read_fields(&pairs);
         let rulesets = load_rulesets(&session, account).await?;
-        let (trial, status) = match read_message(&fields) {
+        let (trial, status) = match parse_message(&fields) {
             Err(errors) => (Trial::Invalid(errors), StatusCode::UNPROCESSABLE_ENTITY),
             Ok(message) => match evaluate(&session, account, &rulesets, message).await {
                 Ok(result) => (Trial::Result(result), StatusCode::OK),
@@ -56,7 +56,7 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
                 Err(error) => return Err(error.into()),
             },
         };
-        show(&session, account, &rulesets, &fields, &trial, status)
+        show_try_page(&session, account, &rulesets, &fields, &trial, status)
     };
     respond(&session, result.await)
 }
@@ -76,13 +76,16 @@ fn read_fields(pairs: &Pairs) -> TryFields {
 }
 
 /// Returns the message in the form. Sender, room and number of members may be blank.
-fn read_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
-    fn optional<T, E>(text: &str, parse: impl Fn(&str) -> Result<T, E>) -> Result<Option<T>, E> {
+fn parse_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
+    fn parse_optional<T, E>(
+        text: &str,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
         if text.is_empty() { Ok(None) } else { parse(text).map(Some) }
     }
-    let sender = optional(&fields.sender, Subject::parse_person);
-    let room = optional(&fields.room, Subject::parse_room);
-    let members = optional(&fields.members, str::parse::<NonZero<u64>>);
+    let sender = parse_optional(&fields.sender, Subject::parse_person);
+    let room = parse_optional(&fields.room, Subject::parse_room);
+    let members = parse_optional(&fields.members, str::parse::<NonZero<u64>>);
     let is_text_blank = fields.text.trim().is_empty();
     match (sender, room, members) {
         (Ok(sender), Ok(room), Ok(members)) if !is_text_blank => Ok(TrialMessage {
@@ -123,7 +126,7 @@ async fn evaluate(
     Ok(result)
 }
 
-fn show(
+fn show_try_page(
     session: &BrowserSession,
     account: &Account,
     rulesets: &StoredRulesets,
@@ -136,7 +139,7 @@ fn show(
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Try),
         form: pages::Form { action: &action, csrf: &session.csrf_token(), request: None },
-        entered: fields,
+        message: fields,
         profiles: &rulesets.profile_tags(),
         trial,
     };

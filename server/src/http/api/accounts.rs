@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use crate::app::AppState;
 use crate::auth::authentication::SignUpError;
 use crate::config::RegistrationPolicy;
-use crate::http::account::registration::{NAME_TAKEN, register, validate};
+use crate::http::account::registration::{NAME_TAKEN, create_account, validate_sign_up};
 use crate::http::error::{ApiError, CommonError};
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::bearer::Bearer;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
@@ -27,7 +27,7 @@ use crate::language::Language;
 /// `POST /api/v1/accounts`: creates an account and returns a token for the app.
 pub(crate) async fn sign_up(
     State(state): State<Arc<AppState>>,
-    audit: Audit,
+    audit: RequestAudit,
     bearer: Bearer,
     language: Language,
     Form(pairs): Form,
@@ -40,14 +40,17 @@ pub(crate) async fn sign_up(
         return Err(ApiError::RegistrationClosed);
     }
     let app = state.store.app(bearer.token.app_id).await?.ok_or(CommonError::Internal)?.app;
-    let invalid = |errors| ApiError::invalid_account(&errors, language);
-    let valid = validate(&state, SignUp::from_pairs(&pairs)).map_err(invalid)?;
-    let authenticated = register(&state, &audit, valid).await.map_err(|error| match error {
-        SignUpError::NameTaken => invalid(ValidationErrors(vec![NAME_TAKEN])),
-        SignUpError::Busy(error) => error.into(),
-        SignUpError::Store(error) => error.into(),
-    })?;
-    let (tokens, events) = (state.token_issuer(), audit.success(AuditKind::TokenIssue).into());
+    let invalid_account = |errors| ApiError::invalid_account(&errors, language);
+    let new_account =
+        validate_sign_up(&state, SignUp::from_pairs(&pairs)).map_err(invalid_account)?;
+    let authenticated =
+        create_account(&state, &audit, new_account).await.map_err(|error| match error {
+            SignUpError::NameTaken => invalid_account(ValidationErrors(vec![NAME_TAKEN])),
+            SignUpError::Busy(error) => error.into(),
+            SignUpError::Store(error) => error.into(),
+        })?;
+    let (tokens, events) =
+        (state.token_issuer(), audit.success_event(AuditKind::TokenIssue).into());
     let account_id = authenticated.account.id;
     let token = tokens.issue(&events, app.id, account_id, app.sign_up_scopes()).await?;
     state.metrics.authentication.tokens.sign_up.inc();
@@ -62,13 +65,13 @@ pub(crate) async fn verify_credentials(
     bearer.require_scope(&[Scope::Profile, Scope::ReadAccounts])?;
     let account =
         state.store.account(bearer.require_user()?.id).await?.ok_or(ApiError::InvalidToken)?;
-    Ok(Json(credential_account(&state, &account)))
+    Ok(Json(credential_account_entity(&state, &account)))
 }
 
 /// Returns Mastodon's `Account`. Belfry has no profiles, so most fields have the values of a new
 /// account.
 pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
-    let (url, picture) = (state.profile_url(&account.name), state.avatar_url());
+    let (url, image_url) = (state.profile_url(&account.name), state.avatar_url());
     // Mastodon truncates the time to midnight.
     let created_at = format!("{}T00:00:00.000Z", account.created_at.strftime("%Y-%m-%d"));
     // Only public roles are listed.
@@ -92,10 +95,10 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
         "note": "",
         "url": url,
         "uri": state.account_uri(account.id),
-        "avatar": picture,
-        "avatar_static": picture,
-        "header": picture,
-        "header_static": picture,
+        "avatar": image_url,
+        "avatar_static": image_url,
+        "header": image_url,
+        "header_static": image_url,
         "followers_count": 0,
         "following_count": 0,
         "statuses_count": 0,
@@ -109,7 +112,7 @@ pub(crate) fn account_entity(state: &AppState, account: &Account) -> Value {
 }
 
 /// Returns Mastodon's `CredentialAccount`: an `Account` with its preferences and permissions.
-fn credential_account(state: &AppState, account: &Account) -> Value {
+fn credential_account_entity(state: &AppState, account: &Account) -> Value {
     let mut entity = account_entity(state, account);
     entity["source"] = json!({
         "privacy": "public",
@@ -141,7 +144,7 @@ const ADMIN_ROLE: &str = "Admin";
 /// Mastodon's 20 permissions, as bits.
 const ALL_PERMISSIONS: u32 = (1 << 20) - 1;
 
-/// Returns the name of a role. The role that everyone has is unnamed, as in Mastodon.
+/// Returns a role's name. The role that everyone has is unnamed, as in Mastodon.
 pub(crate) const fn role_name(role: Role) -> &'static str {
     match role {
         Role::Admin => ADMIN_ROLE,

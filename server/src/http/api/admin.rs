@@ -34,19 +34,19 @@ impl<S: Sync> FromRequestParts<S> for AccountId {
 }
 
 impl AccountId {
-    async fn load(&self, state: &AppState) -> Result<Account, ApiError> {
+    async fn load_account(&self, state: &AppState) -> Result<Account, ApiError> {
         state.store.account(self.0).await?.ok_or(ApiError::RecordNotFound)
     }
 }
 
-/// Returns the route of a list that is always empty, for clients that expect it.
-pub(crate) fn empty_list(scope: Scope) -> MethodRouter<Arc<AppState>> {
+/// Returns the route for a list that is always empty, for clients that expect it.
+pub(crate) fn empty_list_route(scope: Scope) -> MethodRouter<Arc<AppState>> {
     let respond = move |admin: Admin| ready(respond_empty(&admin, scope));
     get(respond)
 }
 
-/// Returns the route of statistics that are always empty.
-pub(crate) fn empty_statistics() -> MethodRouter<Arc<AppState>> {
+/// Returns the route for statistics that are always empty.
+pub(crate) fn empty_statistics_route() -> MethodRouter<Arc<AppState>> {
     let respond = |admin: Admin| ready(respond_empty(&admin, Scope::AdminRead));
     post(respond)
 }

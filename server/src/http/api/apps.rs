@@ -66,7 +66,7 @@ impl Application {
 }
 
 /// `POST /api/v1/apps`
-pub(crate) async fn register(
+pub(crate) async fn register_app(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
     language: Language,
@@ -77,8 +77,9 @@ pub(crate) async fn register(
     }
     guard.count_app_registration().await?;
     let result = Registration::from_pairs(pairs).validate(&state.config.oauth.redirect_schemes);
-    let details = result.map_err(|invalid| ApiError::invalid_app(&invalid, language))?;
-    let (events, now) = (guard.audit.success(AuditKind::AppRegister).into(), state.clock.now());
+    let details = result.map_err(|errors| ApiError::invalid_app(&errors, language))?;
+    let (events, now) =
+        (guard.audit.success_event(AuditKind::AppRegister).into(), state.clock.now());
     let (app, secret) = state.store.create_app(&events, now, details, Origin::Api).await?;
     Ok(Json(Application::new(app, Some(&secret))))
 }

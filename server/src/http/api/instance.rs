@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::json::constant;
+use crate::http::json::constant_route;
 use crate::paths;
 
 /// The Mastodon version whose features clients may expect, followed by Belfry's version.
 const VERSION: &str = concat!("4.3.0 (compatible; Belfry ", env!("CARGO_PKG_VERSION"), ")");
 
 /// `GET /api/v1/instance`
-pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn v1_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let instance = &state.config.instance;
-    constant(&json!({
+    constant_route(&json!({
         "uri": state.server_name(),
         "title": instance.title,
         "short_description": instance.description,
@@ -29,19 +29,19 @@ pub(crate) fn v1(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "stats": { "user_count": 0, "status_count": 0, "domain_count": 0 },
         "thumbnail": thumbnail_url(state),
         "languages": ["en"],
-        "registrations": is_open(state),
+        "registrations": is_registration_open(state),
         "approval_required": false,
         "invites_enabled": false,
-        "configuration": configuration(),
+        "configuration": instance_configuration(),
         "contact_account": null,
         "rules": [],
     }))
 }
 
 /// `GET /api/v2/instance`
-pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
+pub(crate) fn v2_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let instance = &state.config.instance;
-    constant(&json!({
+    constant_route(&json!({
         "domain": state.server_name(),
         "title": instance.title,
         "version": VERSION,
@@ -51,9 +51,9 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
         "thumbnail": { "url": thumbnail_url(state) },
         "icon": [],
         "languages": ["en"],
-        "configuration": configuration(),
+        "configuration": instance_configuration(),
         "registrations": {
-            "enabled": is_open(state),
+            "enabled": is_registration_open(state),
             "approval_required": false,
             "message": null,
             "url": instance.sign_up_url,
@@ -65,8 +65,8 @@ pub(crate) fn v2(state: &AppState) -> MethodRouter<Arc<AppState>> {
 }
 
 /// `GET /.well-known/nodeinfo`: the link to the nodeinfo document.
-pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    constant(&json!({
+pub(crate) fn nodeinfo_links_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    constant_route(&json!({
         "links": [{
             "rel": "http://nodeinfo.diaspora.software/ns/schema/2.0",
             "href": format!("{}{}", state.base_url, paths::NODEINFO),
@@ -75,13 +75,13 @@ pub(crate) fn nodeinfo_links(state: &AppState) -> MethodRouter<Arc<AppState>> {
 }
 
 /// `GET /nodeinfo/2.0`
-pub(crate) fn nodeinfo(state: &AppState) -> MethodRouter<Arc<AppState>> {
-    constant(&json!({
+pub(crate) fn nodeinfo_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
+    constant_route(&json!({
         "version": "2.0",
         "software": { "name": "belfry", "version": env!("CARGO_PKG_VERSION") },
         "protocols": [],
         "services": { "inbound": [], "outbound": [] },
-        "openRegistrations": is_open(state),
+        "openRegistrations": is_registration_open(state),
         "usage": { "users": {} },
         "metadata": {
             "nodeName": state.config.instance.title,
@@ -98,11 +98,11 @@ fn thumbnail_url(state: &AppState) -> String {
     }
 }
 
-fn is_open(state: &AppState) -> bool {
+fn is_registration_open(state: &AppState) -> bool {
     state.config.registration == RegistrationPolicy::Open
 }
 
-fn configuration() -> Value {
+fn instance_configuration() -> Value {
     json!({
         "urls": {},
         "accounts": { "max_featured_tags": 0, "max_pinned_statuses": 0 },

@@ -53,8 +53,8 @@ pub(crate) enum ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(mut self) -> Response {
-        let text = self.to_string();
-        let mut body = json!({ "error": text });
+        let message = self.to_string();
+        let mut body = json!({ "error": message });
         let status = match &mut self {
             Self::Common(error) => return error.clone().into_response(),
             Self::Token(TokenError::AccountDisabled)
@@ -82,12 +82,14 @@ impl IntoResponse for ApiError {
             Self::MissingToken => Some(realm.to_owned()),
             Self::OutsideScopes(scopes) => {
                 let scope = scopes.first().map_or("", |scope| scope.as_str());
-                let text = describe_missing_scopes(scopes, "or");
+                let description = describe_missing_scopes(scopes, "or");
                 let error = "error=\"insufficient_scope\"";
-                Some(format!("{realm}, {error}, error_description=\"{text}\", scope=\"{scope}\""))
+                Some(format!(
+                    "{realm}, {error}, error_description=\"{description}\", scope=\"{scope}\""
+                ))
             }
             _ if status == StatusCode::UNAUTHORIZED => {
-                Some(format!("{realm}, error=\"invalid_token\", error_description=\"{text}\""))
+                Some(format!("{realm}, error=\"invalid_token\", error_description=\"{message}\""))
             }
             _ => None,
         };
@@ -98,10 +100,10 @@ impl IntoResponse for ApiError {
 impl ApiError {
     /// Returns the error for an invalid app registration, localised.
     pub(crate) fn invalid_app(
-        invalid: &ValidationErrors<AppRegistrationError>,
+        errors: &ValidationErrors<AppRegistrationError>,
         language: Language,
     ) -> Self {
-        Self::Invalid(invalid.localize(language), None)
+        Self::Invalid(errors.localize(language), None)
     }
 
     /// Returns the error for an unknown admin action.
@@ -111,16 +113,16 @@ impl ApiError {
 
     /// Returns the error for an invalid sign-up, localised, as a sentence and by field.
     pub(crate) fn invalid_account(
-        invalid: &ValidationErrors<InvalidField>,
+        errors: &ValidationErrors<InvalidField>,
         language: Language,
     ) -> Self {
         let mut details = Map::new();
-        for InvalidField { field, error } in &invalid.0 {
+        for InvalidField { field, error } in &errors.0 {
             let description = error.localize(language);
             let detail = json!({ "error": error.code(), "description": description });
             details.insert(field.as_str().to_owned(), json!([detail]));
         }
-        Self::Invalid(invalid.localize(language), Some(details.into()))
+        Self::Invalid(errors.localize(language), Some(details.into()))
     }
 }
 

@@ -20,19 +20,20 @@ pub(crate) enum ErrorFormat {
 }
 
 impl ErrorFormat {
-    /// Returns an error response in this format. `matrix` and `oauth` are the error's codes in
-    /// these two formats.
-    pub(super) fn error(
+    /// Returns an error response in this format.
+    pub(super) fn error_response(
         self,
         status: StatusCode,
-        matrix: &str,
-        oauth: &str,
-        text: &str,
+        matrix_code: &str,
+        oauth_code: &str,
+        message: &str,
     ) -> Response {
         let body = match self {
-            Self::Matrix => json!({ "errcode": matrix, "error": text }),
-            Self::OAuth | Self::Page => json!({ "error": oauth, "error_description": text }),
-            Self::Api => json!({ "error": text }),
+            Self::Matrix => json!({ "errcode": matrix_code, "error": message }),
+            Self::OAuth | Self::Page => {
+                json!({ "error": oauth_code, "error_description": message })
+            }
+            Self::Api => json!({ "error": message }),
         };
         (status, Json(body)).into_response()
     }

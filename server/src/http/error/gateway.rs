@@ -71,10 +71,10 @@ impl IntoResponse for GatewayError {
             }
             Self::Request(OriginalRequestError::Conflicting)
             | Self::Token(TokenError::AccountDisabled) => (StatusCode::FORBIDDEN, None),
-            Self::MissingScopes(missing) => {
+            Self::MissingScopes(scopes) => {
                 body["error_description"] =
-                    describe_missing_scopes(&missing.iter().collect::<Vec<_>>(), "and").into();
-                let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{missing}\"");
+                    describe_missing_scopes(&scopes.iter().collect::<Vec<_>>(), "and").into();
+                let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scopes}\"");
                 (StatusCode::FORBIDDEN, Some(challenge))
             }
             Self::Request(OriginalRequestError::Missing | OriginalRequestError::Incomplete)
@@ -85,10 +85,10 @@ impl IntoResponse for GatewayError {
             }
         };
         let body = to_bytes(&body);
-        let header = HeaderValue::from_bytes(&body);
+        let body_header = HeaderValue::from_bytes(&body);
         let mut response = (status, JsonBytes(body.into())).into_response();
-        if let Ok(header) = header {
-            response.headers_mut().insert(X_ERROR_BODY, header);
+        if let Ok(value) = body_header {
+            response.headers_mut().insert(X_ERROR_BODY, value);
         }
         with_challenge(response, challenge.as_deref())
     }

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{CommonError, LimitExceeded, describe_missing_scopes, from_common, with_challenge};
 use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnread;
+use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::{AuthenticationError, SignUpError, VerifyError};
 use crate::auth::passwords::HashQueueFull;
 use crate::auth::tokens::IssueError;
@@ -45,7 +45,7 @@ pub(crate) enum MatrixError {
     #[error("This token belongs to an app; the token of a user is required")]
     UserRequired,
     #[error("{}", describe_missing_scopes(&[.0.scope(), Scope::Push], "or"))]
-    Scope(RuleAccess),
+    MissingScope(RuleAccess),
     #[error("This user is not in the namespace of the application service")]
     OutsideNamespace,
     #[error("User ids of this server have the form @NAME:{0}")]
@@ -59,7 +59,7 @@ pub(crate) enum MatrixError {
     #[error("This belongs to another user")]
     OtherUser,
     #[error("An application service cannot log out")]
-    LogoutOfService,
+    ServiceLogout,
     #[error("The name or the password is wrong")]
     WrongPassword,
     #[error(transparent)]
@@ -69,18 +69,19 @@ pub(crate) enum MatrixError {
     #[error("Matrix clients cannot sign in to this server: its operator has disabled them")]
     ClientsDisabled,
     #[error("Guest accounts are not supported")]
-    Guest,
+    GuestsUnsupported,
     #[error("The user name {0}")]
     Username(account::FieldError),
     #[error("The password {0}")]
     Password(account::FieldError),
     #[error("This user name is reserved for an application service")]
-    Exclusive,
+    ReservedName,
     #[error("This user name is not in the namespaces of the application service")]
     NameOutsideNamespace,
-    /// The client has not completed the registration's stage; `unknown` if it sent an unknown one.
+    /// The client has not completed the registration's stage; `is_unknown` if it sent an unknown
+    /// one.
     #[error("Complete one of the flows")]
-    Stages { session: String, unknown: bool },
+    IncompleteStages { session: String, is_unknown: bool },
 }
 
 impl MatrixError {
@@ -93,23 +94,25 @@ impl MatrixError {
             Self::Path(_) | Self::Query(_) | Self::Bearer(_) | Self::RepeatedUser => {
                 (StatusCode::BAD_REQUEST, "M_INVALID_PARAM")
             }
-            Self::Rule(error) => with_status(error.code()),
-            Self::Json(error) | Self::Login(LoginError::Json(error)) => with_status(error.into()),
+            Self::Rule(error) => status_for_code(error.code()),
+            Self::Json(error) | Self::Login(LoginError::Json(error)) => {
+                status_for_code(error.into())
+            }
             Self::Login(LoginError::Type | LoginError::Identifier) => {
                 (StatusCode::BAD_REQUEST, "M_UNKNOWN")
             }
             Self::MissingToken => (StatusCode::UNAUTHORIZED, "M_MISSING_TOKEN"),
             Self::UnknownToken => (StatusCode::UNAUTHORIZED, "M_UNKNOWN_TOKEN"),
-            Self::Stages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
+            Self::IncompleteStages { .. } => (StatusCode::UNAUTHORIZED, "M_UNRECOGNIZED"),
             // Not 401: clients would delete their data, but the account may be enabled again.
             Self::Deactivated => (StatusCode::FORBIDDEN, "M_USER_DEACTIVATED"),
-            Self::Guest => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
+            Self::GuestsUnsupported => (StatusCode::FORBIDDEN, "M_GUEST_ACCESS_FORBIDDEN"),
             Self::Username(account::FieldError::Taken) => {
                 (StatusCode::BAD_REQUEST, "M_USER_IN_USE")
             }
             Self::Username(_) => (StatusCode::BAD_REQUEST, "M_INVALID_USERNAME"),
             Self::Password(_) => (StatusCode::BAD_REQUEST, "M_WEAK_PASSWORD"),
-            Self::Exclusive | Self::NameOutsideNamespace => {
+            Self::ReservedName | Self::NameOutsideNamespace => {
                 (StatusCode::BAD_REQUEST, "M_EXCLUSIVE")
             }
             _ => (StatusCode::FORBIDDEN, "M_FORBIDDEN"),
@@ -121,7 +124,7 @@ impl MatrixError {
         match self {
             Self::MissingToken => Some("Bearer".to_owned()),
             Self::UnknownToken => Some("Bearer error=\"invalid_token\"".to_owned()),
-            Self::Scope(access) => {
+            Self::MissingScope(access) => {
                 let scope = access.scope();
                 Some(format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""))
             }
@@ -130,7 +133,8 @@ impl MatrixError {
     }
 }
 
-fn with_status(code: MatrixErrorCode) -> (StatusCode, &'static str) {
+/// Returns the HTTP status for a Matrix error code, and the code as text.
+fn status_for_code(code: MatrixErrorCode) -> (StatusCode, &'static str) {
     let status = match code {
         MatrixErrorCode::NotFound => StatusCode::NOT_FOUND,
         MatrixErrorCode::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -153,10 +157,10 @@ impl IntoResponse for MatrixError {
                     body["change"] = index.into();
                 }
             }
-            Self::Stages { session, unknown } => {
+            Self::IncompleteStages { session, is_unknown } => {
                 let flows = json!([{ "stages": [STAGE_DUMMY] }]);
                 let mut stages = json!({ "flows": flows, "params": {}, "session": session });
-                if *unknown {
+                if *is_unknown {
                     stages["errcode"] = body["errcode"].take();
                     stages["error"] = body["error"].take();
                 }
@@ -187,7 +191,7 @@ impl From<VerifyError> for MatrixError {
             VerifyError::Rejected(AuthenticationError::WrongPassword) => Self::WrongPassword,
             VerifyError::Rejected(AuthenticationError::Disabled) => Self::Deactivated,
             VerifyError::Rejected(AuthenticationError::Busy) => HashQueueFull.into(),
-            VerifyError::Rejected(AuthenticationError::TooMany(retry_after)) => {
+            VerifyError::Rejected(AuthenticationError::TooManyAttempts(retry_after)) => {
                 LimitExceeded { retry_after }.into()
             }
             VerifyError::Store(error) => error.into(),
@@ -209,7 +213,7 @@ impl From<IssueError> for MatrixError {
     fn from(error: IssueError) -> Self {
         match error {
             IssueError::AppDisabled { .. } => Self::ClientsDisabled,
-            IssueError::Disabled => Self::Deactivated,
+            IssueError::AppOrAccountDisabled => Self::Deactivated,
             IssueError::PasswordChanged => Self::WrongPassword,
             IssueError::Store(error) => error.into(),
         }
@@ -218,5 +222,5 @@ impl From<IssueError> for MatrixError {
 
 from_common!(
     MatrixError from EvaluationError, HashQueueFull, AccountBusy, LimitExceeded, StoreError,
-    TooManyUnread
+    TooManyUnreadResponses
 );

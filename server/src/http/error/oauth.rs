@@ -14,7 +14,7 @@ use crate::escape::shorten;
 use crate::http::json::Json;
 
 /// Maximum length of a redirect URI in the log, in bytes. Clients choose it.
-const MAX_LOGGED_URI: usize = 500;
+const MAX_LOGGED_URI_BYTES: usize = 500;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. When it becomes a
 /// response, its reason is logged, unless it is a [`CommonError`].
@@ -40,9 +40,9 @@ impl IntoResponse for OAuthApiError {
         match &self {
             Self::Common(error) => error.clone().into_response(),
             Self::Protocol(error) | Self::Undisclosed { error, .. } => {
-                to_response(error, &error.to_string())
+                oauth_response(error, &error.to_string())
             }
-            Self::Grant(error) => to_response(&OAuthError::InvalidGrant, &error.description()),
+            Self::Grant(error) => oauth_response(&OAuthError::InvalidGrant, &error.description()),
         }
     }
 }
@@ -60,21 +60,21 @@ pub(crate) fn log_rejection(reason: &OAuthApiError, app: Option<i64>, redirect_u
     // Without query and fragment, which may contain secrets.
     let redirect_uri = redirect_uri
         .and_then(|uri| uri.split(['?', '#']).next())
-        .map(|uri| shorten(uri, MAX_LOGGED_URI));
+        .map(|uri| shorten(uri, MAX_LOGGED_URI_BYTES));
     let error = error.code();
     log_throttled!(info, by key, "OAuth request rejected", error, %reason, app, redirect_uri);
 }
 
-pub(super) fn to_response(error: &OAuthError, description: &str) -> Response {
+pub(super) fn oauth_response(error: &OAuthError, description: &str) -> Response {
     let body = json!({ "error": error.code(), "error_description": description });
-    let status = status_of(error);
+    let status = oauth_status(error);
     let is_challenged = status == StatusCode::UNAUTHORIZED;
     let challenge = is_challenged.then_some("Basic realm=\"belfry\"");
     with_challenge((status, Json(body)).into_response(), challenge)
 }
 
 /// Returns the status of an error that is not sent to a redirect URI.
-pub(super) fn status_of(error: &OAuthError) -> StatusCode {
+pub(super) fn oauth_status(error: &OAuthError) -> StatusCode {
     match error {
         OAuthError::InvalidClient | OAuthError::UnknownClient | OAuthError::MissingCredentials => {
             StatusCode::UNAUTHORIZED

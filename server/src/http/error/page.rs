@@ -6,10 +6,10 @@ use belfry_core::oauth::error::OAuthError;
 use belfry_store::{RuleWriteError, StoreError};
 
 use super::format::ErrorFormat;
-use super::oauth::{status_of, to_response};
+use super::oauth::{oauth_response, oauth_status};
 use super::{CommonError, LimitExceeded, from_common};
 use crate::account_memory::account_slots::AccountBusy;
-use crate::account_memory::unread_responses::TooManyUnread;
+use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::authentication::AuthenticationError;
 use crate::evaluation::pool::EvaluationError;
 use crate::pages::{AccountSection, ErrorCause, Notice, RejectionReason, SecurityError};
@@ -29,8 +29,8 @@ pub(crate) enum PageError {
     /// The operator has closed registration.
     #[error("Registration is closed on this server")]
     RegistrationClosed,
-    /// Nobody is signed in. The browser is redirected to the sign-in page, which leads back to this
-    /// account page and shows the notice there.
+    /// Nobody is signed in. The browser is redirected to the sign-in page, and from there back to
+    /// this account page, which shows the notice.
     #[error("Sign in first")]
     SignInRequired(AccountSection, Option<Notice>),
     #[error(transparent)]
@@ -38,10 +38,10 @@ pub(crate) enum PageError {
 }
 
 impl PageError {
-    /// Returns the status of the page.
+    /// Returns the page's status.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::OAuth(error) => status_of(error),
+            Self::OAuth(error) => oauth_status(error),
             Self::Expired => StatusCode::BAD_REQUEST,
             Self::ForgedForm | Self::RegistrationClosed => StatusCode::FORBIDDEN,
             Self::SignInRequired(..) => StatusCode::UNAUTHORIZED,
@@ -70,9 +70,9 @@ impl PageError {
     pub(crate) fn into_json(self) -> Response {
         let (status, text) = (self.status(), self.to_string());
         match self {
-            Self::OAuth(error) => to_response(&error, &text),
+            Self::OAuth(error) => oauth_response(&error, &text),
             Self::Common(error) => error.into_response(),
-            _ => ErrorFormat::Page.error(status, "M_UNKNOWN", "invalid_request", &text),
+            _ => ErrorFormat::Page.error_response(status, "M_UNKNOWN", "invalid_request", &text),
         }
     }
 }
@@ -100,13 +100,13 @@ impl<R> SubmitError<R> {
     }
 }
 
-/// Returns the status of a page after a failed authentication.
+/// Returns the page status after a failed authentication.
 pub(crate) fn sign_in_status(error: AuthenticationError) -> StatusCode {
     match error {
         AuthenticationError::WrongPassword => StatusCode::UNAUTHORIZED,
         AuthenticationError::Disabled => StatusCode::FORBIDDEN,
         AuthenticationError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-        AuthenticationError::TooMany(_) => StatusCode::TOO_MANY_REQUESTS,
+        AuthenticationError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
     }
 }
 
@@ -146,5 +146,5 @@ impl From<RuleWriteError> for PageError {
 }
 
 from_common!(
-    PageError from StoreError, LimitExceeded, TooManyUnread, EvaluationError, AccountBusy
+    PageError from StoreError, LimitExceeded, TooManyUnreadResponses, EvaluationError, AccountBusy
 );

@@ -16,7 +16,7 @@ use crate::app::AppState;
 use crate::auth::authentication::{Guess, GuessGuard};
 use crate::config::LimitMode;
 use crate::http::error::LimitExceeded;
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::limits::ActiveLimits;
 
 /// The abuse limits of one client. Every key contains the client's network, because an attacker
@@ -25,9 +25,9 @@ pub struct AbuseGuard {
     state: Arc<AppState>,
     network: Network,
     /// Records the audit events of the request.
-    pub(crate) audit: Audit,
+    pub(crate) audit: RequestAudit,
     /// Receives the decision for the response headers.
-    outcome: GuardOutcome,
+    decision_slot: GuardDecisionSlot,
     /// True if the last attempt was counted. In shadow mode an attempt beyond the limit is admitted
     /// but not counted, and must not be refunded.
     is_counted: AtomicBool,
@@ -36,12 +36,12 @@ pub struct AbuseGuard {
 impl AbuseGuard {
     /// Creates a guard for a client at this address.
     pub fn new(state: Arc<AppState>, address: IpAddr) -> Self {
-        Self::from_audit(Audit::new(state, address), GuardOutcome::default())
+        Self::from_audit(RequestAudit::new(state, address), GuardDecisionSlot::default())
     }
 
-    fn from_audit(audit: Audit, outcome: GuardOutcome) -> Self {
+    fn from_audit(audit: RequestAudit, decision_slot: GuardDecisionSlot) -> Self {
         let (state, network) = (Arc::clone(&audit.state), Network::from_address(audit.address));
-        Self { state, network, audit, outcome, is_counted: AtomicBool::new(false) }
+        Self { state, network, audit, decision_slot, is_counted: AtomicBool::new(false) }
     }
 
     /// Checks the limit on wrong client secrets before a secret is verified. Nothing is counted, so
@@ -52,84 +52,96 @@ impl AbuseGuard {
         client_id: &str,
         app: Option<i64>,
     ) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        let buckets = active.abuse.client_secret(self.network, client_id);
-        self.check_for_app(app, &active, CountMode::Peek, &buckets).await
+        let limits = self.state.limits.active();
+        let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
+        self.apply_limits_for_app(app, &limits, CountMode::Peek, &buckets).await
     }
 
     /// Counts a wrong client secret, or an unknown client.
     pub async fn count_wrong_client_secret(&self, client_id: &str, app: Option<i64>) {
-        let active = self.state.limits.active();
-        let buckets = active.abuse.client_secret(self.network, client_id);
+        let limits = self.state.limits.active();
+        let buckets = limits.abuse.client_secret_buckets(self.network, client_id);
         // The limit is enforced before the next secret is verified.
-        let _ = self.check_for_app(app, &active, CountMode::Charge, &buckets).await;
+        let _ = self.apply_limits_for_app(app, &limits, CountMode::Charge, &buckets).await;
     }
 
     /// Counts an app registration.
     pub async fn count_app_registration(&self) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.abuse.app_registration(self.network)).await
+        let limits = self.state.limits.active();
+        self.apply_limits(
+            &limits,
+            CountMode::Check,
+            &limits.abuse.app_registration_buckets(self.network),
+        )
+        .await
     }
 
     /// Counts a new authorization request, before it is stored.
     pub async fn count_authorization_request(&self) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.abuse.authorization_request(self.network))
-            .await
+        let limits = self.state.limits.active();
+        self.apply_limits(
+            &limits,
+            CountMode::Check,
+            &limits.abuse.authorization_request_buckets(self.network),
+        )
+        .await
     }
 
     /// Refunds the sign-up that was counted for a name lookup, if no account has the name: only
     /// lookups that reveal an account use up the limit.
     pub async fn refund_name_lookup(&self) {
-        let active = self.state.limits.active();
-        let buckets = active.table.sign_up_buckets(self.network);
-        let _ = self.check(&active, CountMode::Refund, &buckets).await;
+        let limits = self.state.limits.active();
+        let buckets = limits.table.sign_up_buckets(self.network);
+        let _ = self.apply_limits(&limits, CountMode::Refund, &buckets).await;
         // Nothing is counted any more, so the headers have nothing to report.
-        drop(self.outcome.take());
+        drop(self.decision_slot.take());
     }
 
     /// Counts a sign-up on the page or through the Matrix API, by the limits of Mastodon's sign-up
     /// endpoint, except those that apply to every request and have already counted this one.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
-        let active = self.state.limits.active();
-        self.check(&active, CountMode::Check, &active.table.sign_up_buckets(self.network)).await
+        let limits = self.state.limits.active();
+        self.apply_limits(&limits, CountMode::Check, &limits.table.sign_up_buckets(self.network))
+            .await
     }
 
-    async fn check(
+    /// Counts, checks or refunds an attempt, depending on `mode`.
+    async fn apply_limits(
         &self,
-        active: &ActiveLimits,
+        limits: &ActiveLimits,
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        self.check_for_app(None, active, mode, buckets).await
+        self.apply_limits_for_app(None, limits, mode, buckets).await
     }
 
-    async fn check_for_app(
+    /// Like [`Self::apply_limits`]. The audit event of a rejection names the app.
+    async fn apply_limits_for_app(
         &self,
         app: Option<i64>,
-        active: &ActiveLimits,
+        limits: &ActiveLimits,
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        if active.mode == LimitMode::Off
+        if limits.mode == LimitMode::Off
             || mode == CountMode::Refund && !self.is_counted.load(Ordering::Relaxed)
         {
             return Ok(());
         }
-        let decision = self.state.limits.apply(active, mode, buckets, self.state.clock.now()).await;
+        let decision = self.state.limits.apply(limits, mode, buckets, self.state.clock.now()).await;
         if mode == CountMode::Check {
             self.is_counted.store(decision.is_admitted(), Ordering::Relaxed);
         }
-        let result = LimitExceeded::check(&decision, active.mode);
+        let result = LimitExceeded::check(&decision, limits.mode);
         if result.is_err() {
-            let detail = decision.closest().map(|closest| closest.limit.name().to_owned());
+            let detail = decision.closest_status().map(|closest| closest.limit.name().to_owned());
             let kind = AuditKind::AbuseLimit;
             let subject = Subject { app, detail, ..Subject::new(kind, AuditOutcome::Failure) };
             self.audit.count_failure(kind, subject);
         }
         // A peek that does not reject the request is not reported, because it counts nothing.
         if mode != CountMode::Peek || result.is_err() {
-            self.outcome.set(decision);
+            self.decision_slot.set(decision);
         }
         result
     }
@@ -140,15 +152,16 @@ impl GuessGuard for AbuseGuard {
         self.network
     }
 
-    async fn count(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
-        let active = self.state.limits.active();
+    async fn count_guess(&self, mode: CountMode, guess: Guess<'_>) -> Result<(), Duration> {
+        let limits = self.state.limits.active();
         let result = match guess {
             Guess::SignIn(name) => {
-                self.check(&active, mode, &active.abuse.sign_in(self.network, name)).await
+                self.apply_limits(&limits, mode, &limits.abuse.sign_in_buckets(self.network, name))
+                    .await
             }
             Guess::Confirmation(Account { name, id, .. }) => {
-                let buckets = active.abuse.password_confirmation(self.network, name, *id);
-                self.check(&active, mode, &buckets).await
+                let buckets = limits.abuse.password_confirmation_buckets(self.network, name, *id);
+                self.apply_limits(&limits, mode, &buckets).await
             }
         };
         result.map_err(|exceeded| exceeded.retry_after)
@@ -167,9 +180,10 @@ impl FromRequestParts<Arc<AppState>> for AbuseGuard {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, Infallible> {
-        let Ok(audit) = Audit::from_request_parts(parts, state).await;
-        let outcome = parts.extensions.get::<GuardOutcome>().cloned().unwrap_or_default();
-        Ok(Self::from_audit(audit, outcome))
+        let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
+        let decision_slot =
+            parts.extensions.get::<GuardDecisionSlot>().cloned().unwrap_or_default();
+        Ok(Self::from_audit(audit, decision_slot))
     }
 }
 
@@ -191,9 +205,9 @@ impl FromRequestParts<Arc<AppState>> for PageGuard {
 /// The slot in which a guard stores its decision. It is an extension of the request, so that the
 /// headers report the decision whatever the handler returns.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct GuardOutcome(Arc<Mutex<Option<RateLimitDecision>>>);
+pub(crate) struct GuardDecisionSlot(Arc<Mutex<Option<RateLimitDecision>>>);
 
-impl GuardOutcome {
+impl GuardDecisionSlot {
     /// Stores a decision, replacing an earlier one.
     fn set(&self, decision: RateLimitDecision) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(decision);

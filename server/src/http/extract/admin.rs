@@ -11,14 +11,14 @@ use belfry_core::oauth::scope::Scope;
 
 use crate::app::AppState;
 use crate::http::error::ApiError;
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::bearer::Bearer;
 
 /// An admin. Handlers that extract it reject app tokens and tokens of other users.
 pub(crate) struct Admin {
     bearer: Bearer,
     name: String,
-    audit: Audit,
+    audit: RequestAudit,
 }
 
 impl FromRequestParts<Arc<AppState>> for Admin {
@@ -31,7 +31,7 @@ impl FromRequestParts<Arc<AppState>> for Admin {
         let bearer = Bearer::from_request_parts(parts, state).await?;
         let admin = bearer.token.account.as_ref().filter(|account| account.role == Role::Admin);
         let name = admin.ok_or(ApiError::NotAllowed)?.name.clone();
-        let Ok(audit) = Audit::from_request_parts(parts, state).await;
+        let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
         Ok(Self { bearer, name, audit })
     }
 }
@@ -42,8 +42,11 @@ impl Admin {
         self.bearer.require_scope(&[scope])
     }
 
-    /// Returns the audit event of an action by the admin, with the reason in `text`, if any.
-    pub(crate) fn event(&self, kind: AuditKind, text: &str) -> AuditEntry {
-        AuditEntry { detail: Some(audit_detail(&self.name, text)), ..self.audit.success(kind) }
+    /// Returns the audit event of an action by the admin, with the reason, which may be empty.
+    pub(crate) fn audit_event(&self, kind: AuditKind, reason: &str) -> AuditEntry {
+        AuditEntry {
+            detail: Some(audit_detail(&self.name, reason)),
+            ..self.audit.success_event(kind)
+        }
     }
 }

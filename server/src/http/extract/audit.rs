@@ -15,7 +15,7 @@ use crate::log::request_context::RequestContext;
 
 /// Creates and counts the audit events of a request.
 #[derive(Clone)]
-pub(crate) struct Audit {
+pub(crate) struct RequestAudit {
     pub(crate) state: Arc<AppState>,
     /// The client's address.
     pub(crate) address: IpAddr,
@@ -23,7 +23,7 @@ pub(crate) struct Audit {
     origin: AuditOrigin,
 }
 
-impl Audit {
+impl RequestAudit {
     /// Returns the context for audit events of the current request, from this address.
     pub(crate) fn new(state: Arc<AppState>, address: IpAddr) -> Self {
         let (request_id, origin) = (RequestContext::current_id(), AuditOrigin::Client);
@@ -36,8 +36,8 @@ impl Audit {
     }
 
     /// Returns a success event, to be stored with the change that it records.
-    pub(crate) fn success(&self, kind: AuditKind) -> AuditEntry {
-        let address = self.state.audit.address(self.address);
+    pub(crate) fn success_event(&self, kind: AuditKind) -> AuditEntry {
+        let address = self.state.audit.recorded_address(self.address);
         let client = Some(AuditClient { address, request_id: self.request_id });
         let (at, outcome) = (self.state.clock.now(), AuditOutcome::Success);
         AuditEntry { at, kind, outcome, origin: self.origin, client, detail: None }
@@ -45,14 +45,14 @@ impl Audit {
 
     /// Counts a failure event for the client's address.
     pub(crate) fn count_failure(&self, kind: AuditKind, subject: Subject) {
-        let address = self.state.audit.address(self.address);
+        let address = self.state.audit.recorded_address(self.address);
         let outcome = AuditOutcome::Failure;
         let subject = Subject { kind, outcome, origin: self.origin, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }
 }
 
-impl FromRequestParts<Arc<AppState>> for Audit {
+impl FromRequestParts<Arc<AppState>> for RequestAudit {
     type Rejection = Infallible;
 
     async fn from_request_parts(

@@ -28,21 +28,21 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         state: &Arc<AppState>,
     ) -> Result<Self, ApiError> {
         // The API does not accept a token in the query.
-        let headers = parts.headers.get_all(header::AUTHORIZATION).iter();
-        let secret = extract_token(headers.map(HeaderValue::as_bytes), [])
+        let authorization_headers = parts.headers.get_all(header::AUTHORIZATION).iter();
+        let secret = extract_token(authorization_headers.map(HeaderValue::as_bytes), [])
             .map_err(|_| ApiError::InvalidToken)?
             .ok_or(ApiError::MissingToken)?;
-        let header_secret = SplitToken::parse(secret.reveal()).map(|token| token.hashed());
+        let header_token = SplitToken::parse(secret.reveal()).map(|token| token.hashed_secret());
         let credential = Client::inspect(parts, state, |client| client.credential.clone()).await;
         // Only the token that the rate limits counted is valid: with a second one in the query, the
         // request was counted only for the address.
         let (secret, token) = match credential {
-            Credential::Token(counted, token) if Some(counted) == header_secret => (counted, token),
+            Credential::Token(secret, token) if Some(secret) == header_token => (secret, token),
             Credential::LookupFailed(error) => return Err(error.into()),
             _ => return Err(ApiError::InvalidToken),
         };
         let now = state.clock.now();
-        token.check(now)?;
+        token.check_validity(now)?;
         state.store.record_use(secret.lookup, &token, now);
         Ok(Self { token })
     }
@@ -50,9 +50,9 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
 
 impl Bearer {
     /// Requires a scope that covers one of these.
-    pub(crate) fn require_scope(&self, any: &[Scope]) -> Result<(), ApiError> {
-        let allowed = any.iter().any(|scope| self.token.scopes.allows(*scope));
-        if allowed { Ok(()) } else { Err(ApiError::OutsideScopes(any.to_vec())) }
+    pub(crate) fn require_scope(&self, sufficient_scopes: &[Scope]) -> Result<(), ApiError> {
+        let is_allowed = sufficient_scopes.iter().any(|scope| self.token.scopes.allows(*scope));
+        if is_allowed { Ok(()) } else { Err(ApiError::OutsideScopes(sufficient_scopes.to_vec())) }
     }
 
     /// Requires the token of a user.

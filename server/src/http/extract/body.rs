@@ -18,29 +18,29 @@ impl FromRequest<Arc<AppState>> for FullBody {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        Self::within(state.config.http.max_body_bytes, request, state).await
+        Self::read_at_most(state.config.http.max_body_bytes, request, state).await
     }
 }
 
 impl FullBody {
     /// Reads a body of at most this many bytes.
-    pub(crate) async fn within(
-        limit: usize,
+    pub(crate) async fn read_at_most(
+        max_bytes: usize,
         request: Request,
         state: &AppState,
     ) -> Result<Self, CommonError> {
-        let length = request
+        let content_length = request
             .headers()
             .get(header::CONTENT_LENGTH)
-            .and_then(|length| length.to_str().ok()?.parse().ok());
-        if length.is_some_and(|length: usize| length > limit) {
-            return Err(CommonError::BodyTooLarge(limit));
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        if content_length.is_some_and(|length: usize| length > max_bytes) {
+            return Err(CommonError::BodyTooLarge(max_bytes));
         }
-        let body = Limited::new(request.into_body(), limit).collect();
+        let body = Limited::new(request.into_body(), max_bytes).collect();
         match timeout(state.config.http.body_timeout, body).await {
             Ok(Ok(body)) => Ok(Self(body.to_bytes())),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(CommonError::BodyTooLarge(limit))
+                Err(CommonError::BodyTooLarge(max_bytes))
             }
             Ok(Err(_)) => Err(CommonError::BodyIncomplete),
             Err(_) => Err(CommonError::BodyTimeout),

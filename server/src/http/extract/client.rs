@@ -79,27 +79,28 @@ impl Client {
 
     async fn resolve(parts: &Parts, state: &AppState) -> Self {
         let now = state.clock.now();
-        let active = state.limits.active();
-        let address = client_address(&active, peer_address(), &parts.headers);
-        let cached = Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query());
-        let client = match cached {
+        let limits = state.limits.active();
+        let address = client_address(&limits, peer_address(), &parts.headers);
+        let cached_client =
+            Self::resolve_cached(state, now, address, &parts.headers, parts.uri.query());
+        let client = match cached_client {
             Ok(client) => client,
             Err(secret) => Self { now, address, credential: look_up_token(state, secret).await },
         };
-        client.record();
+        client.record_in_log();
         client
     }
 
     /// Returns the token, if it is valid.
     pub(crate) fn valid_token(&self) -> Option<&Token> {
         match &self.credential {
-            Credential::Token(_, token) => token.check(self.now).is_ok().then_some(token),
+            Credential::Token(_, token) => token.check_validity(self.now).is_ok().then_some(token),
             _ => None,
         }
     }
 
     /// Adds the account and the app of a valid token to the log lines of the request.
-    pub(crate) fn record(&self) {
+    pub(crate) fn record_in_log(&self) {
         if let Some(token) = self.valid_token() {
             let account = token.account.as_ref().map(|account| account.id);
             RequestContext::record_token(account, token.app_id);
@@ -120,7 +121,8 @@ impl Client {
             Ok(None) => Credential::Missing,
             Ok(Some(secret)) => match state.application_services.by_token(&secret) {
                 Some(service) => Credential::ApplicationService(Arc::clone(service)),
-                None => match SplitToken::parse(secret.reveal()).map(|token| token.hashed()) {
+                None => match SplitToken::parse(secret.reveal()).map(|token| token.hashed_secret())
+                {
                     None => Credential::Unknown,
                     Some(secret) => {
                         Credential::Token(secret, state.store.cached_token(&secret).ok_or(secret)?)
@@ -134,51 +136,54 @@ impl Client {
 
 /// Returns the peer address of the current request; unspecified if there is no request.
 pub(crate) fn peer_address() -> IpAddr {
-    RequestContext::read(|request| request.peer.ip()).unwrap_or(Ipv4Addr::UNSPECIFIED.into())
+    RequestContext::with_current(|request| request.peer.ip())
+        .unwrap_or(Ipv4Addr::UNSPECIFIED.into())
 }
 
 /// Returns the client's address: the peer's, or the one that a trusted proxy forwards.
-pub(crate) fn client_address(active: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
-    if active.proxies.contains(peer) {
-        let (list, forwarded) = match &active.proxy_header {
+pub(crate) fn client_address(limits: &ActiveLimits, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    if limits.proxies.contains(peer) {
+        let (list_header, forwarded_header) = match &limits.proxy_header {
             None => (Some(X_FORWARDED_FOR), Some(header::FORWARDED)),
             Some(name) if *name == header::FORWARDED => (None, Some(header::FORWARDED)),
             Some(name) => (Some(name.clone()), None),
         };
-        let lines = |name: Option<HeaderName>| {
+        let values = |name: Option<HeaderName>| {
             let values = name.map(|name| headers.get_all(name).into_iter());
             values.into_iter().flatten().map(HeaderValue::as_bytes)
         };
-        return active.proxies.client_address(peer, lines(list), lines(forwarded));
+        return limits.proxies.client_address(peer, values(list_header), values(forwarded_header));
     }
     let is_present = |name: &HeaderName| headers.contains_key(name);
-    if [X_FORWARDED_FOR, header::FORWARDED].iter().chain(&active.proxy_header).any(is_present) {
-        active.warn_about_proxy(peer);
+    if [X_FORWARDED_FOR, header::FORWARDED].iter().chain(&limits.proxy_header).any(is_present) {
+        limits.warn_about_proxy(peer);
     }
     peer
 }
 
 /// Returns the client's address, if it is certain: the peer's, unless a proxy may have forwarded
 /// the request, or the one that a trusted proxy forwards.
-pub(crate) fn certain_address(active: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
+pub(crate) fn certain_address(limits: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
     let peer = peer_address();
-    let address = client_address(active, peer, &parts.headers);
+    let address = client_address(limits, peer, &parts.headers);
     // A trusted proxy whose headers are missing, malformed or contradictory counts as the client.
     let is_forwarded = address.to_canonical() != peer.to_canonical();
-    (is_forwarded || !may_be_forwarded(active, parts)).then_some(address)
+    (is_forwarded || !may_be_forwarded(limits, parts)).then_some(address)
 }
 
 /// Returns whether anything in a request indicates a proxy: a header that proxies add; a domain
 /// name as its host, which programs on the same network rarely use; or HTTP/1.0, which nginx uses
 /// by default and current clients do not.
-fn may_be_forwarded(active: &ActiveLimits, parts: &Parts) -> bool {
+fn may_be_forwarded(limits: &ActiveLimits, parts: &Parts) -> bool {
     let is_proxy_header = |name: &HeaderName| {
-        let text = name.as_str();
-        FORWARDING_HEADERS.contains(&text)
-            || ["x-forwarded-", "x-original-"].iter().any(|prefix| text.starts_with(prefix))
-            || ["x-client-ip", "x-cluster-client-ip", "cdn-loop"].contains(&text)
+        let lowercase_name = name.as_str();
+        FORWARDING_HEADERS.contains(&lowercase_name)
+            || ["x-forwarded-", "x-original-"]
+                .iter()
+                .any(|prefix| lowercase_name.starts_with(prefix))
+            || ["x-client-ip", "x-cluster-client-ip", "cdn-loop"].contains(&lowercase_name)
             || *name == header::VIA
-            || active.proxy_header.as_ref() == Some(name)
+            || limits.proxy_header.as_ref() == Some(name)
     };
     let host = parts.headers.get(header::HOST).map(HeaderValue::as_bytes);
     let hosts =
@@ -194,7 +199,7 @@ fn is_local_host(host: &str) -> bool {
     address.is_ok() || host.eq_ignore_ascii_case("localhost")
 }
 
-/// Returns the access token of a request. A malformed query is ignored.
+/// Returns a request's access token. A malformed query is ignored.
 fn extract_token(
     headers: &HeaderMap,
     query: Option<&str>,

@@ -21,7 +21,7 @@ pub(crate) enum Cookie {
 }
 
 impl Cookie {
-    /// Returns the name of the cookie. With HTTPS, the prefix `__Host-` makes browsers reject a
+    /// Returns the cookie's name. With HTTPS, the prefix `__Host-` makes browsers reject a
     /// cookie set by another host or over a plain connection (RFC 6265bis section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
         match (self, base_url.is_secure()) {
@@ -37,11 +37,11 @@ impl Cookie {
     }
 
     /// Returns the secret in the cookie.
-    pub(crate) fn read(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
+    pub(crate) fn read_secret(self, headers: &HeaderMap, base_url: &BaseUrl) -> Option<SplitToken> {
         SplitToken::parse(self.value(headers, base_url)?)
     }
 
-    /// Returns the value of the cookie; `None` if it was sent twice, because an attacker may have
+    /// Returns the cookie's value; `None` if it was sent twice, because an attacker may have
     /// set one of the two.
     pub(crate) fn value<'a>(self, headers: &'a HeaderMap, base_url: &BaseUrl) -> Option<&'a str> {
         let name = self.name(base_url);
@@ -49,19 +49,25 @@ impl Cookie {
         let mut values = lines
             .flat_map(|line| line.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .filter(|(other, _)| *other == name)
+            .filter(|(pair_name, _)| *pair_name == name)
             .map(|(_, value)| value);
         let value = values.next()?;
         values.next().is_none().then_some(value)
     }
 
-    /// Returns the header that sets the cookie, with its lifetime in seconds; zero removes it.
-    pub(crate) fn set(self, base_url: &BaseUrl, value: &str, seconds: u64) -> HeaderValue {
+    /// Returns the `Set-Cookie` header. A maximum age of zero removes the cookie.
+    pub(crate) fn set_cookie_header(
+        self,
+        base_url: &BaseUrl,
+        value: &str,
+        max_age_seconds: u64,
+    ) -> HeaderValue {
         let name = self.name(base_url);
         let secure = if base_url.is_secure() { "; Secure" } else { "" };
-        let text =
-            format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
-        let mut header = HeaderValue::from_str(&text).expect("names and values are plain ASCII");
+        let cookie = format!(
+            "{name}={value}; Path=/; Max-Age={max_age_seconds}; HttpOnly; SameSite=Lax{secure}"
+        );
+        let mut header = HeaderValue::from_str(&cookie).expect("names and values are plain ASCII");
         header.set_sensitive(true);
         header
     }
@@ -71,32 +77,37 @@ impl Cookie {
 mod tests {
     use super::*;
 
-    fn read_browser_cookie(headers: &[&str]) -> Option<String> {
-        let mut map = HeaderMap::new();
-        for value in headers {
-            map.append(header::COOKIE, value.parse().unwrap());
+    fn read_browser_cookie(header_values: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for value in header_values {
+            headers.append(header::COOKIE, value.parse().unwrap());
         }
         let base_url = "https://ring.example".parse().unwrap();
-        Cookie::Browser.read(&map, &base_url).map(|secret| secret.reveal().to_owned())
+        Cookie::Browser.read_secret(&headers, &base_url).map(|secret| secret.reveal().to_owned())
     }
 
     #[test]
-    fn a_cookie_is_read_if_it_was_sent_once_and_has_the_format_of_a_secret() {
-        let [value, other] = ["a", "b"].map(|letter| letter.repeat(64));
-        let one = format!("__Host-belfry={value}");
-        assert_eq!(read_browser_cookie(&[&one]), Some(value.clone()));
+    fn only_a_well_formed_cookie_that_was_sent_once_is_read() {
+        let [value, other_value] = ["a", "b"].map(|letter| letter.repeat(64));
+        let cookie = format!("__Host-belfry={value}");
+        assert_eq!(read_browser_cookie(&[&cookie]), Some(value.clone()));
         assert_eq!(
-            read_browser_cookie(&[&format!("x=y;{one} ; __Host-belfry-code={other}")]),
+            read_browser_cookie(&[&format!("x=y;{cookie} ; __Host-belfry-code={other_value}")]),
             Some(value)
         );
-        assert_eq!(read_browser_cookie(&["x=y", &one]).map(|value| value.len()), Some(64));
-        let twice = format!("{one}; __Host-belfry={other}");
-        for cookies in
-            [&*twice, &format!("belfry={other}"), "__Host-belfry=", "__Host-belfry=a", "", ";"]
-        {
-            assert_eq!(read_browser_cookie(&[cookies]), None, "{cookies}");
+        assert_eq!(read_browser_cookie(&["x=y", &cookie]).map(|value| value.len()), Some(64));
+        let repeated_cookie = format!("{cookie}; __Host-belfry={other_value}");
+        for header in [
+            &*repeated_cookie,
+            &format!("belfry={other_value}"),
+            "__Host-belfry=",
+            "__Host-belfry=a",
+            "",
+            ";",
+        ] {
+            assert_eq!(read_browser_cookie(&[header]), None, "{header}");
         }
-        assert_eq!(read_browser_cookie(&[&one, &one]), None);
+        assert_eq!(read_browser_cookie(&[&cookie, &cookie]), None);
     }
 
     #[test]
@@ -108,7 +119,10 @@ mod tests {
             ),
             ("http://a", "belfry=x; Path=/; Max-Age=60; HttpOnly; SameSite=Lax"),
         ] {
-            assert_eq!(Cookie::Browser.set(&base_url.parse().unwrap(), "x", 60), expected);
+            assert_eq!(
+                Cookie::Browser.set_cookie_header(&base_url.parse().unwrap(), "x", 60),
+                expected
+            );
         }
     }
 }

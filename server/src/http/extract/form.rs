@@ -38,24 +38,24 @@ impl FromRequest<Arc<AppState>> for PageForm {
     type Rejection = CommonError;
 
     async fn from_request(request: Request, state: &Arc<AppState>) -> Result<Self, CommonError> {
-        let limit = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
-        read_fields(limit, request, state).await.map(Self)
+        let max_bytes = state.config.http.max_body_bytes.min(MAX_PAGE_FORM_BYTES);
+        read_fields(max_bytes, request, state).await.map(Self)
     }
 }
 
 /// Reads the fields of a body of at most this many bytes.
 async fn read_fields(
-    limit: usize,
+    max_bytes: usize,
     request: Request,
     state: &AppState,
 ) -> Result<Pairs, CommonError> {
-    let media = Media::from_headers(request.headers());
-    let FullBody(body) = FullBody::within(limit, request, state).await?;
-    match media {
+    let encoding = FormEncoding::from_headers(request.headers());
+    let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
+    match encoding {
         _ if body.is_empty() => Ok(Vec::new()),
-        Some(Media::Form) => Ok(form::parse(&body)?),
-        Some(Media::Multipart(boundary)) => parse_multipart(body, boundary).await,
-        Some(Media::Json) => {
+        Some(FormEncoding::UrlEncoded) => Ok(form::parse(&body)?),
+        Some(FormEncoding::Multipart(boundary)) => parse_multipart(body, boundary).await,
+        Some(FormEncoding::Json) => {
             let json = json::parse(&body).map_err(|e| CommonError::Malformed(e.to_string()))?;
             Ok(form::from_json(json)?)
         }
@@ -74,17 +74,17 @@ impl<S: Sync> FromRequestParts<S> for Query {
     }
 }
 
-/// The media type of a form.
+/// The encoding of form fields in a body.
 #[derive(Debug, PartialEq, Eq)]
-enum Media {
-    Form,
+enum FormEncoding {
+    UrlEncoded,
     /// A multipart form with this boundary.
     Multipart(String),
     Json,
 }
 
-impl Media {
-    /// Returns the media type in the `Content-Type` header. Charsets other than UTF-8 are not
+impl FormEncoding {
+    /// Returns the encoding for the `Content-Type` header. Charsets other than UTF-8 are not
     /// supported.
     fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
@@ -97,7 +97,7 @@ impl Media {
             return None;
         }
         match essence.trim().to_ascii_lowercase().as_str() {
-            "application/x-www-form-urlencoded" => Some(Self::Form),
+            "application/x-www-form-urlencoded" => Some(Self::UrlEncoded),
             "application/json" => Some(Self::Json),
             "multipart/form-data" => multer::parse_boundary(content_type).ok().map(Self::Multipart),
             _ => None,
@@ -127,13 +127,13 @@ mod tests {
 
     #[test]
     fn the_content_type_decides_how_a_body_is_parsed() {
-        let boundary = |text: &str| Some(Media::Multipart(text.to_owned()));
-        for (content_type, media) in [
-            ("application/x-www-form-urlencoded", Some(Media::Form)),
-            ("Application/X-WWW-Form-Urlencoded; Charset=UTF-8", Some(Media::Form)),
-            ("application/json;charset=\"utf-8\"", Some(Media::Json)),
-            ("multipart/form-data; boundary=x", boundary("x")),
-            ("multipart/form-data; boundary=\"x y\"; charset=utf-8", boundary("x y")),
+        let multipart = |boundary: &str| Some(FormEncoding::Multipart(boundary.to_owned()));
+        for (content_type, encoding) in [
+            ("application/x-www-form-urlencoded", Some(FormEncoding::UrlEncoded)),
+            ("Application/X-WWW-Form-Urlencoded; Charset=UTF-8", Some(FormEncoding::UrlEncoded)),
+            ("application/json;charset=\"utf-8\"", Some(FormEncoding::Json)),
+            ("multipart/form-data; boundary=x", multipart("x")),
+            ("multipart/form-data; boundary=\"x y\"; charset=utf-8", multipart("x y")),
             ("multipart/form-data", None),
             ("application/json; charset=utf-7", None),
             ("application/x-www-form-urlencoded; charset=iso-8859-1", None),
@@ -142,8 +142,8 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_TYPE, content_type.parse().unwrap());
-            assert_eq!(Media::from_headers(&headers), media, "{content_type}");
+            assert_eq!(FormEncoding::from_headers(&headers), encoding, "{content_type}");
         }
-        assert_eq!(Media::from_headers(&HeaderMap::new()), None);
+        assert_eq!(FormEncoding::from_headers(&HeaderMap::new()), None);
     }
 }

@@ -16,21 +16,21 @@ use crate::pages::AccountSection;
 use crate::paths::{FRONT, LANGUAGE_CHOICE};
 
 /// The time for which a browser remembers the language chosen on a page, in seconds.
-const CHOICE_SECONDS: u64 = 365 * 24 * 3600;
+const LANGUAGE_COOKIE_SECONDS: u64 = 365 * 24 * 3600;
 
-/// The maximum length of a query that the links for choosing a language repeat.
-const MAX_QUERY: usize = 4096;
+/// The maximum length of a query that the links for choosing a language repeat, in bytes.
+const MAX_QUERY_BYTES: usize = 4096;
 
 /// Returns the parameters of a query, without decoding them, because a malformed query may be the
 /// error to report. Language tags need no escapes.
-fn parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
+fn raw_parameters(uri: &Uri) -> impl DoubleEndedIterator<Item = (&str, &str)> {
     let pairs = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
 /// Returns the language in the query's `lang`.
 fn language_parameter(uri: &Uri) -> Option<Language> {
-    let (_, tag) = parameters(uri).rfind(|(name, _)| *name == "lang")?;
+    let (_, tag) = raw_parameters(uri).rfind(|(name, _)| *name == "lang")?;
     Language::from_tag(tag)
 }
 
@@ -38,8 +38,8 @@ fn language_parameter(uri: &Uri) -> Option<Language> {
 /// the preferred one in `Accept-Language`.
 pub(crate) fn page_language(uri: &Uri, headers: &HeaderMap, base_url: &BaseUrl) -> Language {
     let accept = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let chosen = chosen_language(headers, base_url);
-    Language::negotiate(language_parameter(uri), chosen, None, accept)
+    let cookie_language = chosen_language(headers, base_url);
+    Language::negotiate(language_parameter(uri), cookie_language, None, accept)
 }
 
 /// Returns the language chosen on a page earlier.
@@ -47,12 +47,12 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
     Cookie::Language.value(headers, base_url).and_then(Language::from_tag)
 }
 
-/// Returns the beginning of the links for choosing a language. They lead to the same page with its
-/// other parameters, and are relative without a path, so they cannot lead to another server. If the
-/// page responds to a form, which a link cannot repeat, or the query would make the page too large,
-/// they lead to the account page with the form; if there is none, to the front page.
+/// Returns the beginning of the links for choosing a language. They point to the same page with its
+/// other parameters, and are relative without a path, so they cannot point to another server. If
+/// the page responds to a form, which a link cannot repeat, or the query would make the page too
+/// large, they point to the account page with the form; if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
-    let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY);
+    let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY_BYTES);
     if !is_short || ![Method::GET, Method::HEAD].contains(method) {
         return AccountSection::from_form_path(uri.path())
             .map_or(FRONT, AccountSection::path)
@@ -60,7 +60,7 @@ pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     }
     let mut link = String::new();
     for (name, value) in
-        parameters(uri).filter(|(name, _)| !["lang", LANGUAGE_CHOICE].contains(name))
+        raw_parameters(uri).filter(|(name, _)| !["lang", LANGUAGE_CHOICE].contains(name))
     {
         link.extend([if link.is_empty() { "?" } else { "&" }, name, "=", value]);
     }
@@ -69,15 +69,15 @@ pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
 
 /// Returns the cookie that remembers the chosen language, if the request follows a link from
 /// [`language_link`]. Other sites cannot choose a language.
-pub(crate) fn remember_language(
+pub(crate) fn language_cookie(
     uri: &Uri,
     headers: &HeaderMap,
     base_url: &BaseUrl,
 ) -> Option<HeaderValue> {
-    let is_choice = parameters(uri).any(|(name, _)| name == LANGUAGE_CHOICE);
+    let is_choice = raw_parameters(uri).any(|(name, _)| name == LANGUAGE_CHOICE);
     let language =
         language_parameter(uri).filter(|_| is_choice && is_same_origin(headers, base_url))?;
-    Some(Cookie::Language.set(base_url, language.code(), CHOICE_SECONDS))
+    Some(Cookie::Language.set_cookie_header(base_url, language.code(), LANGUAGE_COOKIE_SECONDS))
 }
 
 impl FromRequestParts<Arc<AppState>> for Language {
@@ -93,14 +93,14 @@ impl FromRequestParts<Arc<AppState>> for Language {
 
 /// Returns whether the client accepts JSON and not HTML, and so gets errors as JSON.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
-    accept(headers).contains("application/json") && !accepts_html(headers)
+    accept_header(headers).contains("application/json") && !accepts_html(headers)
 }
 
 /// Returns whether the client accepts HTML, as browsers do.
 pub(crate) fn accepts_html(headers: &HeaderMap) -> bool {
-    accept(headers).contains("text/html")
+    accept_header(headers).contains("text/html")
 }
 
-fn accept(headers: &HeaderMap) -> &str {
+fn accept_header(headers: &HeaderMap) -> &str {
     headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! The path of a request as it was sent, percent-encoded, and the route that it matched.
 //!
 //! axum decodes path parameters, so an encoded slash looks like a separator and an invalid escape
-//! like text. Extractors that must tell them apart parse the raw path.
+//! like text. Extractors that must distinguish them parse the raw path.
 
 use axum::extract::{FromRequestParts, MatchedPath};
 use axum::http::Uri;
@@ -16,17 +16,17 @@ pub(crate) struct RawPath {
 }
 
 impl RawPath {
-    /// Returns the part of the path after these segments of the route. No parameter may precede
-    /// them, because the offset in the route is used for the path.
-    pub(crate) fn after(&self, segments: &str) -> Option<&str> {
+    /// Returns the rest of the path after `segments`, which are part of the route. No parameter may
+    /// precede them in the route, because their offset there is also used for the path.
+    pub(crate) fn rest_after(&self, segments: &str) -> Option<&str> {
         let start = self.route.as_str().rfind(segments)? + segments.len();
         self.uri.path().get(start..)
     }
 
-    /// Returns the value of this parameter of the route, such as `{id}`.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+    /// Returns the path segment at this placeholder of the route, such as `{id}`.
+    pub(crate) fn parameter(&self, placeholder: &str) -> Option<&str> {
         let mut segments = self.route.as_str().split('/').zip(self.uri.path().split('/'));
-        segments.find(|(pattern, _)| *pattern == name).map(|(_, segment)| segment)
+        segments.find(|(pattern, _)| *pattern == placeholder).map(|(_, segment)| segment)
     }
 }
 

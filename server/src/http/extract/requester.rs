@@ -34,9 +34,13 @@ pub(crate) struct Requester {
 
 impl Requester {
     /// Requires a scope that allows this access.
-    pub(crate) fn require(&self, access: RuleAccess) -> Result<(), MatrixError> {
+    pub(crate) fn require_access(&self, access: RuleAccess) -> Result<(), MatrixError> {
         let Some(scopes) = &self.scopes else { return Ok(()) };
-        if access.is_granted_by(scopes.iter()) { Ok(()) } else { Err(MatrixError::Scope(access)) }
+        if access.is_granted_by(scopes.iter()) {
+            Ok(())
+        } else {
+            Err(MatrixError::MissingScope(access))
+        }
     }
 
     pub(crate) fn user_id(&self, state: &AppState) -> String {
@@ -52,7 +56,7 @@ impl FromRequestParts<Arc<AppState>> for Requester {
         state: &Arc<AppState>,
     ) -> Result<Self, MatrixError> {
         let query = percent::parse_query(parts.uri.query().unwrap_or_default())?;
-        match authenticate(parts, state).await? {
+        match authenticate_token(parts, state).await? {
             TokenOwner::User(requester) => Ok(requester),
             TokenOwner::Service(service) => resolve_user(&service, &query, state).await,
         }
@@ -69,7 +73,7 @@ impl FromRequestParts<Arc<AppState>> for RequestingService {
         parts: &mut Parts,
         state: &Arc<AppState>,
     ) -> Result<Self, MatrixError> {
-        match authenticate(parts, state).await? {
+        match authenticate_token(parts, state).await? {
             TokenOwner::Service(service) => Ok(Self(service)),
             TokenOwner::User(..) => Err(MatrixError::ApplicationServiceRequired),
         }
@@ -82,9 +86,9 @@ enum TokenOwner {
     Service(Arc<ApplicationService>),
 }
 
-async fn authenticate(parts: &Parts, state: &AppState) -> Result<TokenOwner, MatrixError> {
+async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwner, MatrixError> {
     Client::inspect(parts, state, |client| match &client.credential {
-        Credential::Token(secret, token) => match token.check(client.now) {
+        Credential::Token(secret, token) => match token.check_validity(client.now) {
             Ok(()) => {
                 state.store.record_use(secret.lookup, token, client.now);
                 let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
@@ -116,7 +120,7 @@ async fn resolve_user(
     state: &AppState,
 ) -> Result<Requester, MatrixError> {
     for (name, _) in query {
-        RuleError::check_parameter(name, &["user_id"])?;
+        RuleError::reject_misspelt_parameter(name, &["user_id"])?;
     }
     let mut ids = query.iter().filter(|(name, _)| name == "user_id").map(|(_, id)| id.as_str());
     let name = match (ids.next(), ids.next()) {

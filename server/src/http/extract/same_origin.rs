@@ -4,14 +4,14 @@ use axum::http::{HeaderMap, header};
 
 use crate::config::BaseUrl;
 
-pub(crate) const FETCH_SITE: &str = "sec-fetch-site";
+pub(crate) const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Returns whether a request comes from a page of this server, or directly from the user (`none`).
 /// Older browsers send `Origin` instead of `Sec-Fetch-Site`; for this server's pages `Origin` is
 /// `null`, because of their `Referrer-Policy`. Without either header, the request is accepted, and
 /// the CSRF token is the only protection.
 pub(crate) fn is_same_origin(headers: &HeaderMap, base_url: &BaseUrl) -> bool {
-    if let Some(site) = headers.get(FETCH_SITE) {
+    if let Some(site) = headers.get(SEC_FETCH_SITE) {
         return site == "same-origin" || site == "none";
     }
     match headers.get(header::ORIGIN) {
@@ -25,9 +25,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_from_other_sites_are_recognised() {
+    fn requests_from_other_sites_are_detected() {
         let base_url: BaseUrl = "https://ring.example".parse().unwrap();
-        for (name, value, same_origin) in [
+        for (name, value, expected) in [
             ("sec-fetch-site", "same-origin", true),
             ("sec-fetch-site", "none", true),
             ("sec-fetch-site", "same-site", false),
@@ -42,7 +42,7 @@ mod tests {
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(name, value.parse().unwrap());
-            assert_eq!(is_same_origin(&headers, &base_url), same_origin, "{name}: {value}");
+            assert_eq!(is_same_origin(&headers, &base_url), expected, "{name}: {value}");
         }
     }
 }

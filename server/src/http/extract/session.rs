@@ -17,13 +17,13 @@ use jiff::Timestamp;
 
 use crate::app::AppState;
 use crate::auth::authentication::Authenticated;
-use crate::config::Sessions;
+use crate::config::SessionSettings;
 use crate::http::error::{CommonError, PageError};
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::page_language::{chosen_language, language_link, wants_json};
-use crate::http::extract::same_origin::{FETCH_SITE, is_same_origin};
+use crate::http::extract::same_origin::{SEC_FETCH_SITE, is_same_origin};
 use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
@@ -31,15 +31,15 @@ use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
 static SESSION_USE_ERROR_LINES: LogThrottle =
     LogThrottle::new("failed to store the last use of a session");
 
-/// Minimum time between two updates of a session's last use, in seconds.
-const LAST_USE_INTERVAL: i64 = 60;
+/// Minimum time between two updates of a session's last use.
+const LAST_USE_INTERVAL_SECONDS: i64 = 60;
 
 /// A browser, and the account that is signed in there.
 #[expect(clippy::struct_excessive_bools, reason = "they are independent headers of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
     /// Records the audit events of the request.
-    pub(crate) audit: Audit,
+    pub(crate) audit: RequestAudit,
     /// The language in the query of the request.
     pub(crate) lang: Option<Language>,
     /// The notice in the query of the request.
@@ -50,15 +50,15 @@ pub(crate) struct BrowserSession {
     pub(crate) wants_json: bool,
     /// True if the request comes from a page of this server, according to the browser's headers.
     pub(crate) is_same_origin: bool,
-    /// True if a form or link on a page of this server led here, even through a redirect: browsers
-    /// then send the same header as for the first request.
+    /// True if the request follows a form or link on a page of this server, even through a
+    /// redirect: browsers then send the same header as for the first request.
     pub(crate) is_from_own_page: bool,
     /// The cookie that the browser has, or that the response sets.
     cookie: SplitToken,
     has_cookie: bool,
     /// True if the browser has signed in and not signed out.
     has_signed_in: bool,
-    signed_in: Option<SignedIn>,
+    user: Option<SignedInUser>,
     /// The language chosen on a page earlier.
     chosen_language: Option<Language>,
     accept_language: Option<String>,
@@ -67,7 +67,8 @@ pub(crate) struct BrowserSession {
     browser: UserAgent,
 }
 
-struct SignedIn {
+/// The user of a session.
+struct SignedInUser {
     account: Account,
     language: Option<Language>,
 }
@@ -80,14 +81,14 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
         state: &Arc<AppState>,
     ) -> Result<Self, CommonError> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
-        let Ok(audit) = Audit::from_request_parts(parts, state).await;
+        let Ok(audit) = RequestAudit::from_request_parts(parts, state).await;
         let headers = &parts.headers;
         let accept_language = headers
             .get(header::ACCEPT_LANGUAGE)
             .and_then(|value| Some(value.to_str().ok()?.to_owned()));
-        let cookie = Cookie::Browser.read(headers, &state.base_url);
-        let signed_in = match &cookie {
-            Some(cookie) => load_session(state, cookie.hashed()).await?,
+        let cookie = Cookie::Browser.read_secret(headers, &state.base_url);
+        let user = match &cookie {
+            Some(cookie) => load_session(state, cookie.hashed_secret()).await?,
             None => None,
         };
         Ok(Self {
@@ -98,11 +99,11 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
             return_to: last_value(&query, "return_to").parse().ok(),
             wants_json: wants_json(headers),
             is_same_origin: is_same_origin(headers, &state.base_url),
-            is_from_own_page: headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin"),
+            is_from_own_page: headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "same-origin"),
             has_cookie: cookie.is_some(),
             has_signed_in: Cookie::SignedIn.value(headers, &state.base_url).is_some(),
             cookie: cookie.unwrap_or_else(|| random::secret(state.clock.now())),
-            signed_in,
+            user,
             chosen_language: chosen_language(headers, &state.base_url),
             accept_language,
             language_link: language_link(&parts.method, &parts.uri),
@@ -114,19 +115,19 @@ impl FromRequestParts<Arc<AppState>> for BrowserSession {
 }
 
 impl BrowserSession {
-    /// Returns the cookie as stored; authorization requests are bound to it.
+    /// Returns the hash of the cookie, to which authorization requests are bound.
     pub(crate) fn hashed_cookie(&self) -> HashedSecret {
-        self.cookie.hashed()
+        self.cookie.hashed_secret()
     }
 
     /// Returns the signed-in account.
     pub(crate) fn account(&self) -> Option<&Account> {
-        self.signed_in.as_ref().map(|signed_in| &signed_in.account)
+        self.user.as_ref().map(|user| &user.account)
     }
 
     /// Returns whether the session of this browser has ended other than by signing out here.
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_signed_in && self.signed_in.is_none()
+        self.has_signed_in && self.user.is_none()
     }
 
     /// Returns the signed-in account, or the error that redirects to the sign-in page and from
@@ -136,9 +137,9 @@ impl BrowserSession {
     }
 
     /// Returns the signed-in account after checking that the form comes from a page of this server.
-    /// If nobody is signed in, the error leads to the sign-in page, and back to this account page
-    /// with a notice that nothing was saved.
-    pub(crate) fn require_form(
+    /// If nobody is signed in, the error redirects to the sign-in page, and from there back to this
+    /// account page with a notice that nothing was saved.
+    pub(crate) fn require_account_for_form(
         &self,
         section: AccountSection,
         pairs: &Pairs,
@@ -155,15 +156,15 @@ impl BrowserSession {
     }
 
     /// Returns a proof that this server wrote a value into a link for this browser.
-    pub(crate) fn proof(&self, value: &str) -> String {
+    pub(crate) fn link_proof(&self, value: &str) -> String {
         Sha256Digest::compute(&format!("proof {value} {}", self.cookie.reveal())).to_text()
     }
 
     /// Requires that a form comes from a page of this server, by its origin and its CSRF token.
     pub(crate) fn check_form(&self, pairs: &Pairs) -> Result<(), PageError> {
-        let expected = Sha256Digest::compute(&self.csrf_token());
+        let expected_token = Sha256Digest::compute(&self.csrf_token());
         let token = Sha256Digest::compute(last_value(pairs, "csrf"));
-        if self.is_same_origin && self.has_cookie && token == expected {
+        if self.is_same_origin && self.has_cookie && token == expected_token {
             Ok(())
         } else {
             Err(PageError::ForgedForm)
@@ -173,9 +174,9 @@ impl BrowserSession {
     /// Returns the layout of a page in this language. Without one, it is the language chosen on a
     /// page, else the session's, else the browser's.
     pub(crate) fn layout(&self, lang: Option<Language>) -> Layout<'_> {
-        let session = self.signed_in.as_ref().and_then(|signed_in| signed_in.language);
+        let session_language = self.user.as_ref().and_then(|user| user.language);
         let accept = self.accept_language.as_deref();
-        let language = Language::negotiate(lang, self.chosen_language, session, accept);
+        let language = Language::negotiate(lang, self.chosen_language, session_language, accept);
         Layout {
             ignores_early_input: !self.is_from_own_page,
             language_link: &self.language_link,
@@ -186,7 +187,8 @@ impl BrowserSession {
     /// Returns the navigation of an account page, with the notice in the query.
     pub(crate) fn nav(&self, section: AccountSection) -> AccountNav {
         let delete_at = self.account().and_then(|account| account.delete_at);
-        let deletion = delete_at.map(|at| PendingDeletion { at, csrf: self.csrf_token() });
+        let deletion =
+            delete_at.map(|delete_at| PendingDeletion { delete_at, csrf: self.csrf_token() });
         let (lang, notice) = (self.lang, self.notice);
         AccountNav { section, lang, notice, removed_app: None, deletion }
     }
@@ -196,12 +198,16 @@ impl BrowserSession {
     pub(crate) fn with_cookie(&self, mut response: Response) -> Response {
         if !self.has_cookie {
             let seconds = self.state.config.sessions.absolute_timeout.as_secs();
-            let cookie = Cookie::Browser.set(&self.state.base_url, self.cookie.reveal(), seconds);
+            let cookie = Cookie::Browser.set_cookie_header(
+                &self.state.base_url,
+                self.cookie.reveal(),
+                seconds,
+            );
             response.headers_mut().append(header::SET_COOKIE, cookie);
-            let is_signed_in = self.signed_in.is_some();
+            let is_signed_in = self.user.is_some();
             if is_signed_in || self.has_signed_in {
                 let seconds = if is_signed_in { seconds } else { 0 };
-                let cookie = Cookie::SignedIn.set(&self.state.base_url, "1", seconds);
+                let cookie = Cookie::SignedIn.set_cookie_header(&self.state.base_url, "1", seconds);
                 response.headers_mut().append(header::SET_COOKIE, cookie);
             }
         }
@@ -215,7 +221,7 @@ impl BrowserSession {
         authenticated: Authenticated,
         language: Option<Language>,
     ) -> Result<SignInOutcome, CommonError> {
-        let Authenticated { account, at: now, .. } = authenticated;
+        let Authenticated { account, authenticated_at: now, .. } = authenticated;
         let language = language.or(self.chosen_language);
         let session = Session {
             account_id: account.id,
@@ -224,26 +230,26 @@ impl BrowserSession {
             expires_at: session_expiry(now, now, self.state.config.sessions),
             lang: language.map(|language| language.code().to_owned()),
             browser: self.browser,
-            address: self.state.audit.session_address(self.audit.address),
+            address: self.state.audit.recorded_session_address(self.audit.address),
         };
         let cookie = random::secret(now);
-        let events = self.audit.success(AuditKind::SignIn).into();
+        let events = self.audit.success_event(AuditKind::SignIn).into();
         let (store, version) = (&self.state.store, account.credential_version);
-        let outcome = store.add_session(&events, cookie.hashed(), &session, version).await?;
+        let outcome = store.add_session(&events, cookie.hashed_secret(), &session, version).await?;
         if outcome == SignInOutcome::SignedIn {
             self.sign_out().await?;
             self.cookie = cookie;
             RequestContext::record_account(account.id);
-            self.signed_in = Some(SignedIn { account, language });
+            self.user = Some(SignedInUser { account, language });
         }
         Ok(outcome)
     }
 
     /// Ends the session, if there is one, and gives the browser a new cookie.
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
-        if let Some(SignedIn { account, .. }) = self.signed_in.take() {
-            let events = self.audit.success(AuditKind::SignOut).into();
-            let lookup = self.cookie.hashed().lookup;
+        if let Some(SignedInUser { account, .. }) = self.user.take() {
+            let events = self.audit.success_event(AuditKind::SignOut).into();
+            let lookup = self.cookie.hashed_secret().lookup;
             self.state.store.end_session(&events, account.id, lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
@@ -253,18 +259,18 @@ impl BrowserSession {
 }
 
 /// Loads the session with this cookie, unless its account is disabled. The time of its last use is
-/// updated if the stored one is older than [`LAST_USE_INTERVAL`].
+/// updated if the stored one is older than [`LAST_USE_INTERVAL_SECONDS`].
 async fn load_session(
     state: &AppState,
     cookie: HashedSecret,
-) -> Result<Option<SignedIn>, CommonError> {
+) -> Result<Option<SignedInUser>, CommonError> {
     let now = state.clock.now();
     let Some(session) = state.store.session(cookie, now).await? else { return Ok(None) };
     let account = state.store.account(session.account_id).await?;
     let Some(account) = account.filter(|account| account.disabled_at.is_none()) else {
         return Ok(None);
     };
-    if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL {
+    if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL_SECONDS {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
         let result = state.store.record_session_use(cookie.lookup, now, expires_at).await;
         // The page is shown even if nothing can be written, for example because the disk is full.
@@ -276,13 +282,13 @@ async fn load_session(
     }
     RequestContext::record_account(account.id);
     let language = session.lang.as_deref().and_then(Language::from_tag);
-    Ok(Some(SignedIn { account, language }))
+    Ok(Some(SignedInUser { account, language }))
 }
 
 /// Returns the expiry of a session that was created at `created_at` and last used at `now`.
-fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: Sessions) -> Timestamp {
-    let after = |time: Timestamp, length| time.checked_add(length).unwrap_or(Timestamp::MAX);
-    after(created_at, sessions.absolute_timeout).min(after(now, sessions.idle_timeout))
+fn session_expiry(created_at: Timestamp, now: Timestamp, sessions: SessionSettings) -> Timestamp {
+    let add = |time: Timestamp, timeout| time.checked_add(timeout).unwrap_or(Timestamp::MAX);
+    add(created_at, sessions.absolute_timeout).min(add(now, sessions.idle_timeout))
 }
 
 #[cfg(test)]
@@ -293,13 +299,13 @@ mod tests {
 
     #[test]
     fn a_session_has_an_idle_and_an_absolute_timeout() {
-        let at = |second| Timestamp::from_second(second).unwrap();
-        let sessions = Sessions {
+        let timestamp = |second| Timestamp::from_second(second).unwrap();
+        let sessions = SessionSettings {
             idle_timeout: Duration::from_secs(10),
             absolute_timeout: Duration::from_secs(100),
         };
-        assert_eq!(session_expiry(at(0), at(0), sessions), at(10));
-        assert_eq!(session_expiry(at(0), at(50), sessions), at(60));
-        assert_eq!(session_expiry(at(0), at(95), sessions), at(100));
+        assert_eq!(session_expiry(timestamp(0), timestamp(0), sessions), timestamp(10));
+        assert_eq!(session_expiry(timestamp(0), timestamp(50), sessions), timestamp(60));
+        assert_eq!(session_expiry(timestamp(0), timestamp(95), sessions), timestamp(100));
     }
 }

@@ -18,17 +18,17 @@ use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_language::{
-    accepts_html, language_link, page_language, remember_language, wants_json,
+    accepts_html, language_cookie, language_link, page_language, wants_json,
 };
 use crate::http::respond::error_page;
 
 /// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Area {
-    pub(crate) errors: ErrorFormat,
+    pub(crate) error_format: ErrorFormat,
     pub(crate) cors: Cors,
-    pub(crate) cache: CachePolicy,
-    pub(crate) limits: LimitClass,
+    pub(crate) cache_policy: CachePolicy,
+    pub(crate) limit_class: LimitClass,
     /// True if browsers get error pages, even though programs get a different error format.
     pub(crate) has_pages_for_browsers: bool,
     /// True if each route also has a path with a trailing slash.
@@ -64,13 +64,13 @@ impl Route {
     /// error pages for browsers, and on unknown paths outside the APIs that other origins may call.
     fn is_negotiated(&self) -> bool {
         let is_outside_apis = self.pattern == UNMATCHED && self.area.cors == Cors::SameOrigin;
-        let Area { errors, has_pages_for_browsers, .. } = self.area;
-        errors == ErrorFormat::Page || has_pages_for_browsers || is_outside_apis
+        let Area { error_format, has_pages_for_browsers, .. } = self.area;
+        error_format == ErrorFormat::Page || has_pages_for_browsers || is_outside_apis
     }
 
     /// Returns whether errors are written as pages.
-    fn writes_pages(&self, headers: &HeaderMap) -> bool {
-        match self.area.errors {
+    fn writes_error_pages(&self, headers: &HeaderMap) -> bool {
+        match self.area.error_format {
             ErrorFormat::Page => !wants_json(headers),
             _ => self.is_negotiated() && accepts_html(headers),
         }
@@ -85,30 +85,30 @@ pub(crate) async fn serve(
     router: Router,
 ) -> Response {
     let area = route.area;
-    let response = match area.cors.preflight(request.method()) {
+    let response = match area.cors.preflight_response(request.method()) {
         Some(preflight) => preflight,
         None => handle(route, state, request, router).await,
     };
-    with_headers(route, state, response)
+    with_area_headers(route, state, response)
 }
 
 /// Rejects a request without calling its handler or counting it.
 pub(crate) fn reject(route: Route, state: &AppState, error: &CommonError) -> Response {
-    with_headers(route, state, error.to_response(route.area.errors))
+    with_area_headers(route, state, error.to_response(route.area.error_format))
 }
 
 /// Adds the headers that every response of an area has.
-fn with_headers(route: Route, state: &AppState, mut response: Response) -> Response {
+fn with_area_headers(route: Route, state: &AppState, mut response: Response) -> Response {
     let headers = response.headers_mut();
     route.area.cors.write_headers(headers);
-    route.area.cache.write_headers(headers);
+    route.area.cache_policy.write_headers(headers);
     if route.is_negotiated() {
         headers.insert(header::VARY, HeaderValue::from_static("Accept, Accept-Language"));
     }
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if state.base_url.allows_hsts() {
-        let year = HeaderValue::from_static("max-age=31536000");
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+        let one_year = HeaderValue::from_static("max-age=31536000");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, one_year);
     }
     response
 }
@@ -124,14 +124,15 @@ async fn handle(
 ) -> Response {
     let area = route.area;
     let (uri, headers, base_url) = (request.uri(), request.headers(), &state.base_url);
-    let page = route
-        .writes_pages(headers)
+    let page_options = route
+        .writes_error_pages(headers)
         .then(|| (page_language(uri, headers, base_url), language_link(request.method(), uri)));
-    let language_cookie = page.as_ref().and_then(|_| remember_language(uri, headers, base_url));
+    let language_cookie =
+        page_options.as_ref().and_then(|_| language_cookie(uri, headers, base_url));
     let write_error = |error: CommonError| {
-        let mut response = match &page {
+        let mut response = match &page_options {
             Some((language, link)) => error_page(state, *language, link, error),
-            None => error.to_response(area.errors),
+            None => error.to_response(area.error_format),
         };
         // hyper would add the length, except in responses to HEAD.
         if let Some(length) = response.body().size_hint().exact() {
@@ -139,14 +140,16 @@ async fn handle(
         }
         response
     };
-    let mut limits = RateLimitHeaders::default();
+    let mut limit_headers = RateLimitHeaders::default();
     let limited_handler = async {
-        if area.limits == LimitClass::Counted {
-            let may_guard = request.method() == Method::POST || area.errors == ErrorFormat::Page;
-            rate_limit::apply(state, &mut request, &mut limits, may_guard).await?;
+        if area.limit_class == LimitClass::Counted {
+            let may_use_guard =
+                request.method() == Method::POST || area.error_format == ErrorFormat::Page;
+            rate_limit::apply_limits(state, &mut request, &mut limit_headers, may_use_guard)
+                .await?;
         }
         let Ok(mut response) = router.call(request).await;
-        limits.add_from(&mut response);
+        limit_headers.add_decision_from(&mut response);
         Ok::<_, CommonError>(response)
     };
     let mut response = match AssertUnwindSafe(limited_handler).catch_unwind().await {
@@ -171,6 +174,6 @@ async fn handle(
     if let Some(cookie) = language_cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
-    limits.write(&mut response);
+    limit_headers.write_to(&mut response);
     response
 }

@@ -28,7 +28,7 @@ pub(crate) enum Cors {
 impl Cors {
     /// Returns the response to a preflight request, which does not reach a handler. Every `OPTIONS`
     /// request counts as one.
-    pub(crate) fn preflight(self, method: &Method) -> Option<Response> {
+    pub(crate) fn preflight_response(self, method: &Method) -> Option<Response> {
         (self == Self::AnyOrigin && *method == Method::OPTIONS).then(|| {
             let headers = [
                 (header::ACCESS_CONTROL_ALLOW_METHODS, ALLOWED_METHODS),

@@ -31,16 +31,16 @@ pub(crate) struct LimitedRequest<'a> {
 }
 
 /// Applies the limits, unless they are off, and stores the client in the request's extensions for
-/// extractors. With `may_guard`, the handler may use a guard, and the headers also report the
+/// extractors. With `may_use_guard`, the handler may use a guard, and the headers also report the
 /// guard's decision.
-pub(crate) async fn apply(
+pub(crate) async fn apply_limits(
     state: &AppState,
     request: &mut Request<Body>,
     headers: &mut RateLimitHeaders,
-    may_guard: bool,
+    may_use_guard: bool,
 ) -> Result<(), LimitExceeded> {
-    let active = state.limits.active();
-    if active.mode == LimitMode::Off {
+    let limits = state.limits.active();
+    if limits.mode == LimitMode::Off {
         return Ok(());
     }
     let limited_request = LimitedRequest {
@@ -50,12 +50,13 @@ pub(crate) async fn apply(
         headers: request.headers(),
         peer: client::peer_address(),
     };
-    let (client, decision) = check(state, &active, &limited_request, state.clock.now()).await;
-    let result = LimitExceeded::check(&decision, active.mode);
-    headers.add(decision);
+    let (client, decision) =
+        check_limits(state, &limits, &limited_request, state.clock.now()).await;
+    let result = LimitExceeded::check(&decision, limits.mode);
+    headers.add_decision(decision);
     result?;
     request.extensions_mut().insert(client);
-    if may_guard {
+    if may_use_guard {
         request.extensions_mut().insert(headers.guard_slot());
     }
     Ok(())
@@ -64,24 +65,24 @@ pub(crate) async fn apply(
 /// Resolves the client and counts the request for its address and, with a valid token, for the
 /// token's account, or for its app if it is an app token. Requests of an application service count
 /// only if its registration says so.
-pub(crate) async fn check(
+pub(crate) async fn check_limits(
     state: &AppState,
-    active: &ActiveLimits,
+    limits: &ActiveLimits,
     request: &LimitedRequest<'_>,
     now: Timestamp,
 ) -> (Client, RateLimitDecision) {
-    let address = client::client_address(active, request.peer, request.headers);
+    let address = client::client_address(limits, request.peer, request.headers);
     let buckets_for = |owner| {
-        active.buckets(request.method, request.target, owner, Network::from_address(address))
+        limits.buckets(request.method, request.target, owner, Network::from_address(address))
     };
     let client = match Client::resolve_cached(state, now, address, request.headers, request.query) {
         Ok(client) => client,
         Err(secret) => {
             // The address is checked first, because each invented token would otherwise cost a
             // database query.
-            if active.mode == LimitMode::Enforce {
+            if limits.mode == LimitMode::Enforce {
                 let decision =
-                    state.limits.apply(active, CountMode::Peek, &buckets_for(None), now).await;
+                    state.limits.apply(limits, CountMode::Peek, &buckets_for(None), now).await;
                 if !decision.is_admitted() {
                     // No handler uses the credential of a rejected request.
                     let credential = Credential::Unknown;
@@ -91,7 +92,7 @@ pub(crate) async fn check(
             Client { now, address, credential: client::look_up_token(state, secret).await }
         }
     };
-    client.record();
+    client.record_in_log();
     let buckets = match &client.credential {
         Credential::ApplicationService(service) if service.rate_limited != Some(true) => {
             Buckets::new()
@@ -101,6 +102,6 @@ pub(crate) async fn check(
             TokenOwner { account, app: token.app_id }
         })),
     };
-    let decision = state.limits.apply(active, CountMode::Check, &buckets, now).await;
+    let decision = state.limits.apply(limits, CountMode::Check, &buckets, now).await;
     (client, decision)
 }

@@ -30,13 +30,13 @@ pub(crate) async fn login(
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
-    let sign_ins = &state.metrics.authentication.matrix;
+    let sign_ins = &state.metrics.authentication.matrix_logins;
     let authenticator = state.authenticator();
     let authenticated =
         authenticator.sign_in(&guard, sign_ins, Login::Name(name), login.password).await?;
     RequestContext::record_account(authenticated.account.id);
-    let events = Events::from(guard.audit.success(AuditKind::SignIn))
-        .and(guard.audit.success(AuditKind::TokenIssue));
+    let events = Events::from(guard.audit.success_event(AuditKind::SignIn))
+        .with_entry(guard.audit.success_event(AuditKind::TokenIssue));
     let response = issue_login_token(&events, &state, &authenticated, login.device).await?;
     sign_ins.success.inc();
     Ok(response)

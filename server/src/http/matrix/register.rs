@@ -20,7 +20,7 @@ use crate::config::RegistrationPolicy;
 use crate::http::account::registration as account_registration;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::body::FullBody;
 use crate::http::extract::requester::RequestingService;
 use crate::http::json::Json;
@@ -46,7 +46,7 @@ pub(crate) async fn register(
     find_or_create_first_party_app(&state.store, state.clock.now(), FirstPartyApp::Matrix).await?;
     let query = percent::parse_query(query.as_deref().unwrap_or_default())?;
     if query.iter().any(|(name, kind)| name == "kind" && kind == "guest") {
-        return Err(MatrixError::Guest);
+        return Err(MatrixError::GuestsUnsupported);
     }
     let request = request?;
     // The name is checked before the stages, while the user still sees the form.
@@ -54,16 +54,16 @@ pub(crate) async fn register(
         check_unreserved_name(name).map_err(MatrixError::Username)?;
         // Rejected whether or not the account exists, so nothing is revealed.
         if is_reserved(name, &state) {
-            return Err(MatrixError::Exclusive);
+            return Err(MatrixError::ReservedName);
         }
         // The lookup is counted as a sign-up before its result is known, so that names cannot be
         // tried out faster than accounts can be created, even concurrently.
         guard.count_sign_up().await?;
-        let lookup = state.store.account_by_name(name).await;
-        if !matches!(lookup, Ok(Some(_))) {
+        let name_lookup = state.store.account_by_name(name).await;
+        if !matches!(name_lookup, Ok(Some(_))) {
             guard.refund_name_lookup().await;
         }
-        if lookup?.is_some() {
+        if name_lookup?.is_some() {
             return Err(MatrixError::Username(account::FieldError::Taken));
         }
     }
@@ -72,8 +72,8 @@ pub(crate) async fn register(
     }
     if request.stage != RegistrationStage::Completed {
         let session = random::secret(state.clock.now()).reveal().to_owned();
-        let unknown = request.stage == RegistrationStage::Unknown;
-        return Err(MatrixError::Stages { session, unknown });
+        let is_unknown = request.stage == RegistrationStage::Unknown;
+        return Err(MatrixError::IncompleteStages { session, is_unknown });
     }
     let password =
         request.password.ok_or_else(|| JsonError::MissingField("password".to_owned()))?;
@@ -84,11 +84,12 @@ pub(crate) async fn register(
     guard.count_sign_up().await?;
     let new_account = NewAccount::new(name, password, |name| is_reserved(name, &state))
         .map_err(|_| CommonError::Internal)?;
-    let authenticated = account_registration::register(&state, &guard.audit, new_account).await?;
+    let authenticated =
+        account_registration::create_account(&state, &guard.audit, new_account).await?;
     if request.inhibit_login {
         return Ok(response_without_token(&state, &authenticated.account.name));
     }
-    let events = guard.audit.success(AuditKind::TokenIssue).into();
+    let events = guard.audit.success_event(AuditKind::TokenIssue).into();
     issue_login_token(&events, &state, &authenticated, request.device).await
 }
 
@@ -97,7 +98,7 @@ pub(crate) async fn register(
 /// the service. The audit events contain the service's id.
 async fn register_for_service(
     state: &AppState,
-    audit: &Audit,
+    audit: &RequestAudit,
     service: Result<RequestingService, MatrixError>,
     request: &RegisterRequest,
 ) -> Result<Json<Value>, MatrixError> {
@@ -116,7 +117,7 @@ async fn register_for_service(
         return Err(MatrixError::NameOutsideNamespace);
     }
     if state.application_services.is_reserved_by_other(&service, &name, server_name) {
-        return Err(MatrixError::Exclusive);
+        return Err(MatrixError::ReservedName);
     }
     if !request.inhibit_login {
         // If the operator has disabled Matrix clients, no token could be issued.
@@ -124,7 +125,7 @@ async fn register_for_service(
             .await?;
     }
     let detail = Some(service.id.clone());
-    let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success(kind) };
+    let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success_event(kind) };
     let events = event(AuditKind::AccountAdd).into();
     let authenticated = state.authenticator().sign_up(&events, name, None, None).await?;
     if request.inhibit_login {
@@ -143,8 +144,9 @@ fn response_without_token(state: &AppState, name: &str) -> Json<Value> {
 fn generate_name(state: &AppState) -> Result<String, MatrixError> {
     let number = u64::from_be_bytes(random::bytes());
     // `u` for user, or another letter if names with `u` are reserved.
-    let mut names = ('u'..='z').chain('a'..'u').map(|first| format!("{first}{number:016x}"));
-    names.find(|name| !is_reserved(name, state)).ok_or(MatrixError::Exclusive)
+    let mut names =
+        ('u'..='z').chain('a'..'u').map(|first_letter| format!("{first_letter}{number:016x}"));
+    names.find(|name| !is_reserved(name, state)).ok_or(MatrixError::ReservedName)
 }
 
 fn is_reserved(name: &str, state: &AppState) -> bool {

@@ -16,34 +16,37 @@ use crate::pages::{self, ConsentPage};
 use crate::paths;
 
 /// `GET /oauth/authorize`: starts an authorization.
-pub(crate) async fn begin(
+pub(crate) async fn begin_authorization(
     session: BrowserSession,
     PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
     let result = async {
-        proceed(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
+        take_next_step(&session, &guard, PendingAuthorization::new(&session, &pairs).await?).await
     };
     respond(&session, result.await)
 }
 
 /// `GET /oauth/authorize/resume`: continues a stored authorization, for example after the user has
 /// signed in or out. The handle in the URL is valid in this browser only.
-pub(crate) async fn resume(
+pub(crate) async fn resume_authorization(
     session: BrowserSession,
     PageGuard(guard): PageGuard,
     Query(pairs): Query,
 ) -> Response {
     let result = async {
         let handle = last_value(&pairs, "request");
-        proceed(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
+        take_next_step(&session, &guard, PendingAuthorization::load(&session, handle).await?).await
     };
     respond(&session, result.await)
 }
 
 /// `POST /oauth/authorize`: the user's decision. The form contains only the handle; the request
 /// itself is stored.
-pub(crate) async fn decide(session: BrowserSession, PageForm(pairs): PageForm) -> Response {
+pub(crate) async fn submit_decision(
+    session: BrowserSession,
+    PageForm(pairs): PageForm,
+) -> Response {
     let result = async {
         session.check_form(&pairs)?;
         let pending = PendingAuthorization::load(&session, last_value(&pairs, "request"));
@@ -56,8 +59,8 @@ pub(crate) async fn decide(session: BrowserSession, PageForm(pairs): PageForm) -
     respond(&session, result.await)
 }
 
-/// Takes the next step of an authorization.
-async fn proceed(
+/// Takes the next step of an authorization: shows a page, or completes it.
+async fn take_next_step(
     session: &BrowserSession,
     guard: &AbuseGuard,
     mut pending: PendingAuthorization,
@@ -92,20 +95,20 @@ fn show_consent_page(
     pending: &PendingAuthorization,
 ) -> Result<Response, PageError> {
     let account = session.account().ok_or(PageError::Expired)?;
-    let requested = pending.requested(session)?;
+    let grant = pending.requested_grant(session)?;
     let csrf = session.csrf_token();
-    let [decide, switch] = [paths::AUTHORIZE, paths::SIGN_OUT]
+    let [decide_path, switch_path] = [paths::AUTHORIZE, paths::SIGN_OUT]
         .map(|path| paths::with_language(path, pending.chosen_lang));
     let form = |action| pages::Form { action, csrf: &csrf, request: pending.handle() };
     let language_link =
         pending.handle().map_or_else(String::new, |handle| resume_path(handle, None));
     let page = ConsentPage {
         layout: session.layout(pending.lang()).with_language_link(&language_link),
-        form: form(&decide),
-        switch: form(&switch),
+        form: form(&decide_path),
+        switch_account_form: form(&switch_path),
         app: &pending.app.details,
         account: &account.name,
-        scopes: &requested.scopes,
+        scopes: &grant.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
     };
     show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
@@ -113,7 +116,7 @@ fn show_consent_page(
 
 /// Rejects a method. `HEAD` is rejected too and not listed as allowed, because a response may
 /// contain a code, which would be issued but never read.
-pub(crate) fn method_not_allowed(allowed: &'static str) -> Response {
-    let allow = [(header::ALLOW, HeaderValue::from_static(allowed))];
+pub(crate) fn method_not_allowed(allowed_methods: &'static str) -> Response {
+    let allow = [(header::ALLOW, HeaderValue::from_static(allowed_methods))];
     (allow, CommonError::MethodNotAllowed).into_response()
 }

@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
 use belfry_core::oauth::app::App;
-use belfry_core::oauth::client_auth::{Credentials, single_header};
+use belfry_core::oauth::client_auth::{Credentials, single_authorization_header};
 use belfry_core::oauth::error::OAuthError;
 use belfry_core::secret::SplitToken;
 use belfry_store::StoredApp;
@@ -14,23 +14,26 @@ use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::log::request_context::RequestContext;
 
 /// Returns the `Authorization` header; more than one is an error.
-pub(crate) fn authorization(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
-    single_header(headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes))
+pub(crate) fn authorization_header(headers: &HeaderMap) -> Result<Option<&[u8]>, OAuthError> {
+    single_authorization_header(
+        headers.get_all(header::AUTHORIZATION).iter().map(HeaderValue::as_bytes),
+    )
 }
 
 /// Returns the app with these credentials. An unknown app, a wrong secret, an app that may not use
-/// one and a disabled app cause the same error. All four count towards the limit on wrong secrets.
-pub(crate) async fn authenticate(
+/// a secret and a disabled app cause the same error. All four count towards the limit on wrong
+/// secrets.
+pub(crate) async fn authenticate_client(
     state: &AppState,
     guard: &AbuseGuard,
     credentials: &Credentials,
 ) -> Result<App, OAuthApiError> {
     let client_id = &credentials.client_id;
     let app = state.store.app_by_client_id(client_id).await?;
-    let id = app.as_ref().map(|app| app.app.id);
-    guard.check_client_secret(client_id, id).await?;
+    let app_id = app.as_ref().map(|app| app.app.id);
+    guard.check_client_secret(client_id, app_id).await?;
     let secret =
-        SplitToken::parse(credentials.client_secret.reveal()).map(|secret| secret.hashed());
+        SplitToken::parse(credentials.client_secret.reveal()).map(|secret| secret.hashed_secret());
     let now = state.clock.now();
     let is_accepted =
         |app: &StoredApp| secret.is_some_and(|secret| app.secrets.accepts(secret, now));
@@ -46,8 +49,8 @@ pub(crate) async fn authenticate(
     };
     let kind = AuditKind::ClientAuthentication;
     let detail = Some(reason.to_owned());
-    let subject = Subject { app: id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
+    let subject = Subject { app: app_id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
-    guard.count_wrong_client_secret(client_id, id).await;
-    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason, app: id })
+    guard.count_wrong_client_secret(client_id, app_id).await;
+    Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason, app: app_id })
 }

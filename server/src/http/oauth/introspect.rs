@@ -17,7 +17,7 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
-use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
 /// Describes a token. An invalid or unknown token, or one that the client may not inspect, is
 /// reported as inactive.
@@ -28,14 +28,14 @@ pub(crate) async fn introspect(
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse(authorization(&headers)?, parameters)?;
-    let app = authenticate(&state, &guard, &request.credentials).await?;
+    let request = ClientTokenRequest::parse(authorization_header(&headers)?, parameters)?;
+    let app = authenticate_client(&state, &guard, &request.credentials).await?;
     let inactive = Ok(Json(json!({ "active": false })));
 
     let Some(secret) = SplitToken::parse(request.token.reveal()) else { return inactive };
-    let (secret, now) = (secret.hashed(), state.clock.now());
+    let (secret, now) = (secret.hashed_secret(), state.clock.now());
     let token = state.store.token(secret).await?;
-    let Some(token) = token.filter(|token| token.check(now).is_ok()) else {
+    let Some(token) = token.filter(|token| token.check_validity(now).is_ok()) else {
         return inactive;
     };
     if !may_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {

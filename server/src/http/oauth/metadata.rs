@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::routing::MethodRouter;
-use belfry_core::oauth::metadata::document;
+use belfry_core::oauth::metadata::metadata_document;
 
 use crate::app::AppState;
 use crate::config::RegistrationPolicy;
-use crate::http::json::constant;
+use crate::http::json::constant_route;
 use crate::paths;
 
-/// Returns the route of the metadata.
-pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
+/// Returns the metadata route.
+pub(crate) fn metadata_route(state: &AppState) -> MethodRouter<Arc<AppState>> {
     let base_url = state.base_url.to_string();
-    let documentation = match &state.config.oauth.documentation_url {
+    let documentation_url = match &state.config.oauth.documentation_url {
         Some(url) => url.to_string(),
         None => format!("{base_url}{}", paths::OPENAPI),
     };
@@ -27,5 +27,5 @@ pub(crate) fn metadata(state: &AppState) -> MethodRouter<Arc<AppState>> {
     if state.config.app_registration == RegistrationPolicy::Open {
         endpoints.push(("app_registration_endpoint", paths::APPS));
     }
-    constant(&document(&base_url, &endpoints, &documentation))
+    constant_route(&metadata_document(&base_url, &endpoints, &documentation_url))
 }

@@ -25,15 +25,17 @@ pub(crate) async fn show_code_page(
 ) -> Response {
     let result = async {
         let code = match last_value(&pairs, "code") {
-            "" => Cookie::Code.read(&headers, &session.state.base_url),
+            "" => Cookie::Code.read_secret(&headers, &session.state.base_url),
             code => SplitToken::parse(code),
         }
         .ok_or(OAuthError::InvalidGrant)?;
         let (store, now) = (&session.state.store, session.state.clock.now());
         let viewer = session.account().map(|account| account.id);
-        let redeemable_code = store.code(code.hashed()).await?.filter(|stored| {
-            let grant = &stored.grant;
-            stored.token.is_none() && grant.expires_at > now && Some(grant.account_id) == viewer
+        let redeemable_code = store.code(code.hashed_secret()).await?.filter(|stored_code| {
+            let grant = &stored_code.grant;
+            stored_code.token.is_none()
+                && grant.expires_at > now
+                && Some(grant.account_id) == viewer
         });
         let app_id = redeemable_code.ok_or(OAuthError::InvalidGrant)?.grant.app_id;
         let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;

@@ -16,24 +16,24 @@ use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
-use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
 /// Revokes a token of the client. Clients that cannot be authenticated, unknown tokens and tokens
 /// of other apps cause the same error, which does not reveal which clients and tokens exist.
-pub(crate) async fn revoke(
+pub(crate) async fn revoke_token(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Json<Value>, OAuthApiError> {
     let parameters = Parameters::new(&pairs);
-    let request = ClientTokenRequest::parse(authorization(&headers)?, parameters);
+    let request = ClientTokenRequest::parse(authorization_header(&headers)?, parameters);
     let request = request.map_err(|error| match error {
-        OAuthError::MissingCredentials => unauthorized("no client credentials"),
-        OAuthError::Missing(_) => unauthorized("no token"),
+        OAuthError::MissingCredentials => reject_revocation("no client credentials"),
+        OAuthError::Missing(_) => reject_revocation("no token"),
         error => error.into(),
     })?;
-    let app = match authenticate(&state, &guard, &request.credentials).await {
+    let app = match authenticate_client(&state, &guard, &request.credentials).await {
         Err(OAuthApiError::Undisclosed { reason, app, .. }) => {
             return Err(OAuthApiError::Undisclosed {
                 error: OAuthError::UnauthorizedRevocation,
@@ -44,17 +44,17 @@ pub(crate) async fn revoke(
         result => result?,
     };
     let secret = SplitToken::parse(request.token.reveal());
-    let secret = secret.ok_or_else(|| unauthorized("the token is malformed"))?.hashed();
+    let secret = secret.ok_or_else(|| reject_revocation("the token is malformed"))?.hashed_secret();
     let token = state.store.token(secret).await?;
-    let app_id = token.ok_or_else(|| unauthorized("the token is unknown"))?.app_id;
+    let app_id = token.ok_or_else(|| reject_revocation("the token is unknown"))?.app_id;
     if app_id != app.id {
-        return Err(unauthorized("the token belongs to another app"));
+        return Err(reject_revocation("the token belongs to another app"));
     }
-    let events = guard.audit.success(AuditKind::TokenRevoke).into();
+    let events = guard.audit.success_event(AuditKind::TokenRevoke).into();
     state.store.revoke_token(&events, secret.lookup, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 
-fn unauthorized(reason: &'static str) -> OAuthApiError {
+fn reject_revocation(reason: &'static str) -> OAuthApiError {
     OAuthApiError::Undisclosed { error: OAuthError::UnauthorizedRevocation, reason, app: None }
 }

@@ -17,10 +17,10 @@ use crate::app::AppState;
 use crate::auth::tokens::IssuedToken;
 use crate::http::error::OAuthApiError;
 use crate::http::extract::abuse_guard::AbuseGuard;
-use crate::http::extract::audit::Audit;
+use crate::http::extract::audit::RequestAudit;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
-use crate::http::oauth::client_auth::{authenticate, authorization};
+use crate::http::oauth::client_auth::{authenticate_client, authorization_header};
 
 /// A successful token response (RFC 6749, section 5.1).
 #[derive(Serialize)]
@@ -34,13 +34,13 @@ pub(crate) struct TokenResponse {
 }
 
 impl From<IssuedToken> for TokenResponse {
-    fn from(IssuedToken { secret, stored }: IssuedToken) -> Self {
-        let created_at = stored.created_at.as_second();
-        let lifetime = stored.expires_at.map(|expires_at| expires_at.as_second() - created_at);
+    fn from(IssuedToken { secret, token }: IssuedToken) -> Self {
+        let created_at = token.created_at.as_second();
+        let lifetime = token.expires_at.map(|expires_at| expires_at.as_second() - created_at);
         Self {
             access_token: secret.reveal().to_owned(),
             token_type: "Bearer",
-            scope: stored.scopes.to_string(),
+            scope: token.scopes.to_string(),
             created_at,
             expires_in: lifetime,
         }
@@ -48,45 +48,45 @@ impl From<IssuedToken> for TokenResponse {
 }
 
 /// Issues a token. Parameters in the query string are ignored, because URLs end up in logs.
-pub(crate) async fn token(
+pub(crate) async fn issue_token(
     State(state): State<Arc<AppState>>,
     guard: AbuseGuard,
     headers: HeaderMap,
     Form(pairs): Form,
 ) -> Result<Response, OAuthApiError> {
-    let request = TokenRequest::parse(authorization(&headers)?, Parameters::new(&pairs))?;
-    let app = authenticate(&state, &guard, &request.credentials).await?;
+    let request = TokenRequest::parse(authorization_header(&headers)?, Parameters::new(&pairs))?;
+    let app = authenticate_client(&state, &guard, &request.credentials).await?;
     app.properties.check_grant_type(request.grant.grant_type())?;
     let tokens = &state.metrics.authentication.tokens;
-    let (issued, counter) = match request.grant {
+    let (issued_token, counter) = match request.grant {
         GrantRequest::AuthorizationCode { code, redirect_uri, verifier } => {
             let attempt = Redemption {
                 app_id: app.id,
                 redirect_uri: &redirect_uri,
                 verifier: verifier.as_ref(),
             };
-            let code = SplitToken::parse(code.reveal()).map(|code| code.hashed());
-            let issued = redeem(&state, &guard.audit, code, &attempt).await?;
-            (issued, &tokens.authorization_code)
+            let code = SplitToken::parse(code.reveal()).map(|code| code.hashed_secret());
+            let issued_token = redeem_code(&state, &guard.audit, code, &attempt).await?;
+            (issued_token, &tokens.authorization_code)
         }
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
-            let issued = state.token_issuer().issue_app_token(app.id, scopes).await?;
+            let issued_token = state.token_issuer().issue_app_token(app.id, scopes).await?;
             let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
             let subject = Subject { app: Some(app.id), ..subject };
             state.audit.record(subject, state.clock.now());
-            (issued, &tokens.client_credentials)
+            (issued_token, &tokens.client_credentials)
         }
     };
     counter.inc();
-    Ok(Json(&TokenResponse::from(issued)).into_response())
+    Ok(Json(&TokenResponse::from(issued_token)).into_response())
 }
 
 /// Redeems a code, which is `None` if it is malformed. A rejection is recorded as an audit event,
 /// and the replay of a code revokes the token that was issued for it.
-async fn redeem(
+async fn redeem_code(
     state: &AppState,
-    audit: &Audit,
+    audit: &RequestAudit,
     code: Option<HashedSecret>,
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
@@ -106,7 +106,7 @@ async fn redeem(
     if let Err(error) = grant.check_redemption(attempt, stored_code.token.is_some(), now) {
         if let (GrantError::Replayed, Some(token)) = (error, stored_code.token) {
             // The first redemption may have been a theft (RFC 6749 section 4.1.2).
-            revoke_replayed(state, audit, token).await?;
+            revoke_replayed_token(state, audit, token).await?;
         }
         return Err(reject(error, owner));
     }
@@ -118,12 +118,12 @@ async fn redeem(
     if !account.is_some_and(may_grant) {
         return Err(reject(GrantError::Revoked, owner));
     }
-    let events = audit.success(AuditKind::TokenIssue).into();
+    let events = audit.success_event(AuditKind::TokenIssue).into();
     match state.token_issuer().redeem_code(&events, code.lookup, grant).await {
-        Ok(issued) => Ok(issued),
+        Ok(issued_token) => Ok(issued_token),
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Another request has redeemed the code since it was read, so this one is the replay.
-            revoke_replayed(state, audit, token).await?;
+            revoke_replayed_token(state, audit, token).await?;
             Err(reject(GrantError::Replayed, owner))
         }
         Err(RedeemError::NotRedeemable) => Err(reject(GrantError::Revoked, owner)),
@@ -132,12 +132,12 @@ async fn redeem(
 }
 
 /// Revokes the token issued for a code that was used twice.
-async fn revoke_replayed(
+async fn revoke_replayed_token(
     state: &AppState,
-    audit: &Audit,
+    audit: &RequestAudit,
     token: LookupKey,
 ) -> Result<(), StoreError> {
     let detail = Some("authorization code used twice".to_owned());
-    let events = AuditEntry { detail, ..audit.success(AuditKind::TokenRevoke) }.into();
+    let events = AuditEntry { detail, ..audit.success_event(AuditKind::TokenRevoke) }.into();
     state.store.revoke_token(&events, token, state.clock.now()).await.map(drop)
 }

@@ -12,7 +12,7 @@ use crate::http::error::ApiError;
 use crate::http::extract::bearer::Bearer;
 use crate::http::json::Json;
 
-/// Returns the account of the token. Requires the scope `profile` itself, which `read` does not
+/// Returns the token's account. Requires the scope `profile` itself, which `read` does not
 /// include: `userinfo` signs users in to other services.
 pub(crate) async fn userinfo(
     State(state): State<Arc<AppState>>,

@@ -23,7 +23,7 @@ pub(crate) async fn change_rules(
     let limits = state.config.rules.new_rule_limits();
     let now = state.clock.now();
     let parse = move |body: &[u8]| RuleChanges::read(body, limits, now);
-    change(&state, &requester, request, parse, RuleChanges::apply).await
+    change_rulesets(&state, &requester, request, parse, RuleChanges::apply).await
 }
 
 /// `POST …/pushrules/import`: replaces the rules of all scopes with those of an export.
@@ -35,7 +35,7 @@ pub(crate) async fn import_rulesets(
     let limits = state.config.rules.new_rule_limits();
     let now = state.clock.now();
     let parse = move |body: &[u8]| read_import(body, limits, now);
-    change(&state, &requester, request, parse, |imported, documents| {
+    change_rulesets(&state, &requester, request, parse, |imported, documents| {
         documents.replace_all(imported);
         Ok(())
     })
@@ -49,7 +49,7 @@ pub(crate) async fn reset_rulesets(
     requester: Requester,
     request: Request,
 ) -> Result<JsonBytes, MatrixError> {
-    change(&state, &requester, request, read_reset, |scope, documents| {
+    change_rulesets(&state, &requester, request, read_reset, |scope, documents| {
         match scope {
             Some(scope) => documents.reset(scope),
             None => documents.reset_all(),
@@ -61,24 +61,24 @@ pub(crate) async fn reset_rulesets(
 
 /// Parses the body, applies it to the requester's rulesets, and responds when the change is
 /// durable.
-async fn change<T: Send + Sync + 'static>(
+async fn change_rulesets<T: Send + Sync + 'static>(
     state: &AppState,
     requester: &Requester,
     request: Request,
     parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
     apply: fn(&T, &mut Documents<'_>) -> Result<(), RuleError>,
 ) -> Result<JsonBytes, MatrixError> {
-    requester.require(RuleAccess::Write)?;
+    requester.require_access(RuleAccess::Write)?;
     let (account, rules) = (requester.account, &state.config.rules);
     let max_small_bytes = rules.max_body_bytes;
     let length = request.body().size_hint().upper();
     let is_small = length.is_some_and(|length| length <= max_small_bytes as u64);
     // Held until the change is stored, because parsed rules take several times the size of their
     // JSON.
-    let _large_body = if is_small { None } else { Some(state.large_bodies.take(account)?) };
-    let limit = if is_small { max_small_bytes } else { rules.max_import_bytes() };
-    let FullBody(body) = FullBody::within(limit, request, state).await?;
-    let parsed = if body.len() <= max_small_bytes {
+    let _large_body = if is_small { None } else { Some(state.large_body_slots.acquire(account)?) };
+    let max_bytes = if is_small { max_small_bytes } else { rules.max_import_bytes() };
+    let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
+    let parsed_body = if body.len() <= max_small_bytes {
         parse(&body)?
     } else {
         // Runs on a thread of the pool, because it takes milliseconds.
@@ -86,6 +86,6 @@ async fn change<T: Send + Sync + 'static>(
         slot.run(move || parse(&body)).await??
     };
     let (writer, now) = (&state.rule_writer, state.clock.now());
-    writer.change_all(account, now, move |documents| apply(&parsed, documents)).await?;
+    writer.change_documents(account, now, move |documents| apply(&parsed_body, documents)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")))
 }

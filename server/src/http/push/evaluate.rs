@@ -20,18 +20,18 @@ use crate::http::extract::requester::RequestingService;
 use crate::http::json::JsonBytes;
 
 /// Maximum size of the body, in bytes: enough for more than 100,000 members.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
 
 /// The maximum number of members in a batch. It limits the memory, and the time that other requests
 /// wait.
-const BATCH_MEMBERS: usize = 2_000;
+const MAX_BATCH_MEMBERS: usize = 2_000;
 
 /// The maximum size of the rules in a batch, in bytes, for the same reasons.
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
+const MAX_BATCH_BYTES: usize = 8 * 1024 * 1024;
 
 /// The number of members that are loaded together. A batch may exceed its maximum by this many
 /// members and their rules.
-const LOADED_MEMBERS: usize = 50;
+const CHUNK_MEMBERS: usize = 50;
 
 /// Evaluates an event for many members, and returns them grouped by result. Members without an
 /// account on this server and members outside the service's namespaces are omitted.
@@ -40,7 +40,7 @@ pub(crate) async fn evaluate(
     RequestingService(service): RequestingService,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    let FullBody(body) = FullBody::within(MAX_BYTES, request, &state).await?;
+    let FullBody(body) = FullBody::read_at_most(MAX_BODY_BYTES, request, &state).await?;
     let start = Instant::now();
     let slot = state.evaluation_pool.enter()?;
     let request = slot.run(move || EvaluateRequest::read(&body)).await??;
@@ -53,30 +53,30 @@ pub(crate) async fn evaluate(
         response: EvaluationResponse::new(request.all),
         request,
         budget: WorkBudget::default(),
-        users: 0,
+        user_count: 0,
     };
     let mut batch = Batch::default();
-    for chunk in positions.chunks(LOADED_MEMBERS) {
-        batch.add(&state, &evaluation.request.members, chunk).await?;
+    for chunk in positions.chunks(CHUNK_MEMBERS) {
+        batch.add_members(&state, &evaluation.request.members, chunk).await?;
         if batch.is_full() {
             let (state, full_batch) = (Arc::clone(&state), std::mem::take(&mut batch));
-            evaluation = slot.run(move || evaluation.add(full_batch, &state)).await?;
+            evaluation = slot.run(move || evaluation.add_batch(full_batch, &state)).await?;
         }
     }
-    let finish = {
+    let finish_evaluation = {
         let state = Arc::clone(&state);
         move || {
-            let evaluation = evaluation.add(batch, &state);
+            let evaluation = evaluation.add_batch(batch, &state);
             let members = &evaluation.request.members;
             let response = evaluation.response.to_json(|position| &members[position].user_id);
-            (response, evaluation.users, evaluation.budget.exceeded)
+            (response, evaluation.user_count, evaluation.budget.exceeding_users)
         }
     };
-    let (response, users, exceeded) = slot.run(finish).await?;
+    let (response, user_count, exceeded_count) = slot.run(finish_evaluation).await?;
     let metrics = &state.metrics.evaluation;
-    metrics.evaluate.observe_since(start);
-    metrics.users.inc_by(users);
-    metrics.work_exceeded.inc_by(exceeded);
+    metrics.evaluate_durations.observe_since(start);
+    metrics.evaluated_users.inc_by(user_count);
+    metrics.work_exceeded.inc_by(exceeded_count);
     Ok(JsonBytes(response.into()).into_response())
 }
 
@@ -86,28 +86,30 @@ struct Evaluation {
     response: EvaluationResponse,
     budget: WorkBudget,
     /// The number of users evaluated so far.
-    users: u64,
+    user_count: u64,
 }
 
 impl Evaluation {
     /// Compiles and caches the rules of a batch that are not cached, and adds the results.
-    fn add(mut self, batch: Batch, state: &AppState) -> Self {
-        self.users += batch.members.len() as u64;
-        let compiled_rules = batch.members.into_iter().map(|member| {
+    fn add_batch(mut self, batch: Batch, state: &AppState) -> Self {
+        self.user_count += batch.members.len() as u64;
+        let rules_by_position = batch.members.into_iter().map(|member| {
             let rules = match member.rules {
                 MemberRules::Cached(rules) => rules,
-                MemberRules::Loaded(snapshot) => state.rule_index.insert(member.account, &snapshot),
+                MemberRules::Loaded(snapshot) => {
+                    state.rule_index_cache.insert(member.account, &snapshot)
+                }
             };
             (member.position, rules)
         });
-        let compiled: Vec<(usize, CachedRules)> = compiled_rules.collect();
+        let compiled_rules: Vec<(usize, CachedRules)> = rules_by_position.collect();
         let Self { request, response, budget, .. } = &mut self;
-        let members = Members::new(compiled.iter().map(|(position, rules)| {
+        let members = Members::new(compiled_rules.iter().map(|(position, rules)| {
             let member = &request.members[*position];
             (&*member.user_id, member.member(), rules.rules.as_deref())
         }));
-        let positions: Vec<usize> = compiled.iter().map(|(position, _)| *position).collect();
-        response.add(&members.evaluate(&request.event, &request.room, budget), &positions);
+        let positions: Vec<usize> = compiled_rules.iter().map(|(position, _)| *position).collect();
+        response.add_batch(&members.evaluate(&request.event, &request.room, budget), &positions);
         self
     }
 }
@@ -116,7 +118,7 @@ impl Evaluation {
 #[derive(Default)]
 struct Batch {
     members: Vec<BatchMember>,
-    /// The size of the members' rules.
+    /// The size of the members' rules, in bytes.
     bytes: usize,
 }
 
@@ -136,7 +138,7 @@ enum MemberRules {
 impl Batch {
     /// Adds the members at these positions that have an account, and loads the rules that are not
     /// cached.
-    async fn add(
+    async fn add_members(
         &mut self,
         state: &AppState,
         members: &[RequestedMember],
@@ -153,16 +155,16 @@ impl Batch {
             .filter_map(|(position, account)| Some((*position, account?)))
             .unzip();
         let now = state.clock.now();
-        let cached = state.rule_index.get(&state.store, &accounts, now);
+        let cached_rules = state.rule_index_cache.get(&state.store, &accounts, now);
         let uncached_accounts: Vec<i64> = accounts
             .iter()
-            .zip(&cached)
+            .zip(&cached_rules)
             .filter(|(_, cached)| cached.is_none())
             .map(|(account, _)| *account)
             .collect();
         let mut snapshots =
             state.store.rulesets_for_accounts(&uncached_accounts, now).await?.into_iter();
-        for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached) {
+        for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached_rules) {
             let rules = cached
                 .map(MemberRules::Cached)
                 .or_else(|| snapshots.next().map(MemberRules::Loaded));
@@ -177,6 +179,6 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.members.len() >= BATCH_MEMBERS || self.bytes >= BATCH_BYTES
+        self.members.len() >= MAX_BATCH_MEMBERS || self.bytes >= MAX_BATCH_BYTES
     }
 }

@@ -23,10 +23,10 @@ pub(crate) async fn explain(
     requester: Requester,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Read)?;
+    requester.require_access(RuleAccess::Read)?;
     // The event and the room's power levels may each have the maximum size of an event.
     let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
-    let FullBody(body) = FullBody::within(max_bytes, request, &state).await?;
+    let FullBody(body) = FullBody::read_at_most(max_bytes, request, &state).await?;
     let request = ExplainRequest::read(&body)?;
     let rulesets = state.store.rulesets(requester.account, state.clock.now()).await?;
     let user_id = requester.user_id(&state);

@@ -19,7 +19,7 @@ impl<S: Sync> FromRequestParts<S> for ValidPath {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
         let path = RawPath::from_request_parts(parts, state).await?;
-        let rule_path = path.after("/pushrules/").ok_or(CommonError::NotFound)?;
+        let rule_path = path.rest_after("/pushrules/").ok_or(CommonError::NotFound)?;
         Ok(Self(rules::RulePath::read(rule_path)?))
     }
 }
@@ -36,7 +36,7 @@ impl<S: Sync> FromRequestParts<S> for FixedPath {
 }
 
 /// Defines an extractor that accepts one form of path.
-macro_rules! extractor {
+macro_rules! path_extractor {
     ($(#[$doc:meta])* $name:ident($($field:ty),+) from $($form:pat_param)|+ => $value:expr) => {
         $(#[$doc])*
         pub(crate) struct $name($(pub(crate) $field),+);
@@ -47,39 +47,39 @@ macro_rules! extractor {
             async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, MatrixError> {
                 match ValidPath::from_request_parts(parts, state).await?.0 {
                     $($form)|+ => Ok($value),
-                    _ => Err(PathError::Attribute.into()),
+                    _ => Err(PathError::UnknownAttribute.into()),
                 }
             }
         }
     };
 }
 
-extractor! {
+path_extractor! {
     /// `{scope}/`
     RulesetPath(RuleScope) from rules::RulePath::Ruleset(scope) => RulesetPath(scope)
 }
-extractor! {
+path_extractor! {
     /// `{scope}/{kind}/`
     KindPath(RuleScope, RuleKind) from rules::RulePath::Kind(scope, kind) => KindPath(scope, kind)
 }
-extractor! {
+path_extractor! {
     /// `{scope}/{kind}/{rule_id}`, and the attributes below it.
-    RulePath(RuleRef)
+    RuleRefPath(RuleRef)
     from rules::RulePath::Rule(name)
         | rules::RulePath::Enabled(name)
-        | rules::RulePath::Actions(name) => RulePath(name)
+        | rules::RulePath::Actions(name) => RuleRefPath(name)
 }
 
 /// Rejects an unknown path: with the path's error if it is invalid, otherwise with 404.
-pub(crate) async fn unknown(_: Requester, _: ValidPath) -> CommonError {
+pub(crate) async fn reject_unknown_path(_: Requester, _: ValidPath) -> CommonError {
     CommonError::NotFound
 }
 
 /// Rejects a method that the path does not support; the router adds the `Allow` header. A `PUT`
 /// without a rule id is an unrecognized path, as in other implementations.
-pub(crate) async fn wrong_method(method: Method, _: Requester, _: ValidPath) -> MatrixError {
+pub(crate) async fn reject_method(method: Method, _: Requester, _: ValidPath) -> MatrixError {
     match method {
-        Method::PUT => PathError::NoRule.into(),
+        Method::PUT => PathError::NotARule.into(),
         _ => CommonError::MethodNotAllowed.into(),
     }
 }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::json;
 
-use super::path::{FixedPath, KindPath, RulePath, RulesetPath};
+use super::path::{FixedPath, KindPath, RuleRefPath, RulesetPath};
 use crate::account_memory::unread_responses::UnreadResponses;
 use crate::app::AppState;
 use crate::http::error::MatrixError;
@@ -23,7 +23,7 @@ use crate::http::json::JsonBytes;
 pub(crate) async fn get_all_rulesets(
     rules: UserRules<FixedPath>,
 ) -> Result<JsonBytes, MatrixError> {
-    rules.respond_with(rules.rulesets.response(rules.user()))
+    rules.respond_with_json(rules.rulesets.response(rules.user()))
 }
 
 /// `GET …/pushrules/export`
@@ -55,22 +55,26 @@ pub(crate) async fn get_rules_of_kind(
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}`
-pub(crate) async fn get_rule(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
-    let RulePath(path) = &rules.path;
+pub(crate) async fn get_rule(rules: UserRules<RuleRefPath>) -> Result<JsonBytes, MatrixError> {
+    let RuleRefPath(path) = &rules.path;
     rules.respond(rules.document(&path.scope).rule(path.kind, &path.id, rules.user())?)
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
-pub(crate) async fn get_rule_enabled(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
-    let RulePath(path) = &rules.path;
+pub(crate) async fn get_rule_enabled(
+    rules: UserRules<RuleRefPath>,
+) -> Result<JsonBytes, MatrixError> {
+    let RuleRefPath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
     rules.respond(json!({ "enabled": rule.enabled }))
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/actions`
-pub(crate) async fn get_rule_actions(rules: UserRules<RulePath>) -> Result<JsonBytes, MatrixError> {
-    let RulePath(path) = &rules.path;
+pub(crate) async fn get_rule_actions(
+    rules: UserRules<RuleRefPath>,
+) -> Result<JsonBytes, MatrixError> {
+    let RuleRefPath(path) = &rules.path;
     let document = rules.document(&path.scope);
     let rule = document.rule(path.kind, &path.id, rules.user())?;
     rules.respond(json!({ "actions": rule.actions }))
@@ -83,7 +87,7 @@ pub(crate) struct UserRules<P> {
     account: i64,
     user_id: String,
     rulesets: StoredRulesets,
-    unread: UnreadResponses,
+    unread_responses: UnreadResponses,
 }
 
 impl<P> FromRequestParts<Arc<AppState>> for UserRules<P>
@@ -98,10 +102,16 @@ where
     ) -> Result<Self, MatrixError> {
         let requester = Requester::from_request_parts(parts, state).await?;
         let path = P::from_request_parts(parts, state).await?;
-        requester.require(RuleAccess::Read)?;
+        requester.require_access(RuleAccess::Read)?;
         let rulesets = state.store.rulesets(requester.account, requester.now).await?;
         let (account, user_id) = (requester.account, requester.user_id(state));
-        Ok(Self { path, account, user_id, rulesets, unread: state.unread_responses.clone() })
+        Ok(Self {
+            path,
+            account,
+            user_id,
+            rulesets,
+            unread_responses: state.unread_responses.clone(),
+        })
     }
 }
 
@@ -112,12 +122,12 @@ impl<P> UserRules<P> {
 
     /// Responds with a value as JSON.
     fn respond(&self, value: impl Serialize) -> Result<JsonBytes, MatrixError> {
-        self.respond_with(to_bytes(&value).into())
+        self.respond_with_json(to_bytes(&value).into())
     }
 
     /// Responds with serialised JSON, unless the account has too many unread responses.
-    fn respond_with(&self, json: Bytes) -> Result<JsonBytes, MatrixError> {
-        Ok(JsonBytes(self.unread.count(self.account, json)?))
+    fn respond_with_json(&self, json: Bytes) -> Result<JsonBytes, MatrixError> {
+        Ok(JsonBytes(self.unread_responses.count(self.account, json)?))
     }
 
     fn document(&self, scope: &RuleScope) -> Cow<'_, Document> {

@@ -8,7 +8,7 @@ use belfry_core::percent;
 use belfry_core::rules::{PutTarget, RuleAccess, RuleChange};
 use bytes::Bytes;
 
-use super::path::RulePath;
+use super::path::RuleRefPath;
 use crate::app::AppState;
 use crate::http::error::{CommonError, MatrixError};
 use crate::http::extract::body::FullBody;
@@ -19,10 +19,10 @@ use crate::http::json::JsonBytes;
 pub(crate) async fn put_rule(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(rule): RulePath,
+    RuleRefPath(rule): RuleRefPath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Write)?;
+    requester.require_access(RuleAccess::Write)?;
     let query = percent::parse_query(request.uri().query().unwrap_or_default())?;
     // Checked before the body is read, so that an invalid target is rejected without its body.
     let target = PutTarget::new(rule, query)?;
@@ -35,9 +35,9 @@ pub(crate) async fn put_rule(
 pub(crate) async fn delete_rule(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(rule): RulePath,
+    RuleRefPath(rule): RuleRefPath,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Write)?;
+    requester.require_access(RuleAccess::Write)?;
     apply_change(&state, &requester, RuleChange::delete(rule)).await
 }
 
@@ -45,10 +45,10 @@ pub(crate) async fn delete_rule(
 pub(crate) async fn put_rule_enabled(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(rule): RulePath,
+    RuleRefPath(rule): RuleRefPath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Write)?;
+    requester.require_access(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
     let change = RuleChange::set_enabled(rule, &body, state.clock.now())?;
     apply_change(&state, &requester, change).await
@@ -58,17 +58,17 @@ pub(crate) async fn put_rule_enabled(
 pub(crate) async fn put_rule_actions(
     State(state): State<Arc<AppState>>,
     requester: Requester,
-    RulePath(rule): RulePath,
+    RuleRefPath(rule): RuleRefPath,
     request: Request,
 ) -> Result<Response, MatrixError> {
-    requester.require(RuleAccess::Write)?;
+    requester.require_access(RuleAccess::Write)?;
     let body = read_body(&state, request).await?;
     let change = RuleChange::set_actions(rule, &body, state.config.rules.new_rule_limits())?;
     apply_change(&state, &requester, change).await
 }
 
 async fn read_body(state: &AppState, request: Request) -> Result<Bytes, CommonError> {
-    Ok(FullBody::within(state.config.rules.max_body_bytes, request, state).await?.0)
+    Ok(FullBody::read_at_most(state.config.rules.max_body_bytes, request, state).await?.0)
 }
 
 /// Changes one of the requester's rules, and responds when the change is durable.
@@ -79,6 +79,6 @@ async fn apply_change(
 ) -> Result<Response, MatrixError> {
     let (account, scope) = (requester.account, change.scope().clone());
     let (writer, now) = (&state.rule_writer, state.clock.now());
-    writer.change(account, scope, now, move |document| change.apply(document)).await?;
+    writer.change_document(account, scope, now, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

@@ -17,7 +17,7 @@ pub(crate) struct AreaRouter {
     pub(crate) routes: PathRouter,
     /// Catch-all routes, in a second router, because one router cannot have a parameter and a
     /// catch-all at the same position.
-    pub(crate) unknown: PathRouter,
+    pub(crate) catch_all: PathRouter,
     /// Path prefixes, with their replacements in patterns.
     prefixes: Vec<(String, &'static str)>,
 }
@@ -41,19 +41,19 @@ impl AreaRouter {
         Self {
             area,
             routes: PathRouter::default(),
-            unknown: PathRouter::default(),
+            catch_all: PathRouter::default(),
             prefixes: Vec::new(),
         }
     }
 
     /// Replaces a path prefix in route patterns, so that equivalent paths have one pattern. The
     /// first prefix that matches a path applies.
-    pub(crate) fn show_prefix(mut self, prefix: &str, replacement: &'static str) -> Self {
+    pub(crate) fn replace_prefix(mut self, prefix: &str, replacement: &'static str) -> Self {
         self.prefixes.push((prefix.to_owned(), replacement));
         self
     }
 
-    /// Returns the pattern of a route: its path with the prefix replaced, and without the trailing
+    /// Returns a route's pattern: its path with the prefix replaced, and without the trailing
     /// slash that the area ignores.
     fn pattern(&self, path: &str) -> String {
         let path = match path.strip_suffix('/') {
@@ -80,24 +80,24 @@ impl AreaRouter {
     /// Assigns this path and all unknown paths below it to the area, with the error 404.
     pub(crate) fn not_found_under(self, prefix: &str) -> Self {
         let not_found = || any(async || CommonError::NotFound);
-        let mut this = self.unknown_under(prefix, not_found());
-        this.unknown.add(prefix.to_owned(), not_found());
-        this.unknown.add(format!("{prefix}/"), not_found());
-        this
+        let mut router = self.catch_all_under(prefix, not_found());
+        router.catch_all.add(prefix.to_owned(), not_found());
+        router.catch_all.add(format!("{prefix}/"), not_found());
+        router
     }
 
-    /// Handles unknown paths below this one.
-    pub(crate) fn unknown_under(
+    /// Handles all paths below this one that no other route matches.
+    pub(crate) fn catch_all_under(
         mut self,
         prefix: &str,
         methods: MethodRouter<Arc<AppState>>,
     ) -> Self {
-        self.unknown.add(format!("{prefix}/{{*path}}"), methods);
+        self.catch_all.add(format!("{prefix}/{{*path}}"), methods);
         self
     }
 
     /// Handles requests with a method that the routes added so far do not support.
-    pub(crate) fn wrong_method<T: 'static>(
+    pub(crate) fn method_not_allowed_fallback<T: 'static>(
         mut self,
         handler: impl Handler<T, Arc<AppState>>,
     ) -> Self {
@@ -118,38 +118,42 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Joins areas. All other paths belong to the area `fallback`.
-    pub(crate) fn join(areas: Vec<AreaRouter>, fallback: Area, state: &Arc<AppState>) -> Self {
-        let mut known = Router::new();
-        let mut unknown = Router::new().fallback(async || CommonError::NotFound);
+    /// Joins the routers of areas. All other paths belong to the area `fallback`.
+    pub(crate) fn join(
+        area_routers: Vec<AreaRouter>,
+        fallback: Area,
+        state: &Arc<AppState>,
+    ) -> Self {
+        let mut router = Router::new();
+        let mut catch_all_router = Router::new().fallback(async || CommonError::NotFound);
         let mut by_path = [matchit::Router::new(), matchit::Router::new()];
-        let [known_paths, unknown_paths] = &mut by_path;
+        let [route_paths, catch_all_paths] = &mut by_path;
         let mut patterns = vec![UNMATCHED];
         let insert = |paths: &mut matchit::Router<Route>, path: &str, route: Route| {
             paths.insert(path, route).expect("the router accepted this path");
         };
-        for area in areas {
-            let unmatched = Route { area: area.area, pattern: UNMATCHED, index: 0 };
-            for path in &area.routes.paths {
-                let (index, pattern) = intern_pattern(&mut patterns, area.pattern(path));
-                insert(known_paths, path, Route { pattern, index, ..unmatched });
+        for area_router in area_routers {
+            let unmatched = Route { area: area_router.area, pattern: UNMATCHED, index: 0 };
+            for path in &area_router.routes.paths {
+                let (index, pattern) = intern_pattern(&mut patterns, area_router.pattern(path));
+                insert(route_paths, path, Route { pattern, index, ..unmatched });
             }
-            for path in &area.unknown.paths {
-                insert(unknown_paths, path, unmatched);
+            for path in &area_router.catch_all.paths {
+                insert(catch_all_paths, path, unmatched);
             }
-            known = known.merge(area.routes.router);
-            unknown = unknown.merge(area.unknown.router);
+            router = router.merge(area_router.routes.router);
+            catch_all_router = catch_all_router.merge(area_router.catch_all.router);
         }
-        let router = known
+        let router = router
             .method_not_allowed_fallback(async || CommonError::MethodNotAllowed)
-            .fallback_service(unknown.with_state(Arc::clone(state)));
+            .fallback_service(catch_all_router.with_state(Arc::clone(state)));
         let unmatched = Route { area: fallback, pattern: UNMATCHED, index: 0 };
         let metrics =
             patterns.into_iter().map(|pattern| state.metrics.http.route(pattern)).collect();
         Self { router: router.with_state(Arc::clone(state)), by_path, unmatched, metrics }
     }
 
-    /// Returns the route of a path. The layer applies the policies of its area before the router
+    /// Returns the route for a path. The layer applies the policies of its area before the router
     /// runs, so that rejecting a request stays cheap.
     pub(crate) fn find(&self, path: &str) -> Route {
         let route = self.by_path.iter().find_map(|routes| routes.at(path).ok());
@@ -159,7 +163,7 @@ impl Routes {
 
 /// Returns the index of a pattern and the stored pattern, which is added if it is new.
 fn intern_pattern(patterns: &mut Vec<&'static str>, pattern: String) -> (usize, &'static str) {
-    if let Some(index) = patterns.iter().position(|other| *other == pattern) {
+    if let Some(index) = patterns.iter().position(|known_pattern| *known_pattern == pattern) {
         return (index, patterns[index]);
     }
     // Leaked, because routes exist until the process ends.

@@ -144,26 +144,27 @@ fn expected_areas() -> BTreeMap<String, Area> {
     expected
 }
 
-/// Returns the paths of an area, without those that the router adds for a trailing slash.
-fn listed_paths(area: &AreaRouter) -> Vec<String> {
-    let is_alias = |path: &&String| area.area.ignores_trailing_slash && path.ends_with('/');
-    let known = area.routes.paths.iter().filter(|path| !is_alias(path));
-    let unknown = area.unknown.paths.iter().filter(|path| path.ends_with("{*path}"));
-    known.chain(unknown).cloned().collect()
+/// Returns an area's paths, without those that the router adds for a trailing slash.
+fn listed_paths(area_router: &AreaRouter) -> Vec<String> {
+    let is_alias = |path: &&String| area_router.area.ignores_trailing_slash && path.ends_with('/');
+    let routes = area_router.routes.paths.iter().filter(|path| !is_alias(path));
+    let catch_all_routes =
+        area_router.catch_all.paths.iter().filter(|path| path.ends_with("{*path}"));
+    routes.chain(catch_all_routes).cloned().collect()
 }
 
 #[tokio::test]
-async fn every_route_has_its_listed_area() {
+async fn every_route_belongs_to_its_listed_area() {
     let dir = tempfile::tempdir().unwrap();
     let state = test_state(dir.path()).await;
-    let mut registered = BTreeMap::new();
-    for area in areas(&state) {
-        for path in listed_paths(&area) {
-            let previous = registered.insert(path.clone(), area.area);
+    let mut actual_areas = BTreeMap::new();
+    for area_router in area_routers(&state) {
+        for path in listed_paths(&area_router) {
+            let previous = actual_areas.insert(path.clone(), area_router.area);
             assert!(previous.is_none(), "{path} is registered twice");
         }
     }
-    assert_eq!(registered, expected_areas());
+    assert_eq!(actual_areas, expected_areas());
 }
 
 #[tokio::test]
@@ -200,21 +201,21 @@ async fn equivalent_paths_have_one_pattern_and_unknown_paths_have_none() {
 }
 
 #[tokio::test]
-async fn every_route_follows_the_policies_of_its_area() {
+async fn every_route_follows_its_area_policies() {
     let dir = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(dir.path()).await);
     for (route, area) in expected_areas() {
         let path: String = route.split('/').map(fill_segment).collect::<Vec<_>>().join("/");
         let response = send(&service, Method::PATCH, &path).await;
         assert!(response.status.is_client_error(), "{route}: {}", response.status);
-        assert_eq!(response.format(), area.errors, "{route}");
+        assert_eq!(response.error_format(), area.error_format, "{route}");
         assert_eq!(response.cors(), area.cors, "{route}");
-        assert_eq!(response.cache(), area.cache, "{route}");
-        assert_eq!(response.is_counted(), area.limits != LimitClass::Exempt, "{route}");
+        assert_eq!(response.cache_policy(), area.cache_policy, "{route}");
+        assert_eq!(response.is_counted(), area.limit_class != LimitClass::Exempt, "{route}");
         let preflight = send(&service, Method::OPTIONS, &path).await;
         assert_eq!(preflight.status == 204, area.cors == Cors::AnyOrigin, "{route}");
         assert_eq!(preflight.cors(), area.cors, "{route}");
-        let is_counted = area.cors == Cors::SameOrigin && area.limits != LimitClass::Exempt;
+        let is_counted = area.cors == Cors::SameOrigin && area.limit_class != LimitClass::Exempt;
         assert_eq!(preflight.is_counted(), is_counted, "{route}");
     }
 }
@@ -232,12 +233,12 @@ fn fill_segment(segment: &str) -> &str {
 async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() {
     let dir = tempfile::tempdir().unwrap();
     let state = test_state(dir.path()).await;
-    let areas = areas(&state).into_iter().filter(|area| area.area != MATRIX);
-    for path in areas.flat_map(|area| listed_paths(&area)) {
-        let first = path.split('/').nth(1).unwrap();
+    let routers = area_routers(&state).into_iter().filter(|router| router.area != MATRIX);
+    for path in routers.flat_map(|router| listed_paths(&router)) {
+        let first_segment = path.split('/').nth(1).unwrap();
         // Segments that are empty or begin with `.` or `@` cannot be configured.
-        let is_special = first.is_empty() || first.starts_with(['.', '@']);
-        let is_reserved = is_special || RESERVED_SEGMENTS.contains(&first);
+        let is_special = first_segment.is_empty() || first_segment.starts_with(['.', '@']);
+        let is_reserved = is_special || RESERVED_SEGMENTS.contains(&first_segment);
         assert!(is_reserved, "{path}");
     }
 }
@@ -246,7 +247,7 @@ async fn the_first_segment_of_every_route_outside_the_matrix_area_is_reserved() 
 async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
     let dir = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(dir.path()).await);
-    for (path, errors, cors) in [
+    for (path, error_format, cors) in [
         ("/_service/client/api/v1/nothing", ErrorFormat::Matrix, Cors::AnyOrigin),
         ("/_matrix", ErrorFormat::Matrix, Cors::AnyOrigin),
         ("/_matrix/", ErrorFormat::Matrix, Cors::AnyOrigin),
@@ -273,7 +274,7 @@ async fn an_unknown_path_belongs_to_the_area_of_its_first_segments() {
     ] {
         let response = send(&service, Method::GET, path).await;
         assert_eq!(response.status, 404, "{path}");
-        assert_eq!((response.format(), response.cors()), (errors, cors), "{path}");
+        assert_eq!((response.error_format(), response.cors()), (error_format, cors), "{path}");
         assert!(response.is_counted(), "{path}");
     }
 }
@@ -296,19 +297,19 @@ async fn a_browser_gets_a_page_at_unknown_paths_outside_apis() {
         let request = Request::get(path).header("accept", "text/html,*/*;q=0.8");
         let response = service.respond(peer, request.body(Body::empty()).unwrap()).await;
         let response = FullResponse::read(response).await;
-        assert_eq!((response.status.as_u16(), response.format()), (404, format), "{path}");
+        assert_eq!((response.status.as_u16(), response.error_format()), (404, format), "{path}");
     }
 }
 
 /// Anyone can send a form, so a large one is rejected by its length, or as soon as it is too large.
 #[tokio::test]
-async fn at_most_64_kib_of_a_page_form_are_read() {
+async fn a_page_form_is_read_up_to_64_kib() {
     let dir = tempfile::tempdir().unwrap();
     let mut state = test_state(dir.path()).await;
-    let settings = &mut Arc::get_mut(&mut state).unwrap().config.http;
-    settings.max_body_bytes = 1024 * 1024;
+    let http_config = &mut Arc::get_mut(&mut state).unwrap().config.http;
+    http_config.max_body_bytes = 1024 * 1024;
     let service = HttpService::new(state);
-    let mut forms = 0;
+    let mut form_count = 0;
     let pages = ROUTES.iter().filter(|(_, area)| *area == PAGES).map(|(path, _)| *path);
     for path in pages.chain(PAGE_ROUTES) {
         for length in [Some(100_000), None] {
@@ -333,12 +334,12 @@ async fn at_most_64_kib_of_a_page_form_are_read() {
                 continue;
             }
             assert_eq!(response.status, 413, "{path} {length:?}");
-            let max = if length.is_some() { 0 } else { 64 * 1024 + 8192 };
-            assert!(bytes_read <= max, "{path} {length:?}: {bytes_read}");
-            forms += 1;
+            let max_bytes = if length.is_some() { 0 } else { 64 * 1024 + 8192 };
+            assert!(bytes_read <= max_bytes, "{path} {length:?}: {bytes_read}");
+            form_count += 1;
         }
     }
-    assert_eq!(forms, 2 * 16, "all pages with a form");
+    assert_eq!(form_count, 2 * 16, "all pages with a form");
 }
 
 /// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to
@@ -347,22 +348,22 @@ async fn at_most_64_kib_of_a_page_form_are_read() {
 async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
     let dir = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(dir.path()).await);
-    let negotiated = Some("Accept, Accept-Language");
-    let style = service.state().style.path().to_owned();
+    let negotiation_headers = Some("Accept, Accept-Language");
+    let style_path = service.state().style.path().to_owned();
     for (method, path, status, cache, vary) in [
         (Method::GET, "/healthz", 200, "no-store", None),
         (Method::HEAD, "/healthz", 200, "no-store", None),
         (Method::POST, "/healthz", 405, "no-store", None),
         (Method::GET, "/readyz", 200, "no-store", None),
         (Method::GET, "/metrics", 200, "no-store", None),
-        (Method::GET, style.as_str(), 200, "public, max-age=31536000, immutable", None),
+        (Method::GET, style_path.as_str(), 200, "public, max-age=31536000, immutable", None),
         (Method::GET, "/static/x", 404, "no-store", None),
-        (Method::GET, "/static/x/y", 404, "no-store", negotiated),
+        (Method::GET, "/static/x/y", 404, "no-store", negotiation_headers),
         (Method::GET, "/gateway/check", 400, "private, no-store", None),
-        (Method::GET, "/", 404, "no-store", negotiated),
-        (Method::POST, "/", 405, "no-store", negotiated),
+        (Method::GET, "/", 404, "no-store", negotiation_headers),
+        (Method::POST, "/", 405, "no-store", negotiation_headers),
         (Method::GET, "/@alice", 303, "no-store", None),
-        (Method::GET, "/nothing", 404, "no-store", negotiated),
+        (Method::GET, "/nothing", 404, "no-store", negotiation_headers),
         (Method::GET, "/nodeinfo/2.0", 200, "max-age=0", None),
         (Method::GET, "/openapi.json", 200, "max-age=0", None),
         (Method::GET, "/.well-known/oauth-authorization-server", 200, "max-age=0", None),
@@ -371,8 +372,8 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
         (Method::OPTIONS, "/.well-known/nodeinfo", 204, "no-store", None),
         (Method::GET, "/api/v1/nothing", 404, "private, no-store", None),
         (Method::GET, "/oauth/token", 405, "no-store", None),
-        (Method::GET, "/oauth/nothing", 404, "no-store", negotiated),
-        (Method::GET, "/oauth/sign_in", 200, "no-store", negotiated),
+        (Method::GET, "/oauth/nothing", 404, "no-store", negotiation_headers),
+        (Method::GET, "/oauth/sign_in", 200, "no-store", negotiation_headers),
         (Method::GET, "/_matrix/nothing", 404, "private, no-store", None),
     ] {
         let response = send(&service, method.clone(), path).await;
@@ -384,17 +385,17 @@ async fn every_response_has_a_cache_policy_and_negotiated_ones_have_vary() {
         let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
         let request = Request::get("/").header("accept", accept).body(Body::empty()).unwrap();
         let response = FullResponse::read(service.respond(peer, request).await).await;
-        assert_eq!(response.cache(), CachePolicy::NoStore, "{accept}");
-        assert_eq!(response.header("vary"), negotiated, "{accept}");
+        assert_eq!(response.cache_policy(), CachePolicy::NoStore, "{accept}");
+        assert_eq!(response.header("vary"), negotiation_headers, "{accept}");
     }
     let peer = Peer((Ipv4Addr::LOCALHOST, 1).into());
     let request = Request::get("/nothing").body(Body::empty()).unwrap();
     let response = service.respond_over_capacity(peer, request).await;
-    assert_eq!(FullResponse::read(response).await.cache(), CachePolicy::NoStore);
+    assert_eq!(FullResponse::read(response).await.cache_policy(), CachePolicy::NoStore);
 }
 
 #[tokio::test]
-async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
+async fn the_api_and_oauth_ignore_a_trailing_slash() {
     let dir = tempfile::tempdir().unwrap();
     let service = HttpService::new(test_state(dir.path()).await);
     for (path, status) in [
@@ -411,8 +412,8 @@ async fn a_trailing_slash_makes_no_difference_to_the_api_and_to_oauth() {
     ] {
         assert_eq!(send(&service, Method::GET, path).await.status, status, "{path}");
     }
-    let whole_url = send(&service, Method::GET, "http://ring.example/api/v1/instance/").await;
-    assert_eq!(whole_url.status, 200);
+    let absolute_form = send(&service, Method::GET, "http://ring.example/api/v1/instance/").await;
+    assert_eq!(absolute_form.status, 200);
 }
 
 /// A complete response.
@@ -439,8 +440,8 @@ impl FullResponse {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    fn format(&self) -> ErrorFormat {
-        if self.header("content-type").is_some_and(|media| media.starts_with("text/html")) {
+    fn error_format(&self) -> ErrorFormat {
+        if self.header("content-type").is_some_and(|value| value.starts_with("text/html")) {
             return ErrorFormat::Page;
         }
         let body: Value = serde_json::from_slice(&self.body).unwrap();
@@ -458,7 +459,7 @@ impl FullResponse {
         }
     }
 
-    fn cache(&self) -> CachePolicy {
+    fn cache_policy(&self) -> CachePolicy {
         match self.header("cache-control") {
             Some("no-store") => CachePolicy::NoStore,
             Some("private, no-store") => CachePolicy::PrivateNoStore,

@@ -12,11 +12,11 @@ use crate::config::AccessLog;
 use crate::escape::shorten;
 use crate::http::extract::client::{client_address, peer_address};
 
-/// The maximum length of a path, which clients choose.
-const MAX_PATH: usize = 500;
+/// The maximum length of a path in the log, in bytes. Clients choose it.
+const MAX_PATH_BYTES: usize = 500;
 
-/// The maximum length of a user agent, which clients choose.
-const MAX_USER_AGENT: usize = 200;
+/// The maximum length of a user agent in the log, in bytes. Clients choose it.
+const MAX_USER_AGENT_BYTES: usize = 200;
 
 /// A request that may be logged once its response is known.
 pub(super) struct AccessLogEntry {
@@ -30,14 +30,14 @@ impl AccessLogEntry {
     /// Creates the entry of a request; `None` if the access log is off. At the level `debug` all
     /// requests are logged.
     pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
-        if state.config.log.access == AccessLog::Off && !is_debug() {
+        if state.config.log.access == AccessLog::Off && !is_debug_enabled() {
             return None;
         }
         let headers = request.headers();
         let address = client_address(&state.limits.active(), peer_address(), headers);
         Some(Self {
             uri: request.uri().clone(),
-            address: state.audit.address(address),
+            address: state.audit.recorded_address(address),
             user_agent: headers.get(header::USER_AGENT).cloned(),
         })
     }
@@ -52,24 +52,24 @@ impl AccessLogEntry {
             AccessLog::Errors => is_error,
             AccessLog::All => true,
         };
-        if !is_included && !is_debug() {
+        if !is_included && !is_debug_enabled() {
             return;
         }
         let user_agent = self.user_agent.as_ref().and_then(|value| value.to_str().ok());
         tracing::info!(
             target: "belfry::access",
             // Without the query, which may contain a token.
-            path = shorten(self.uri.path(), MAX_PATH),
+            path = shorten(self.uri.path(), MAX_PATH_BYTES),
             status = status.as_u16(),
             duration_us = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX),
             bytes = response.body().size_hint().exact(),
             address = self.address,
-            user_agent = user_agent.map(|name| shorten(name, MAX_USER_AGENT)),
+            user_agent = user_agent.map(|name| shorten(name, MAX_USER_AGENT_BYTES)),
             "request"
         );
     }
 }
 
-fn is_debug() -> bool {
+fn is_debug_enabled() -> bool {
     tracing::enabled!(target: "belfry::access", tracing::Level::DEBUG)
 }

@@ -24,12 +24,12 @@ pub(crate) async fn test_state(dir: &std::path::Path) -> Arc<AppState> {
     let options = config.store;
     let store = Store::open(&database, &options, Timestamp::UNIX_EPOCH).await.unwrap();
     let base_url = config.base_url();
-    let clock = Arc::new(FakeClock::at(0));
+    let clock = Arc::new(FakeClock::at_second(0));
     Arc::new(AppState::new(config, base_url, store, clock).await.unwrap())
 }
 
 /// The size of the response to `/large`, in bytes.
-pub(crate) const LARGE: usize = 200_000;
+pub(crate) const LARGE_RESPONSE_BYTES: usize = 200_000;
 
 /// Returns a service with test routes: one panics, one has a guard, one is slow, one reads a body,
 /// one has a large response, one just succeeds, and one is exempt from limits.
@@ -50,7 +50,7 @@ pub(crate) async fn test_service(dir: &std::path::Path) -> HttpService {
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route("/slow", get(slow_handler))
         .route("/body", post(async |FullBody(_): FullBody| "read"))
-        .route("/large", get(async || vec![b'a'; LARGE]))
+        .route("/large", get(async || vec![b'a'; LARGE_RESPONSE_BYTES]))
         .route("/well", get(async || "well"));
     let exempt = AreaRouter::new(EXEMPT).route("/exempt", get(async || "well"));
     let routes = Routes::join(vec![matrix, plain, exempt], DEFAULT_AREA, &state);
@@ -67,11 +67,11 @@ async fn a_panic_in_a_handler_fails_only_its_own_request() {
 
     let response = service.respond(PEER, get("/_matrix/panic")).await;
     assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-    let limits = response.headers().get("x-ratelimit-remaining").cloned();
+    let remaining = response.headers().get("x-ratelimit-remaining").cloned();
     let body = response.into_body().collect().await.unwrap().to_bytes();
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(body["errcode"], "M_UNKNOWN");
-    assert!(limits.is_some_and(|remaining| remaining == "299"), "the response reports the limits");
+    assert!(remaining.is_some_and(|value| value == "299"), "the response reports the limits");
     assert!(!body.to_string().contains("a secret of the handler"), "{body}");
 
     assert_eq!(service.respond(PEER, get("/well")).await.status(), StatusCode::OK);
@@ -79,7 +79,7 @@ async fn a_panic_in_a_handler_fails_only_its_own_request() {
 }
 
 #[tokio::test]
-async fn the_headers_report_the_limits_of_a_guard_too() {
+async fn rate_limit_headers_also_report_guard_limits() {
     let dir = tempfile::tempdir().unwrap();
     let service = test_service(dir.path()).await;
     let register = async || {
@@ -92,15 +92,18 @@ async fn the_headers_report_the_limits_of_a_guard_too() {
         (status, headers, response.into_body().collect().await.unwrap().to_bytes())
     };
     let (status, headers, _) = register().await;
-    let all = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
-    assert_eq!((status, headers), (StatusCode::OK, ["30", "29", all, ""].map(str::to_owned)));
+    let rate_limit = r#""ip";r=299;t=300, "app_registration";r=29;t=600"#;
+    assert_eq!(
+        (status, headers),
+        (StatusCode::OK, ["30", "29", rate_limit, ""].map(str::to_owned))
+    );
     for _ in 0..29 {
         assert_eq!(register().await.0, StatusCode::OK);
     }
     let (status, headers, body) = register().await;
-    let all = r#""ip";r=269;t=300, "app_registration";r=0;t=600"#;
+    let rate_limit = r#""ip";r=269;t=300, "app_registration";r=0;t=600"#;
     assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(headers, ["30", "0", all, "600"].map(str::to_owned));
+    assert_eq!(headers, ["30", "0", rate_limit, "600"].map(str::to_owned));
     let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
     assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
     assert_eq!(body["retry_after_ms"], 600_000);

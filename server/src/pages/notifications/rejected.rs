@@ -8,7 +8,7 @@ use belfry_core::rules::RuleError;
 use belfry_core::rules::preferences::PreferenceError;
 
 use super::NotificationsPart;
-use super::rows::show_name;
+use super::rows::format_name;
 use crate::language::{Argument, Language};
 
 /// A rejected form.
@@ -27,8 +27,8 @@ pub(super) struct EnteredFields {
     pub(super) word: String,
     pub(super) id: String,
     pub(super) choice: String,
-    pub(super) sound: bool,
-    pub(super) highlight: bool,
+    pub(super) has_sound: bool,
+    pub(super) has_highlight: bool,
 }
 
 /// The fields of a form that has not been sent.
@@ -36,8 +36,8 @@ pub(super) static BLANK_FIELDS: EnteredFields = EnteredFields {
     word: String::new(),
     id: String::new(),
     choice: String::new(),
-    sound: true,
-    highlight: true,
+    has_sound: true,
+    has_highlight: true,
 };
 
 /// Reason why a form of the notifications page or the rules page was rejected.
@@ -64,8 +64,8 @@ impl RejectedForm {
                 word: value("word"),
                 id: value("id"),
                 choice: value("choice"),
-                sound: is_checked("sound"),
-                highlight: is_checked("highlight"),
+                has_sound: is_checked("sound"),
+                has_highlight: is_checked("highlight"),
             },
         })
     }
@@ -90,8 +90,8 @@ impl RejectionReason {
 
     /// Returns a description of the problem, with advice. Some messages name the rule with this id.
     pub fn text(&self, id: &str, language: Language) -> String {
-        let shown_id = show_name(id);
-        let name = Argument::Trusted(&shown_id);
+        let formatted_id = format_name(id);
+        let name = Argument::Trusted(&formatted_id);
         match self {
             Self::Field(error) => describe_preference_error(*error, language).into_owned(),
             Self::Rules(RuleError::TooManyRules(max)) => {

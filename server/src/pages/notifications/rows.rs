@@ -13,7 +13,7 @@ use crate::pages::timed_text::{TimeFormat, TimedText};
 
 /// The maximum number of characters shown of a name, because an account may have megabytes of
 /// rules.
-const MAX_SHOWN: usize = 200;
+const MAX_NAME_CHARS: usize = 200;
 
 /// A keyword.
 pub(super) struct KeywordRow {
@@ -21,9 +21,9 @@ pub(super) struct KeywordRow {
     /// The percent-encoded id of the rule.
     pub(super) rule: String,
     /// The setting on the page, by which a conflicting change is detected.
-    pub(super) seen: String,
-    pub(super) sound: bool,
-    pub(super) highlight: bool,
+    pub(super) seen_setting: String,
+    pub(super) has_sound: bool,
+    pub(super) has_highlight: bool,
     pub(super) marks: Vec<TimedText>,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct SubjectRow {
     /// The percent-encoded id of the rule.
     pub(super) rule: String,
     /// The setting on the page, by which a conflicting change is detected.
-    pub(super) seen: String,
+    pub(super) seen_setting: String,
     /// The value of the selected choice; empty if the setting expires.
     pub(super) choice: &'static str,
     /// The text about the setting's expiry.
-    pub(super) end: Option<TimedText>,
+    pub(super) expiry: Option<TimedText>,
     pub(super) marks: Vec<TimedText>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn keyword_row(
 ) -> KeywordRow {
     let setting = &keyword.setting;
     let text = |key: &str| TimedText::plain(layout.text(key));
-    let (sound, highlight) = match setting.effect {
+    let (has_sound, has_highlight) = match setting.effect {
         Effect::Silent => (false, false),
         Effect::Notify { sound, highlight } => (sound, highlight),
     };
@@ -64,18 +64,20 @@ pub(super) fn keyword_row(
     if !setting.enabled {
         marks.push(text("notifications-off"));
     }
-    for (is_set, key) in [(sound, "notifications-sound"), (highlight, "notifications-highlight")] {
+    for (is_set, key) in
+        [(has_sound, "notifications-sound"), (has_highlight, "notifications-highlight")]
+    {
         if is_set {
             marks.push(text(key));
         }
     }
     marks.extend(describe_expiry(layout, setting, now));
     KeywordRow {
-        word: show_name(keyword.pattern),
+        word: format_name(keyword.pattern),
         rule: percent::encode(keyword.id),
-        seen: setting.to_string(),
-        sound,
-        highlight,
+        seen_setting: setting.to_string(),
+        has_sound,
+        has_highlight,
         marks,
     }
 }
@@ -90,7 +92,7 @@ pub(super) fn muted_word_row(
         marks.push(TimedText::plain(layout.text("notifications-off")));
     }
     marks.extend(describe_expiry(layout, &word.setting, now));
-    MutedWordRow { word: show_name(word.pattern), rule: percent::encode(word.id), marks }
+    MutedWordRow { word: format_name(word.pattern), rule: percent::encode(word.id), marks }
 }
 
 pub(super) fn subject_row(
@@ -113,11 +115,11 @@ pub(super) fn subject_row(
     }
     marks.extend(describe_expiry(layout, setting, now));
     SubjectRow {
-        name: show_name(subject.id),
+        name: format_name(subject.id),
         rule: percent::encode(subject.id),
-        seen: setting.to_string(),
+        seen_setting: setting.to_string(),
         choice: if setting.until.is_none() { choice } else { "" },
-        end: describe_expiry(layout, setting, now),
+        expiry: describe_expiry(layout, setting, now),
         marks,
     }
 }
@@ -130,6 +132,6 @@ fn describe_expiry(layout: &Layout<'_>, setting: &Setting, now: Timestamp) -> Op
 
 /// Returns a word, an id or a profile tag as pages show it: truncated, and with invisible
 /// characters escaped.
-pub(super) fn show_name(name: &str) -> String {
-    isolate(&escape_invisible(&truncate(name, MAX_SHOWN)))
+pub(super) fn format_name(name: &str) -> String {
+    isolate(&escape_invisible(&truncate(name, MAX_NAME_CHARS)))
 }

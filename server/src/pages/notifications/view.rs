@@ -92,7 +92,7 @@ impl NotificationsView {
 
     /// Returns the path of the page after a change. The page scrolls to the changed part, which
     /// shows the notice.
-    pub fn path_after(&self, part: NotificationsPart, notice: Notice) -> String {
+    pub fn path_after_change(&self, part: NotificationsPart, notice: Notice) -> String {
         // The sentence about the pause already shows the change.
         if part == NotificationsPart::Pause {
             return self.path();
@@ -108,7 +108,7 @@ impl NotificationsView {
     }
 
     /// Selects the page of the lists that contains the changed entry, if there is one.
-    pub fn show_changed(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
+    pub fn show_changed_entry(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
         let Preferences { keywords, muted_words, people, rooms, .. } = preferences;
         let index = match change {
             PreferenceChange::SetKeyword { target, .. } => {

@@ -16,25 +16,26 @@ pub struct RulesView {
     pub page: PageNumber,
     /// The rule that was changed: the page with this rule is shown instead of `page`, and its group
     /// is unfolded.
-    pub changed: Option<RuleRef>,
+    pub changed_rule: Option<RuleRef>,
 }
 
 impl RulesView {
     /// Reads the query parameters. Invalid ones are ignored.
     pub fn from_query(query: &Pairs) -> Self {
-        let changed = RuleRef::from_path(last_value(query, "changed")).ok();
-        Self { page: PageNumber::from_query(query), changed }
+        let changed_rule = RuleRef::from_path(last_value(query, "changed")).ok();
+        Self { page: PageNumber::from_query(query), changed_rule }
     }
 
     /// Returns the view after a change to this rule.
-    pub fn after(&self, rule: &RuleRef) -> Self {
-        Self { page: self.page, changed: Some(rule.clone()) }
+    pub fn after_change(&self, rule: &RuleRef) -> Self {
+        Self { page: self.page, changed_rule: Some(rule.clone()) }
     }
 
     /// Returns the path of the page with this view.
     pub fn path(&self, lang: Option<Language>) -> String {
-        let changed = self.changed.as_ref().map(|rule| ("changed", encode(&rule.path())));
-        let path = with_parameters(ACCOUNT_RULES, self.page.parameter().into_iter().chain(changed));
+        let parameter = self.changed_rule.as_ref().map(|rule| ("changed", encode(&rule.path())));
+        let path =
+            with_parameters(ACCOUNT_RULES, self.page.parameter().into_iter().chain(parameter));
         with_language(&path, lang)
     }
 }
@@ -45,7 +46,7 @@ pub(super) fn rule_path(lang: Option<Language>, rule: &RuleRef) -> String {
 }
 
 /// Returns the HTML id of a rule's row, for links to it.
-pub(crate) fn anchor(rule: &RuleRef) -> String {
+pub(crate) fn rule_anchor(rule: &RuleRef) -> String {
     let digest = Sha256Digest::compute(&rule.path()).to_text();
     format!("rule-{}", &digest[..16])
 }
@@ -57,12 +58,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_restored_from_the_query_of_its_link() {
+    fn a_view_is_restored_from_its_link() {
         let lang = Some(Language::German);
         for scope in ["global", "device/phone", "device/a&b=c%#\u{202e}"] {
             let (kind, id) = (RuleKind::Room, "!a&b:x".to_owned());
-            let changed = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
-            let view = RulesView { page: PageNumber::containing(100), changed };
+            let changed_rule = Some(RuleRef { scope: scope.parse().unwrap(), kind, id });
+            let view = RulesView { page: PageNumber::containing(100), changed_rule };
             let path = view.path(lang);
             assert!(path.is_ascii() && path.ends_with("&lang=de"), "{path}");
             let (_, query) = path.split_once('?').unwrap();

@@ -10,16 +10,16 @@ use crate::pages::text::truncate;
 
 /// The maximum number of characters shown of a pattern, because an account may have megabytes of
 /// rules.
-const MAX_PATTERN: usize = 200;
+const MAX_PATTERN_CHARS: usize = 200;
 
-/// Returns the title of a rule of this kind.
+/// Returns a rule's title. `kind` is the rule's kind.
 pub(in crate::pages) fn rule_title(kind: RuleKind, rule: &Rule, layout: &Layout<'_>) -> String {
     let id = &rule.rule_id;
     if rule.is_builtin() {
         return builtin_title(id, layout).into_owned();
     }
     let text_with = |key: &str, name: &str, value: &str| {
-        let value = truncate(value, MAX_PATTERN);
+        let value = truncate(value, MAX_PATTERN_CHARS);
         layout.language.text_with(key, name, &*escape_invisible(&value))
     };
     match kind {
@@ -50,7 +50,7 @@ pub(in crate::pages) fn group_title(rule: &RuleRef, layout: &Layout<'_>) -> Cow<
 }
 
 /// Returns whether the title of a user rule contains its id.
-pub(super) fn contains_id(kind: RuleKind, rule: &Rule) -> bool {
+pub(super) fn title_contains_id(kind: RuleKind, rule: &Rule) -> bool {
     match kind {
         RuleKind::Content => rule.pattern.as_ref() == Some(&rule.rule_id),
         RuleKind::Room | RuleKind::Sender => true,

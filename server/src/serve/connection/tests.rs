@@ -9,30 +9,33 @@ use tokio::time::Instant;
 
 use super::*;
 use crate::config;
-use crate::http::{LARGE, test_service};
+use crate::http::{LARGE_RESPONSE_BYTES, test_service};
 use crate::tls::Tls;
 
 const REQUEST: &[u8] = b"GET /well HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// The head of a request whose response does not depend on its body.
-const WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
+const HEAD_WITH_BODY: &[u8] = b"POST /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
 
 /// A server with one connection, and that connection's peer. The clock is paused.
 struct TestServer {
     peer: DuplexStream,
-    stop: watch::Sender<bool>,
+    stop_sender: watch::Sender<bool>,
     service: HttpService,
-    serving: JoinHandle<()>,
+    server_task: JoinHandle<()>,
     _dir: tempfile::TempDir,
 }
 
-async fn build_connection(dir: &tempfile::TempDir, stop: &watch::Sender<bool>) -> Connection {
-    let http = config::Http::default();
+async fn build_connection(
+    dir: &tempfile::TempDir,
+    stop_sender: &watch::Sender<bool>,
+) -> Connection {
+    let http = config::HttpSettings::default();
     Connection {
-        builder: Arc::new(crate::serve::builder()),
+        builder: Arc::new(crate::serve::connection_builder()),
         service: test_service(dir.path()).await,
         peer: Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1))),
-        stop: stop.subscribe(),
+        stop: stop_sender.subscribe(),
         is_health_only: false,
         idle_timeout: http.idle_timeout,
     }
@@ -40,13 +43,13 @@ async fn build_connection(dir: &tempfile::TempDir, stop: &watch::Sender<bool>) -
 
 impl TestServer {
     async fn start() -> Self {
-        let (dir, stop) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
-        let connection = build_connection(&dir, &stop).await;
+        let (dir, stop_sender) = (tempfile::tempdir().unwrap(), watch::Sender::new(false));
+        let connection = build_connection(&dir, &stop_sender).await;
         let service = connection.service.clone();
         tokio::time::pause();
         let (peer, stream) = duplex(64 * 1024);
-        let serving = tokio::spawn(connection.serve(stream));
-        Self { peer, stop, service, serving, _dir: dir }
+        let server_task = tokio::spawn(connection.serve(stream));
+        Self { peer, stop_sender, service, server_task, _dir: dir }
     }
 
     /// Sends a request and returns the response, which is small enough for one read.
@@ -59,15 +62,15 @@ impl TestServer {
 
     fn stop(&self) {
         self.service.state().begin_shutdown();
-        self.stop.send_replace(true);
+        self.stop_sender.send_replace(true);
     }
 }
 
 #[tokio::test]
 async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
-    for is_used in [true, false] {
+    for has_earlier_request in [true, false] {
         let mut server = TestServer::start().await;
-        if is_used {
+        if has_earlier_request {
             let response = server.request().await;
             assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
             assert!(!response.contains("connection: close\r\n"), "{response}");
@@ -77,29 +80,29 @@ async fn a_request_that_arrives_shortly_after_the_stop_is_answered() {
         let response = server.request().await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         assert!(response.contains("connection: close\r\n"), "{response}");
-        server.serving.await.unwrap();
+        server.server_task.await.unwrap();
         tokio::time::resume();
     }
 }
 
 /// Returns the types of the frames that the server sends until it closes the connection.
 async fn read_frame_types(peer: &mut DuplexStream) -> Vec<u8> {
-    let mut received = Vec::new();
-    peer.read_to_end(&mut received).await.unwrap();
-    let (mut types, mut rest) = (Vec::new(), &received[..]);
-    while let Some((head, after)) = rest.split_at_checked(9) {
+    let mut bytes = Vec::new();
+    peer.read_to_end(&mut bytes).await.unwrap();
+    let (mut types, mut remaining) = (Vec::new(), &bytes[..]);
+    while let Some((head, after)) = remaining.split_at_checked(9) {
         types.push(head[3]);
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        rest = &after[after.len().min(usize::try_from(length).unwrap())..];
+        remaining = &after[after.len().min(usize::try_from(length).unwrap())..];
     }
     types
 }
 
 #[tokio::test]
 async fn a_slow_first_or_second_request_head_is_cut_off() {
-    for is_used in [true, false] {
+    for has_earlier_request in [true, false] {
         let mut server = TestServer::start().await;
-        if is_used {
+        if has_earlier_request {
             server.request().await;
         }
         let start = Instant::now();
@@ -114,10 +117,10 @@ async fn a_slow_first_or_second_request_head_is_cut_off() {
 #[tokio::test]
 async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
     let mut server = TestServer::start().await;
-    let mut limits = config::Config::default();
-    limits.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
+    let mut new_config = config::Config::default();
+    new_config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     let state = server.service.state();
-    state.limits.replace(&limits, &state.metrics.limits);
+    state.limits.replace(&new_config, &state.metrics.limits);
     let mut frames = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
     for stream_id in (1..30_u8).step_by(2) {
         // HEADERS: GET / over http, from HPACK's static table.
@@ -127,9 +130,9 @@ async fn an_http2_connection_is_closed_when_its_requests_are_rejected_repeatedly
     server.peer.write_all(&frames).await.unwrap();
     let types = read_frame_types(&mut server.peer).await;
     let elapsed = start.elapsed();
-    assert!(elapsed < config::Http::default().idle_timeout, "{elapsed:?}");
+    assert!(elapsed < config::HttpSettings::default().idle_timeout, "{elapsed:?}");
     let (headers, goaway) = (1, 7);
-    let responses: Vec<_> = types.iter().filter(|kind| **kind == headers).collect();
+    let responses: Vec<_> = types.iter().filter(|frame_type| **frame_type == headers).collect();
     assert_eq!(responses.len(), 15, "{types:?}");
     assert!(types.contains(&goaway), "{types:?}");
 }
@@ -141,8 +144,8 @@ const INCOMPLETE_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 async fn an_unfinished_handshake_is_cut_off() {
     for bytes in [&b""[..], b"\x16", INCOMPLETE_HELLO] {
         let dir = tempfile::tempdir().unwrap();
-        let stop = watch::Sender::new(false);
-        let connection = build_connection(&dir, &stop).await;
+        let stop_sender = watch::Sender::new(false);
+        let connection = build_connection(&dir, &stop_sender).await;
         let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.path().join(name));
         let pair = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         std::fs::write(&certificate, pair.cert.pem()).unwrap();
@@ -161,17 +164,17 @@ async fn an_unfinished_handshake_is_cut_off() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_shortly_after_the_stop() {
-    for is_used in [true, false] {
+    for has_earlier_request in [true, false] {
         let mut server = TestServer::start().await;
-        if is_used {
+        if has_earlier_request {
             server.request().await;
         }
         let start = Instant::now();
         server.stop();
-        server.serving.await.unwrap();
+        server.server_task.await.unwrap();
         // Timers have a granularity of a millisecond.
-        let late = start.elapsed().checked_sub(REQUEST_GRACE);
-        assert!(late.is_some_and(|late| late < Duration::from_millis(5)), "{late:?}");
+        let delay = start.elapsed().checked_sub(REQUEST_GRACE);
+        assert!(delay.is_some_and(|delay| delay < Duration::from_millis(5)), "{delay:?}");
         assert_eq!(server.peer.read(&mut [0; 1]).await.unwrap(), 0);
         tokio::time::resume();
     }
@@ -181,7 +184,7 @@ async fn an_idle_connection_is_closed_shortly_after_the_stop() {
 async fn a_slow_unread_body_does_not_keep_the_connection_open() {
     let mut server = TestServer::start().await;
     let start = Instant::now();
-    server.peer.write_all(WITH_BODY).await.unwrap();
+    server.peer.write_all(HEAD_WITH_BODY).await.unwrap();
     let mut response = vec![0; 4096];
     let length = server.peer.read(&mut response).await.unwrap();
     let response = String::from_utf8_lossy(&response[..length]);
@@ -192,7 +195,7 @@ async fn a_slow_unread_body_does_not_keep_the_connection_open() {
     while server.peer.write_all(b"a").await.is_ok() {
         sleep(Duration::from_millis(100)).await;
     }
-    server.serving.await.unwrap();
+    server.server_task.await.unwrap();
     assert_eq!(start.elapsed().as_secs(), CLOSE_TIMEOUT.as_secs() + 1);
 }
 
@@ -207,12 +210,12 @@ async fn a_body_that_timed_out_gets_no_more_time() {
     let response = String::from_utf8_lossy(&response[..length]);
     assert!(response.starts_with("HTTP/1.1 408 "), "{response}");
     assert!(response.contains("connection: close\r\n"), "{response}");
-    assert_eq!(start.elapsed().as_secs(), config::Http::default().body_timeout.as_secs());
+    assert_eq!(start.elapsed().as_secs(), config::HttpSettings::default().body_timeout.as_secs());
 }
 
 #[tokio::test]
-async fn a_connection_that_only_makes_exempt_requests_is_closed_after_a_while() {
-    for (path, closes) in [("/exempt", true), ("/well", false)] {
+async fn a_connection_with_only_exempt_requests_is_closed_after_ten_minutes() {
+    for (path, should_close) in [("/exempt", true), ("/well", false)] {
         let mut server = TestServer::start().await;
         let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
         let mut minutes = 0;
@@ -232,14 +235,14 @@ async fn a_connection_that_only_makes_exempt_requests_is_closed_after_a_while() 
             sleep(Duration::from_secs(59)).await;
             minutes += 1;
         };
-        assert_eq!(is_closed, closes, "{path} after {minutes} minutes");
+        assert_eq!(is_closed, should_close, "{path} after {minutes} minutes");
         assert!(minutes >= 10, "{path} after {minutes} minutes");
         tokio::time::resume();
     }
 }
 
 #[tokio::test]
-async fn an_http2_connection_that_only_makes_exempt_requests_is_closed_after_a_while() {
+async fn an_http2_connection_with_only_exempt_requests_is_closed_after_ten_minutes() {
     let mut peer = Http2Peer::start().await;
     while !peer.receive().await.unwrap().1 {
         for stream in [0, 1] {
@@ -249,8 +252,8 @@ async fn an_http2_connection_that_only_makes_exempt_requests_is_closed_after_a_w
     let start = Instant::now();
     for stream in (3..=u8::MAX).step_by(2) {
         let headers = b"\x82\x86\x04\x07/exempt";
-        let sent = peer.send(HEADERS, END_STREAM | END_HEADERS, stream, headers).await;
-        if sent.is_err() || peer.receive().await.is_err() {
+        let send_result = peer.send(HEADERS, END_STREAM | END_HEADERS, stream, headers).await;
+        if send_result.is_err() || peer.receive().await.is_err() {
             let elapsed = start.elapsed();
             assert!(elapsed >= Duration::from_mins(9), "{elapsed:?}");
             return;
@@ -287,8 +290,14 @@ impl Http2Peer {
         peer
     }
 
-    async fn send(&mut self, kind: u8, flags: u8, stream: u8, payload: &[u8]) -> io::Result<()> {
-        let head = [0, 0, u8::try_from(payload.len()).unwrap(), kind, flags, 0, 0, 0, stream];
+    async fn send(
+        &mut self,
+        frame_type: u8,
+        flags: u8,
+        stream: u8,
+        payload: &[u8],
+    ) -> io::Result<()> {
+        let head = [0, 0, u8::try_from(payload.len()).unwrap(), frame_type, flags, 0, 0, 0, stream];
         self.0.peer.write_all(&[&head, payload].concat()).await
     }
 
@@ -297,10 +306,10 @@ impl Http2Peer {
     async fn receive(&mut self) -> io::Result<(usize, bool)> {
         let (mut size, mut has_ended) = (0, false);
         let mut head = [0; 9];
-        while let Ok(read) =
+        while let Ok(result) =
             timeout(Duration::from_secs(1), self.0.peer.read_exact(&mut head)).await
         {
-            read?;
+            result?;
             let length =
                 usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
             let mut payload = vec![0; length];
@@ -325,10 +334,10 @@ impl Http2Peer {
 #[tokio::test]
 async fn a_large_http2_response_may_be_read_slowly() {
     let mut peer = Http2Peer::start().await;
-    let (start, mut received) = (Instant::now(), 0);
+    let (start, mut received_bytes) = (Instant::now(), 0);
     loop {
         let (size, has_ended) = peer.receive().await.expect("the whole response");
-        received += size;
+        received_bytes += size;
         if has_ended {
             break;
         }
@@ -340,8 +349,8 @@ async fn a_large_http2_response_may_be_read_slowly() {
             peer.send(WINDOW_UPDATE, 0, stream, &16_384_u32.to_be_bytes()).await.unwrap();
         }
     }
-    assert_eq!(received, LARGE);
-    assert!(start.elapsed() > config::Http::default().idle_timeout * 3);
+    assert_eq!(received_bytes, LARGE_RESPONSE_BYTES);
+    assert!(start.elapsed() > config::HttpSettings::default().idle_timeout * 3);
 }
 
 #[tokio::test]
@@ -351,13 +360,13 @@ async fn an_unread_http2_response_is_abandoned_even_if_the_peer_sends_pings() {
     while peer.receive().await.is_ok() && peer.send(PING, 0, 0, &[0; 8]).await.is_ok() {
         sleep(Duration::from_secs(5)).await;
     }
-    assert!(start.elapsed() < config::Http::default().idle_timeout * 2);
+    assert!(start.elapsed() < config::HttpSettings::default().idle_timeout * 2);
 }
 
 #[tokio::test]
 async fn a_stopping_server_finishes_http2_responses_that_make_progress() {
     let mut peer = Http2Peer::start().await;
-    let (mut received, mut has_ended) = peer.receive().await.unwrap();
+    let (mut received_bytes, mut has_ended) = peer.receive().await.unwrap();
     peer.0.stop();
     while !has_ended {
         sleep(Duration::from_secs(2)).await;
@@ -365,7 +374,7 @@ async fn a_stopping_server_finishes_http2_responses_that_make_progress() {
             peer.send(WINDOW_UPDATE, 0, stream, &16_384_u32.to_be_bytes()).await.unwrap();
         }
         let (size, is_last) = peer.receive().await.expect("the whole response");
-        (received, has_ended) = (received + size, is_last);
+        (received_bytes, has_ended) = (received_bytes + size, is_last);
     }
-    assert_eq!(received, LARGE);
+    assert_eq!(received_bytes, LARGE_RESPONSE_BYTES);
 }

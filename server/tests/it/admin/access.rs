@@ -6,12 +6,12 @@ use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
 
-use super::{root, set_role};
+use super::{admin_client, set_role};
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestResponse, any_events, on_both_engines};
 
 on_both_engines! {
-    crate::admin::start:
+    crate::admin::start_unlimited:
     every_endpoint_requires_an_admin_with_its_scope,
     a_demoted_admin_loses_access_immediately,
 }
@@ -44,11 +44,11 @@ const ENDPOINTS: [(&str, &str); 23] = [
 ];
 
 /// Returns the status and the error.
-fn error(response: &TestResponse) -> (u16, Value) {
+fn status_and_error(response: &TestResponse) -> (u16, Value) {
     (response.status, response.json()["error"].take())
 }
 
-fn not_allowed() -> (u16, Value) {
+fn not_allowed_error() -> (u16, Value) {
     (403, json!("This action is not allowed"))
 }
 
@@ -60,68 +60,83 @@ async fn client_with_scopes(service: &Service, account: Option<i64>, scopes: &st
 
 async fn every_endpoint_requires_an_admin_with_its_scope(service: Service) {
     let service = &service;
-    root(service, "read").await;
-    let root = super::account_id(service, "root").await;
+    admin_client(service, "read").await;
+    let root_id = super::account_id(service, "root").await;
     service.add_account("alice").await;
-    let alice = super::account_id(service, "alice").await;
+    let alice_id = super::account_id(service, "alice").await;
     let every_scope: String =
         Scope::ALL.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ");
     for (request, scope) in ENDPOINTS {
         let parent = if scope.starts_with("admin:read") { "admin:read" } else { "admin:write" };
         for scopes in [scope, parent, &every_scope] {
-            let allowed =
-                client_with_scopes(service, Some(root), scopes).await.send(request, "").await;
+            let response =
+                client_with_scopes(service, Some(root_id), scopes).await.send(request, "").await;
             if request.contains("/1") {
-                assert_eq!(error(&allowed), (404, json!("Record not found")), "{request}");
+                assert_eq!(
+                    status_and_error(&response),
+                    (404, json!("Record not found")),
+                    "{request}"
+                );
             } else {
-                assert_eq!(allowed.status, 200, "{request} {scopes}: {allowed:?}");
+                assert_eq!(response.status, 200, "{request} {scopes}: {response:?}");
             }
         }
-        let covers = |other: &&Scope| other.covers(scope.parse().unwrap());
-        let others: Vec<&str> =
-            Scope::ALL.iter().filter(|other| !covers(other)).map(|other| other.as_str()).collect();
-        let outside = client_with_scopes(service, Some(root), &others.join(" ")).await;
-        let response = outside.send(request, "").await;
+        let covers_scope = |candidate: &&Scope| candidate.covers(scope.parse().unwrap());
+        let other_scopes: Vec<&str> = Scope::ALL
+            .iter()
+            .filter(|candidate| !covers_scope(candidate))
+            .map(|candidate| candidate.as_str())
+            .collect();
+        let client = client_with_scopes(service, Some(root_id), &other_scopes.join(" ")).await;
+        let response = client.send(request, "").await;
         let expected = (403, json!("This action is outside the authorized scopes"));
-        assert_eq!(error(&response), expected, "{request}");
+        assert_eq!(status_and_error(&response), expected, "{request}");
         let description = format!("This token lacks the scope {scope}");
         assert_eq!(response.json()["error_description"], description, "{request}");
         let challenge = response.header("www-authenticate");
         assert!(challenge.contains("insufficient_scope"), "{request}");
         assert!(challenge.ends_with(&format!("scope=\"{scope}\"")), "{request}: {challenge}");
 
-        for account in [None, Some(alice)] {
+        for account in [None, Some(alice_id)] {
             let client = client_with_scopes(service, account, &every_scope).await;
             let response = client.send(request, "").await;
-            assert_eq!(error(&response), not_allowed(), "{request} {account:?}");
+            assert_eq!(status_and_error(&response), not_allowed_error(), "{request} {account:?}");
         }
         let response = service.anonymous_client().send(request, "").await;
-        assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
+        assert_eq!(
+            status_and_error(&response),
+            (401, json!("The access token is invalid")),
+            "{request}"
+        );
     }
 }
 
 async fn a_demoted_admin_loses_access_immediately(service: Service) {
     let service = &service;
-    let admin = root(service, "admin:read admin:write").await;
+    let admin = admin_client(service, "admin:read admin:write").await;
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
-    let status = async |request: &str| admin.send(request, "").await.status;
-    assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
+    let get_status = async |request: &str| admin.send(request, "").await.status;
+    assert_eq!(get_status("GET /api/v1/admin/accounts").await, 200);
     set_role(service, "root", Role::User).await;
     for (request, _) in ENDPOINTS {
-        assert_eq!(error(&admin.send(request, "").await), not_allowed(), "{request}");
+        assert_eq!(
+            status_and_error(&admin.send(request, "").await),
+            not_allowed_error(),
+            "{request}"
+        );
     }
     set_role(service, "root", Role::Admin).await;
-    assert_eq!(status("GET /api/v1/admin/accounts").await, 200);
+    assert_eq!(get_status("GET /api/v1/admin/accounts").await, 200);
     // A disabled admin has no access at all.
-    let root = super::account_id(service, "root").await;
+    let root_id = super::account_id(service, "root").await;
     service
         .store()
-        .set_account_disabled_at(&any_events(), root, Some(service.now()))
+        .set_account_disabled_at(&any_events(), root_id, Some(service.now()))
         .await
         .unwrap();
-    let disabled = (403, json!("Your login is currently disabled"));
-    assert_eq!(error(&admin.get("/api/v1/admin/accounts").await), disabled);
+    let disabled_error = (403, json!("Your login is currently disabled"));
+    assert_eq!(status_and_error(&admin.get("/api/v1/admin/accounts").await), disabled_error);
 }
 
 #[tokio::test]
@@ -132,20 +147,24 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
     let mut config: belfry::config::Config = toml::from_str(settings).unwrap();
     config.limits.mode = LimitMode::Off;
     let service = Service::start_with(config).await;
-    root(&service, "read").await;
+    admin_client(&service, "read").await;
     let bridge = service.anonymous_client().with_token("as_token_of_irc");
     let whoami = "/_matrix/client/v3/account/whoami?user_id=@root:ring.example";
     bridge.get(whoami).await.expect_json(StatusCode::OK);
     for (request, _) in ENDPOINTS {
         let response = bridge.send(&format!("{request}?user_id=@root:ring.example"), "").await;
-        assert_eq!(error(&response), (401, json!("The access token is invalid")), "{request}");
+        assert_eq!(
+            status_and_error(&response),
+            (401, json!("The access token is invalid")),
+            "{request}"
+        );
     }
 }
 
 #[tokio::test]
 async fn unsupported_admin_resources_are_empty_or_rejected() {
     let service = Service::start_with(unlimited_config()).await;
-    let admin = root(&service, "admin:read admin:write").await;
+    let admin = admin_client(&service, "admin:read admin:write").await;
     for (request, _) in ENDPOINTS.iter().filter(|(request, _)| !request.contains("/accounts")) {
         for slash in ["", "/"] {
             let response = admin.send(&format!("{request}{slash}"), "").await;

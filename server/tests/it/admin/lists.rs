@@ -5,11 +5,11 @@ use belfry_core::oauth::account::Role;
 use belfry_store::{Account, NO_PASSWORD};
 use serde_json::{Value, json};
 
-use super::root;
+use super::admin_client;
 use crate::support::{Service, TestClient, any_events, on_both_engines};
 
 on_both_engines! {
-    crate::admin::start:
+    crate::admin::start_unlimited:
     accounts_are_listed_newest_first_in_linked_pages,
     ids_in_the_query_bound_a_page,
     version_1_parameters_filter_accounts,
@@ -18,13 +18,13 @@ on_both_engines! {
 }
 
 /// Adds an account with this id.
-async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Account)) {
+async fn add_account(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Account)) {
     let mut account = Account {
         id,
         name: name.to_owned(),
         email: Some(format!("{name}@example.org")),
         unverified_email: None,
-        password: NO_PASSWORD.to_owned(),
+        password_hash: NO_PASSWORD.to_owned(),
         role: Role::User,
         created_at: service.now(),
         signed_in_at: None,
@@ -37,14 +37,14 @@ async fn add(service: &Service, id: i64, name: &str, change: impl FnOnce(&mut Ac
 }
 
 /// Returns the names of the accounts that a request lists, separated by spaces.
-async fn names(client: &TestClient, path: &str) -> String {
+async fn list_names(client: &TestClient, path: &str) -> String {
     let accounts = client.get(path).await.expect_json(StatusCode::OK);
-    let name = |account: &Value| account["username"].as_str().unwrap().to_owned();
-    accounts.as_array().unwrap().iter().map(name).collect::<Vec<_>>().join(" ")
+    let username = |account: &Value| account["username"].as_str().unwrap().to_owned();
+    accounts.as_array().unwrap().iter().map(username).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the path of the link with this relation in a `Link` header, if there is one.
-fn link(header: &str, rel: &str) -> Option<String> {
+fn link_path(header: &str, rel: &str) -> Option<String> {
     let link = header.split(", ").find(|link| link.ends_with(&format!("; rel=\"{rel}\"")))?;
     let url = link.strip_prefix("<https://ring.example").unwrap().split('>').next().unwrap();
     Some(url.to_owned())
@@ -52,37 +52,37 @@ fn link(header: &str, rel: &str) -> Option<String> {
 
 async fn accounts_are_listed_newest_first_in_linked_pages(service: Service) {
     let service = &service;
-    let admin = root(service, "admin:read:accounts").await;
+    let admin = admin_client(service, "admin:read:accounts").await;
     for id in 1..=7 {
-        add(service, id, &format!("user_{id}"), |_| {}).await;
+        add_account(service, id, &format!("user_{id}"), |_| {}).await;
     }
     let expected = "root user_7 user_6 user_5 user_4 user_3 user_2 user_1";
     for version in ["v1", "v2"] {
         let path = format!("/api/{version}/admin/accounts");
-        assert_eq!(names(&admin, &path).await, expected);
-        let mut next = Some(format!("{path}?limit=3&username=&x=y"));
-        let (mut pages, mut previous) = (Vec::new(), None);
-        while let Some(path) = next {
-            pages.push(names(&admin, &path).await);
+        assert_eq!(list_names(&admin, &path).await, expected);
+        let mut next_path = Some(format!("{path}?limit=3&username=&x=y"));
+        let (mut pages, mut previous_path) = (Vec::new(), None);
+        while let Some(path) = next_path {
+            pages.push(list_names(&admin, &path).await);
             let response = admin.get(&path).await;
-            next = link(response.header("link"), "next");
-            previous = link(response.header("link"), "prev");
+            next_path = link_path(response.header("link"), "next");
+            previous_path = link_path(response.header("link"), "prev");
         }
         assert_eq!(pages, ["root user_7 user_6", "user_5 user_4 user_3", "user_2 user_1"]);
-        // From the last page, `prev` leads back to the page before it.
-        let before = names(&admin, &previous.clone().unwrap()).await;
-        assert_eq!(before, "user_5 user_4 user_3");
-        assert_eq!(previous.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
+        // The link `prev` on the last page names the page before it.
+        let previous_names = list_names(&admin, &previous_path.clone().unwrap()).await;
+        assert_eq!(previous_names, "user_5 user_4 user_3");
+        assert_eq!(previous_path.unwrap(), format!("{path}?limit=3&username=&min_id=2"));
     }
-    let empty = admin.get("/api/v1/admin/accounts?remote=true").await;
-    assert_eq!((empty.expect_json(StatusCode::OK), empty.header("link")), (json!([]), ""));
+    let response = admin.get("/api/v1/admin/accounts?remote=true").await;
+    assert_eq!((response.expect_json(StatusCode::OK), response.header("link")), (json!([]), ""));
 }
 
 async fn ids_in_the_query_bound_a_page(service: Service) {
     let service = &service;
-    let admin = root(service, "admin:read:accounts").await;
+    let admin = admin_client(service, "admin:read:accounts").await;
     for id in 1..=5 {
-        add(service, id, &format!("user_{id}"), |_| {}).await;
+        add_account(service, id, &format!("user_{id}"), |_| {}).await;
     }
     for (query, expected) in [
         ("max_id=4", "user_3 user_2 user_1"),
@@ -93,39 +93,39 @@ async fn ids_in_the_query_bound_a_page(service: Service) {
         ("min_id=5&max_id=6", ""),
     ] {
         let path = format!("/api/v2/admin/accounts?{query}");
-        assert_eq!(names(&admin, &path).await, expected, "{query}");
+        assert_eq!(list_names(&admin, &path).await, expected, "{query}");
     }
-    let invalid = admin.get("/api/v1/admin/accounts?max_id=x").await;
+    let response = admin.get("/api/v1/admin/accounts?max_id=x").await;
     let expected = json!({ "error": "max_id must be the id of an account" });
-    assert_eq!(invalid.expect_json(StatusCode::BAD_REQUEST), expected);
+    assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), expected);
 }
 
 /// Adds four accounts and the admin `root`, and returns the admin's client.
-async fn add_people(service: &Service) -> TestClient {
-    let admin = root(service, "admin:read").await;
+async fn add_filterable_accounts(service: &Service) -> TestClient {
+    let admin = admin_client(service, "admin:read").await;
     let now = service.now();
-    add(service, 1, "alice", |_| {}).await;
-    add(service, 2, "albert", |account| account.disabled_at = Some(now)).await;
-    add(service, 3, "bob", |account| {
+    add_account(service, 1, "alice", |_| {}).await;
+    add_account(service, 2, "albert", |account| account.disabled_at = Some(now)).await;
+    add_account(service, 3, "bob", |account| {
         (account.email, account.unverified_email) = (None, Some("al@sign-up.example".to_owned()));
     })
     .await;
-    add(service, 4, "boss", |account| {
+    add_account(service, 4, "boss", |account| {
         (account.role, account.disabled_at) = (Role::Admin, Some(now));
     })
     .await;
     admin
 }
 
-const ALL: &str = "root boss bob albert alice";
+const ALL_NAMES: &str = "root boss bob albert alice";
 
 async fn version_1_parameters_filter_accounts(service: Service) {
     let service = &service;
-    let admin = add_people(service).await;
+    let admin = add_filterable_accounts(service).await;
     for (query, expected) in [
-        ("", ALL),
-        ("local=true", ALL),
-        ("active=true", ALL),
+        ("", ALL_NAMES),
+        ("local=true", ALL_NAMES),
+        ("active=true", ALL_NAMES),
         ("disabled=true", "boss albert"),
         ("staff=true", "root boss"),
         ("staff=true&disabled=true", "boss"),
@@ -146,21 +146,21 @@ async fn version_1_parameters_filter_accounts(service: Service) {
         ("ip=192.0.2.1", ""),
     ] {
         let path = format!("/api/v1/admin/accounts?{query}");
-        assert_eq!(names(&admin, &path).await, expected, "{query}");
+        assert_eq!(list_names(&admin, &path).await, expected, "{query}");
     }
 }
 
 async fn version_2_parameters_filter_accounts(service: Service) {
     let service = &service;
-    let admin = add_people(service).await;
+    let admin = add_filterable_accounts(service).await;
     for (query, expected) in [
-        ("", ALL),
-        ("origin=local&status=active", ALL),
+        ("", ALL_NAMES),
+        ("origin=local&status=active", ALL_NAMES),
         ("status=disabled", "boss albert"),
         ("permissions=staff", "root boss"),
         ("role_ids[]=3", "root boss"),
         ("role_ids[]=-99", "bob albert alice"),
-        ("role_ids[]=-99&role_ids[]=3", ALL),
+        ("role_ids[]=-99&role_ids[]=3", ALL_NAMES),
         ("role_ids[]=1", ""),
         ("role_ids[]=-99&status=disabled", "albert"),
         ("username=al&email=albert@", "albert"),
@@ -171,7 +171,7 @@ async fn version_2_parameters_filter_accounts(service: Service) {
         ("ip=192.0.2.1", ""),
     ] {
         let path = format!("/api/v2/admin/accounts?{query}");
-        assert_eq!(names(&admin, &path).await, expected, "{query}");
+        assert_eq!(list_names(&admin, &path).await, expected, "{query}");
     }
     for (query, error) in [("status=x", "Unknown status: x"), ("origin=x", "Unknown origin: x")] {
         let response = admin.get(&format!("/api/v2/admin/accounts?{query}")).await;
@@ -181,9 +181,9 @@ async fn version_2_parameters_filter_accounts(service: Service) {
 
 async fn special_characters_in_a_prefix_match_only_themselves(service: Service) {
     let service = &service;
-    let admin = root(service, "admin:read").await;
+    let admin = admin_client(service, "admin:read").await;
     for (id, name) in [(1, "a_b"), (2, "a-b"), (3, "axb"), (4, "a.b")] {
-        add(service, id, name, |_| {}).await;
+        add_account(service, id, name, |_| {}).await;
     }
     for (prefix, expected) in [
         ("a_", "a_b"),
@@ -201,7 +201,7 @@ async fn special_characters_in_a_prefix_match_only_themselves(service: Service) 
         if prefix.contains("%00") {
             assert_eq!(admin.get(&path).await.status, 400);
         } else {
-            assert_eq!(names(&admin, &path).await, expected, "{prefix}");
+            assert_eq!(list_names(&admin, &path).await, expected, "{prefix}");
         }
     }
 }

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::set_role;
 use crate::support::browser::encode_form;
-use crate::support::oauth_client::{CALLBACK, expect_error, expect_token, oauth_error};
+use crate::support::oauth_client::{CALLBACK, expect_token, oauth_error, status_and_error};
 use crate::support::{OAuthClient, Service, on_both_engines};
 
 on_both_engines! {
-    crate::admin::start:
+    crate::admin::start_unlimited:
     only_an_admin_can_grant_admin_scopes,
     an_admin_must_consent_to_admin_scopes_each_time,
-    the_role_is_checked_again_at_consent_and_at_redemption,
+    the_role_is_checked_again_at_consent_and_redemption,
     a_demoted_admins_token_has_no_admin_scopes,
     admin_scopes_are_not_granted_without_consent,
 }
@@ -47,15 +47,15 @@ async fn only_an_admin_can_grant_admin_scopes(service: Service) {
     }
     let code = client.obtain_code(&mut browser, "alice", &[("scope", "read")]).await;
     expect_token(&client.redeem(&code, &[]).await);
-    let redirect = browser.get(&client.authorize_path(&[("scope", "read admin:read")])).await;
-    assert_eq!(redirect.redirect_parameters(CALLBACK)["error"], "invalid_scope");
+    let response = browser.get(&client.authorize_path(&[("scope", "read admin:read")])).await;
+    assert_eq!(response.redirect_parameters(CALLBACK)["error"], "invalid_scope");
 
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[("scope", SCOPES)])).await;
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "As an administrator of this server:");
-    let approved = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
-    let token = client.redeem(&approved["code"], &[]).await.expect_json(StatusCode::OK);
+    let parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
+    let token = client.redeem(&parameters["code"], &[]).await.expect_json(StatusCode::OK);
     assert_eq!(token["scope"], SCOPES);
     let admin = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
     assert_eq!(admin.get("/api/v1/admin/accounts").await.status, 200);
@@ -77,11 +77,11 @@ async fn an_admin_must_consent_to_admin_scopes_each_time(service: Service) {
         let page = browser.get(&client.authorize_path(&[("scope", scopes)])).await;
         page.assert_page(200, "As an administrator of this server:");
     }
-    let implied = browser.get(&client.authorize_path(&[("scope", "read")])).await;
-    assert!(implied.redirect_parameters(CALLBACK).contains_key("code"));
+    let response = browser.get(&client.authorize_path(&[("scope", "read")])).await;
+    assert!(response.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
-async fn the_role_is_checked_again_at_consent_and_at_redemption(service: Service) {
+async fn the_role_is_checked_again_at_consent_and_redemption(service: Service) {
     let service = &service;
     let client = register_app(service).await;
     let mut browser = service.browser();
@@ -89,15 +89,15 @@ async fn the_role_is_checked_again_at_consent_and_at_redemption(service: Service
     let page = browser.sign_in(&page, "root").await;
     page.assert_page(200, "decision");
     set_role(service, "root", Role::User).await;
-    let rejected = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
-    assert_eq!(rejected["error"], "invalid_scope");
-    assert_eq!(rejected.get("code"), None);
+    let parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
+    assert_eq!(parameters["error"], "invalid_scope");
+    assert_eq!(parameters.get("code"), None);
 
     set_role(service, "root", Role::Admin).await;
     let code = client.obtain_code(&mut browser, "root", &[("scope", SCOPES)]).await;
     set_role(service, "root", Role::User).await;
-    let rejected = client.redeem(&code, &[]).await;
-    assert_eq!(expect_error(&rejected), oauth_error(400, "invalid_grant"));
+    let response = client.redeem(&code, &[]).await;
+    assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"));
     // The rejected request did not redeem the code, and the role at redemption counts.
     set_role(service, "root", Role::Admin).await;
     assert_eq!(client.redeem(&code, &[]).await.expect_json(StatusCode::OK)["scope"], SCOPES);
@@ -109,25 +109,27 @@ async fn a_demoted_admins_token_has_no_admin_scopes(service: Service) {
     let mut browser = service.browser();
     let code = client.obtain_code(&mut browser, "root", &[("scope", SCOPES)]).await;
     let token = expect_token(&client.redeem(&code, &[]).await);
-    let scopes = async || {
+    let introspect_scopes = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await;
         response.expect_json(StatusCode::OK)["scope"].as_str().unwrap().to_owned()
     };
-    let proxy =
-        service.anonymous_client().with_token(&token).with_header("x-original-method", "GET");
-    let proxy = proxy.with_header("x-original-uri", "/internal");
-    let check = async |scope: &str| proxy.get(&format!("/gateway/check?scope={scope}")).await;
-    for (role, expected, status) in
+    let proxy = service
+        .anonymous_client()
+        .with_token(&token)
+        .with_header("x-original-method", "GET")
+        .with_header("x-original-uri", "/internal");
+    let check_scope = async |scope: &str| proxy.get(&format!("/gateway/check?scope={scope}")).await;
+    for (role, expected_scopes, status) in
         [(Role::Admin, SCOPES, 200), (Role::User, "read write", 403), (Role::Admin, SCOPES, 200)]
     {
         set_role(service, "root", role).await;
-        assert_eq!(scopes().await, expected);
-        assert_eq!(check("admin:read").await.status, status, "{role}");
-        assert_eq!(check("admin:write:accounts").await.status, status, "{role}");
-        assert_eq!(check("read").await.header("x-scopes"), expected);
+        assert_eq!(introspect_scopes().await, expected_scopes);
+        assert_eq!(check_scope("admin:read").await.status, status, "{role}");
+        assert_eq!(check_scope("admin:write:accounts").await.status, status, "{role}");
+        assert_eq!(check_scope("read").await.header("x-scopes"), expected_scopes);
         let page = browser.get("/oauth/account").await;
-        let is_shown = page.text.contains("As an administrator of this server:");
-        assert_eq!(is_shown, role == Role::Admin);
+        let has_admin_scopes = page.text.contains("As an administrator of this server:");
+        assert_eq!(has_admin_scopes, role == Role::Admin);
     }
 }
 
@@ -137,7 +139,7 @@ async fn admin_scopes_are_not_granted_without_consent(service: Service) {
     for scope in ["admin:read", "read admin:write:accounts"] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"));
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_scope"));
     }
     let app_token = client.obtain_app_token("write").await;
     let fields = encode_form(&[
@@ -146,19 +148,22 @@ async fn admin_scopes_are_not_granted_without_consent(service: Service) {
         ("password", "correct horse"),
         ("agreement", "true"),
     ]);
-    let carol = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
-    assert_eq!(carol.expect_json(StatusCode::OK)["scope"], "read write");
+    let response = client.http.with_token(&app_token).send("POST /api/v1/accounts", fields).await;
+    assert_eq!(response.expect_json(StatusCode::OK)["scope"], "read write");
     // A token from a Matrix login has no admin scopes, even for an admin.
-    let login = json!({
+    let login_body = json!({
         "type": "m.login.password",
         "identifier": { "type": "m.id.user", "user": "root" },
         "password": "correct horse root",
     });
-    let login =
-        service.anonymous_client().send("POST /_matrix/client/v3/login", login.to_string()).await;
-    let login = login.expect_json(StatusCode::OK);
-    let root = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
-    let response = root.get("/api/v1/admin/accounts").await;
+    let response = service
+        .anonymous_client()
+        .send("POST /_matrix/client/v3/login", login_body.to_string())
+        .await;
+    let login = response.expect_json(StatusCode::OK);
+    let root_client =
+        service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
+    let response = root_client.get("/api/v1/admin/accounts").await;
     let error = json!({
         "error": "This action is outside the authorized scopes",
         "error_description": "This token lacks the scope admin:read:accounts",

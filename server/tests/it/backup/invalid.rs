@@ -9,15 +9,15 @@ use belfry_store::{Backup, BackupError, Database, Overwrite, RestoredTokens, cre
 
 use tempfile::TempDir;
 
-use super::load::account;
-use super::rows::{fill, rows, sqlite_rows};
+use super::load::new_account;
+use super::rows::{connect_postgres, connect_sqlite, fill_tables, read_rows, read_sqlite_rows};
 use super::{back_up, now, restore, try_restore};
 use crate::support::{TestDatabase, any_events};
 
 /// Returns a database with rows of all kinds, and the directory and path of its backup.
-async fn new_backup() -> (TestDatabase, TempDir, PathBuf) {
+async fn create_filled_backup() -> (TestDatabase, TempDir, PathBuf) {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     back_up(&source, &file).await;
@@ -37,15 +37,18 @@ async fn restore_into_new(file: &Path) -> Result<TestDatabase, BackupError> {
 #[tokio::test]
 async fn a_truncated_backup_is_rejected() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
-    let [file, part] = ["backup", "part"].map(|name| dir.path().join(name));
+    let [file, truncated_file] = ["backup", "truncated"].map(|name| dir.path().join(name));
     back_up(&source, &file).await;
     let bytes = fs::read(&file).unwrap();
     let step = bytes.len() / 97;
     for length in (0..bytes.len()).step_by(step).chain(bytes.len() - 16..bytes.len()) {
-        fs::write(&part, &bytes[..length]).unwrap();
-        let error = restore_into_new(&part).await.err().unwrap_or_else(|| panic!("{length} bytes"));
+        fs::write(&truncated_file, &bytes[..length]).unwrap();
+        let error = restore_into_new(&truncated_file)
+            .await
+            .err()
+            .unwrap_or_else(|| panic!("{length} bytes"));
         assert!(
             matches!(error, BackupError::Damaged { .. } | BackupError::NotABackup(_)),
             "{length} bytes: {error}"
@@ -55,31 +58,31 @@ async fn a_truncated_backup_is_rejected() {
 
 /// A byte that belongs to no row may change without effect.
 #[tokio::test]
-async fn a_backup_with_a_changed_byte_is_rejected_or_restored_as_it_was() {
+async fn a_backup_with_a_changed_byte_is_rejected_or_restored_unchanged() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let expected = rows(&source).await;
+    fill_tables(&source).await;
+    let expected = read_rows(&source).await;
     let dir = tempfile::tempdir().unwrap();
-    let [file, changed] = ["backup", "changed"].map(|name| dir.path().join(name));
+    let [file, changed_file] = ["backup", "changed"].map(|name| dir.path().join(name));
     back_up(&source, &file).await;
     let bytes = fs::read(&file).unwrap();
-    let mut rejected = 0;
+    let mut rejections = 0;
     for position in (0..bytes.len()).step_by(307) {
         let mut copy = bytes.clone();
         copy[position] ^= 0x20;
-        fs::write(&changed, copy).unwrap();
-        match restore_into_new(&changed).await {
-            Ok(target) => assert_eq!(rows(&target).await, expected, "byte {position}"),
-            Err(_) => rejected += 1,
+        fs::write(&changed_file, copy).unwrap();
+        match restore_into_new(&changed_file).await {
+            Ok(target) => assert_eq!(read_rows(&target).await, expected, "byte {position}"),
+            Err(_) => rejections += 1,
         }
     }
-    assert!(rejected > 0);
+    assert!(rejections > 0);
 }
 
 #[tokio::test]
 async fn changed_rows_tables_and_manifests_are_rejected() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     for (index, change) in [
         "update accounts set role = 'admin' where rowid = 3",
@@ -116,7 +119,7 @@ async fn changed_rows_tables_and_manifests_are_rejected() {
 /// Writes a backup with changed rows and matching checksums.
 async fn forge_backup(file: &Path, change: &str) {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     back_up(&source, file).await;
     // The rows are changed in the file, because `belfry backup` refuses to write such rows.
     let connection = rusqlite::Connection::open(file).unwrap();
@@ -154,9 +157,9 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
         forge_backup(&file, &change).await;
         let error =
             restore_into_new(&file).await.err().unwrap_or_else(|| panic!("{change}")).to_string();
-        let place = format!("in the row of table {table} with ");
+        let location = format!("in the row of table {table} with ");
         assert!(error.contains(&format!("unreadable {column} ")), "{change}: {error}");
-        assert!(error.contains(&place), "{change}: {error}");
+        assert!(error.contains(&location), "{change}: {error}");
     }
 }
 
@@ -164,14 +167,16 @@ async fn a_backup_with_values_that_cannot_be_read_is_rejected() {
 #[tokio::test]
 async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
-    let endless = "(with recursive n (id) as (select 1 union all select id + 1 from n) select id, \
-                   null as email from n)";
+    let endless_rows = "(with recursive n (id) as (select 1 union all select id + 1 from n) \
+                        select id, null as email from n)";
     for (index, change) in [
-        format!("drop table accounts; create view accounts as select * from {endless}"),
+        format!("drop table accounts; create view accounts as select * from {endless_rows}"),
         "drop table tokens; create virtual table tokens using fts5 (lookup)".to_owned(),
         "alter table apps rename to a; create table apps as select * from a".to_owned(),
         "alter table grants add column x integer as (length(zeroblob(1000000000)))".to_owned(),
-        format!("drop table backup_tables; create view backup_tables as select * from {endless}"),
+        format!(
+            "drop table backup_tables; create view backup_tables as select * from {endless_rows}"
+        ),
         "alter table backup add column x integer as (length(zeroblob(1000000000)))".to_owned(),
     ]
     .into_iter()
@@ -179,7 +184,7 @@ async fn a_backup_whose_tables_differ_from_its_schema_is_rejected() {
     {
         let file = dir.path().join(index.to_string());
         let source = TestDatabase::sqlite();
-        fill(&source).await;
+        fill_tables(&source).await;
         back_up(&source, &file).await;
         rusqlite::Connection::open(&file).unwrap().execute_batch(&change).unwrap();
         let error =
@@ -204,7 +209,7 @@ async fn a_backup_whose_row_counts_differ_from_its_manifest_is_rejected() {
     ] {
         let file = dir.path().join(name);
         let source = TestDatabase::sqlite();
-        fill(&source).await;
+        fill_tables(&source).await;
         back_up(&source, &file).await;
         let connection = rusqlite::Connection::open(&file).unwrap();
         connection.execute_batch(change).unwrap();
@@ -219,16 +224,16 @@ async fn a_backup_whose_row_counts_differ_from_its_manifest_is_rejected() {
 #[tokio::test]
 async fn a_database_with_a_row_that_cannot_be_read_is_not_backed_up() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let change = "update accounts set created_at = -9223372036854775808 where id = 1";
-    super::rows::connect(&source.database).execute_batch(change).unwrap();
+    connect_sqlite(&source.database).execute_batch(change).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let (file, overwrite) = (dir.path().join("backup"), Overwrite::Reject);
     let outcome = create_backup(&source.database, &options(), &file, overwrite, now(), None).await;
     let error = outcome.unwrap_err().to_string();
-    let value =
+    let reason =
         "unreadable created_at -9223372036854775808 in the row of table accounts with id 1;";
-    assert!(error.contains(value), "{error}");
+    assert!(error.contains(reason), "{error}");
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
@@ -240,11 +245,11 @@ async fn values_that_only_a_different_version_knows_are_reported_and_restored() 
     drop(source.open().await);
     let insert = "insert into accounts (id, name, password, role, created_at) \
                   values (7, 'eve', '!', 'superadmin\u{1b}', 1)";
-    super::rows::connect(&source.database).execute_batch(insert).unwrap();
+    connect_sqlite(&source.database).execute_batch(insert).unwrap();
     back_up(&source, &file).await;
     let backup = Backup::open(&file, &options()).unwrap();
-    let value = "role \"superadmin\\u{1b}\" in the row of table accounts with id 7";
-    assert_eq!(backup.verify(&mut |_| {}).unwrap(), [value]);
+    let unknown_value = "role \"superadmin\\u{1b}\" in the row of table accounts with id 7";
+    assert_eq!(backup.verify(&mut |_| {}).unwrap(), [unknown_value]);
     let target = restore_into_new(&file).await.unwrap();
     let account = target.open().await.account(7).await.unwrap().unwrap();
     assert_eq!(account.role, belfry_core::oauth::account::Role::User);
@@ -253,36 +258,40 @@ async fn values_that_only_a_different_version_knows_are_reported_and_restored() 
 #[tokio::test]
 async fn a_file_that_is_not_a_backup_is_rejected() {
     let database = TestDatabase::sqlite();
-    fill(&database).await;
-    let Database::Sqlite(live) = &database.database else { panic!("not SQLite") };
+    fill_tables(&database).await;
+    let Database::Sqlite(database_file) = &database.database else { panic!("not SQLite") };
     let dir = tempfile::tempdir().unwrap();
-    let [text, empty, other] = ["text", "empty", "other"].map(|name| dir.path().join(name));
-    fs::write(&text, "not a database, but long enough to look like one ".repeat(100)).unwrap();
-    fs::write(&empty, "").unwrap();
-    rusqlite::Connection::open(&other).unwrap().execute_batch("create table t (a)").unwrap();
-    for file in [&text, &empty, &other, live] {
+    let [text_file, empty_file, other_database] =
+        ["text", "empty", "other"].map(|name| dir.path().join(name));
+    fs::write(&text_file, "not a database, but long enough to look like one ".repeat(100)).unwrap();
+    fs::write(&empty_file, "").unwrap();
+    rusqlite::Connection::open(&other_database)
+        .unwrap()
+        .execute_batch("create table t (a)")
+        .unwrap();
+    for file in [&text_file, &empty_file, &other_database, database_file] {
         let error = restore_into_new(file).await.err().unwrap();
         assert!(matches!(error, BackupError::NotABackup(_)), "{error}");
         let expected = format!("{} was not written by belfry backup", file.display());
         assert_eq!(error.to_string(), expected);
     }
-    let missing = dir.path().join("missing");
-    let error = restore_into_new(&missing).await.err().unwrap().to_string();
+    let missing_file = dir.path().join("missing");
+    let error = restore_into_new(&missing_file).await.err().unwrap().to_string();
     assert_eq!(
         error,
-        format!("cannot read {}: No such file or directory (os error 2)", missing.display())
+        format!("cannot read {}: No such file or directory (os error 2)", missing_file.display())
     );
     let error = Backup::open(dir.path(), &options()).err().unwrap().to_string();
     assert!(error.starts_with(&format!("cannot read {}", dir.path().display())), "{error}");
 }
 
 async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
-    let (_source, _dir, file) = new_backup().await;
+    let (_source, _dir, file) = create_filled_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
-    store.add_account(&any_events(), &account(5)).await.unwrap();
+    store.add_account(&any_events(), &new_account(5)).await.unwrap();
     drop(store);
-    let before = rows(&target).await;
+    let before = read_rows(&target).await;
 
     let outcome = try_restore(&file, &target.database, RestoredTokens::Keep).await;
 
@@ -292,7 +301,7 @@ async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
         "{error}"
     );
     assert!(error.to_string().contains("choose a different --data or --database"), "{error}");
-    assert_eq!(rows(&target).await, before);
+    assert_eq!(read_rows(&target).await, before);
     assert!(target.open().await.account(5).await.unwrap().is_some());
 }
 
@@ -309,7 +318,7 @@ async fn nothing_is_restored_into_a_postgres_database_with_rows() {
 }
 
 async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
-    let (source, _dir, file) = new_backup().await;
+    let (source, _dir, file) = create_filled_backup().await;
     let store = target.open().await;
     // As a server does when it starts.
     store.sweep(&belfry_store::RetentionSettings::default(), now()).await.unwrap();
@@ -317,7 +326,7 @@ async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
 
     restore(&file, &target).await;
 
-    assert_eq!(rows(&target).await, rows(&source).await);
+    assert_eq!(read_rows(&target).await, read_rows(&source).await);
     target.open().await.ping().await.unwrap();
 }
 
@@ -337,9 +346,9 @@ async fn a_backup_is_restored_into_an_empty_postgres_database() {
 #[tokio::test]
 async fn a_restored_postgres_database_has_statistics() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _dir, file) = new_backup().await;
+    let (_source, _dir, file) = create_filled_backup().await;
     restore(&file, &target).await;
-    let client = super::rows::client(target.url().unwrap()).await;
+    let client = connect_postgres(target.url().unwrap()).await;
     let select = "select count(*) from pg_class \
                     where relname in ('accounts', 'tokens', 'rulesets') and reltuples > 0";
     let count: i64 = client.query_one(select, &[]).await.unwrap().get(0);
@@ -348,17 +357,18 @@ async fn a_restored_postgres_database_has_statistics() {
 
 /// Tables with the same names may belong to a different application.
 #[tokio::test]
-async fn a_postgres_database_of_a_different_application_is_not_changed() {
+async fn another_applications_postgres_database_is_not_changed() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _dir, file) = new_backup().await;
-    let client = super::rows::client(target.url().unwrap()).await;
+    let (_source, _dir, file) = create_filled_backup().await;
+    let client = connect_postgres(target.url().unwrap()).await;
     client.batch_execute("create table tokens (secret text)").await.unwrap();
 
     let error = try_restore(&file, &target.database, RestoredTokens::Keep).await.unwrap_err();
 
     assert!(error.to_string().contains("\"tokens\" already exists"), "{error}");
-    let tables = "select count(*) from information_schema.tables where table_schema = 'public'";
-    let count: i64 = client.query_one(tables, &[]).await.unwrap().get(0);
+    let count_tables =
+        "select count(*) from information_schema.tables where table_schema = 'public'";
+    let count: i64 = client.query_one(count_tables, &[]).await.unwrap().get(0);
     assert_eq!(count, 1);
 }
 
@@ -366,34 +376,35 @@ async fn a_postgres_database_of_a_different_application_is_not_changed() {
 async fn an_existing_file_is_overwritten_only_if_requested() {
     use std::os::unix::fs::PermissionsExt;
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     fs::write(&file, "precious").unwrap();
     // A killed backup leaves this file.
     fs::write(dir.path().join(".belfry-backup-a1b2c3"), "half").unwrap();
-    let create = async |overwrite| {
+    let create_with = async |overwrite| {
         create_backup(&source.database, &options(), &file, overwrite, now(), None).await
     };
 
-    let error = create(Overwrite::Reject).await.unwrap_err();
+    let error = create_with(Overwrite::Reject).await.unwrap_err();
 
     assert_eq!(
         error.to_string(),
         format!("{} exists; choose a different name, or overwrite it with --force", file.display())
     );
     assert_eq!(fs::read(&file).unwrap(), b"precious");
-    create(Overwrite::Replace).await.unwrap();
-    let backup_rows = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
-    let source_rows = rows(&source).await;
+    create_with(Overwrite::Replace).await.unwrap();
+    let backup_rows = read_sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
+    let source_rows = read_rows(&source).await;
     assert!(source_rows.iter().all(|(table, rows)| backup_rows[table] == *rows));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    let names: Vec<_> = fs::read_dir(dir.path()).unwrap().map(|f| f.unwrap().file_name()).collect();
-    assert_eq!(names, ["backup"], "nothing else is left");
+    let file_names: Vec<_> =
+        fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(file_names, ["backup"], "nothing else is left");
     let link_target = dir.path().join("kept");
     fs::rename(&file, &link_target).unwrap();
     std::os::unix::fs::symlink(&link_target, &file).unwrap();
-    let error = create(Overwrite::Replace).await.unwrap_err().to_string();
+    let error = create_with(Overwrite::Replace).await.unwrap_err().to_string();
     let expected = format!("{} exists and is not a file; choose a different name", file.display());
     assert_eq!(error, expected, "a link, or a device such as /dev/null");
 }
@@ -401,9 +412,9 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
 /// Other users may be able to write to the directory. They could also create a named pipe there,
 /// which would block a backup that opens it.
 #[tokio::test]
-async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
+async fn a_link_named_like_a_killed_backup_is_not_followed() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let path = |name: &str| dir.path().join(name);
     fs::write(path("target"), "precious").unwrap();
@@ -415,8 +426,8 @@ async fn a_link_with_the_name_of_a_killed_backup_is_not_followed() {
 #[tokio::test]
 async fn the_database_itself_is_not_overwritten() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
-    let before = rows(&source).await;
+    fill_tables(&source).await;
+    let before = read_rows(&source).await;
     let Database::Sqlite(path) = &source.database else { panic!("not SQLite") };
     let link = path.with_file_name("link");
     std::os::unix::fs::symlink(path, &link).unwrap();
@@ -425,7 +436,7 @@ async fn the_database_itself_is_not_overwritten() {
         let outcome = create_backup(database, &options(), file, overwrite, now(), None).await;
         assert!(matches!(outcome, Err(BackupError::IsDatabase(_))));
     }
-    assert_eq!(rows(&source).await, before);
+    assert_eq!(read_rows(&source).await, before);
 }
 
 #[tokio::test]
@@ -439,7 +450,7 @@ async fn a_directory_that_cannot_be_written_is_reported() {
 }
 
 /// Triggers that change the rows of accounts while a restore inserts them.
-const CHANGE_ROWS: &str = "\
+const CREATE_ROW_CHANGING_TRIGGER: &str = "\
     create function change_row() returns trigger language plpgsql as \
     $$ begin new.password := 'changed'; return new; end $$; \
     create function add_trigger() returns event_trigger language plpgsql as $$ begin \
@@ -451,16 +462,17 @@ const CHANGE_ROWS: &str = "\
     execute function add_trigger()";
 
 #[tokio::test]
-async fn rows_that_are_not_read_back_as_they_were_written_are_not_committed() {
+async fn a_restore_is_not_committed_if_rows_read_back_differ() {
     let Some(target) = TestDatabase::postgres().await else { return };
-    let (_source, _dir, file) = new_backup().await;
-    let client = super::rows::client(target.url().unwrap()).await;
-    client.batch_execute(CHANGE_ROWS).await.unwrap();
+    let (_source, _dir, file) = create_filled_backup().await;
+    let client = connect_postgres(target.url().unwrap()).await;
+    client.batch_execute(CREATE_ROW_CHANGING_TRIGGER).await.unwrap();
 
     let error = try_restore(&file, &target.database, RestoredTokens::Keep).await.unwrap_err();
 
     assert!(matches!(&error, BackupError::Unverified { table, .. } if table == "accounts"));
-    let tables = "select count(*) from information_schema.tables where table_schema = 'public'";
-    let count: i64 = client.query_one(tables, &[]).await.unwrap().get(0);
+    let count_tables =
+        "select count(*) from information_schema.tables where table_schema = 'public'";
+    let count: i64 = client.query_one(count_tables, &[]).await.unwrap().get(0);
     assert_eq!(count, 0);
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use belfry_core::oauth::account::Role;
 use belfry_store::test_support::options;
-use belfry_store::{Account, Overwrite, Progress, Report, create_backup};
+use belfry_store::{Account, Overwrite, Progress, ProgressCallback, create_backup};
 use tokio::task::JoinSet;
 
 use super::now;
-use super::rows::sqlite_rows;
+use super::rows::{connect_postgres, read_sqlite_rows};
 use crate::support::{TestDatabase, any_events};
 
 const WRITERS: i64 = 64;
@@ -21,13 +21,13 @@ const WRITERS: i64 = 64;
 /// report arrives while the first table is copied.
 const ACCOUNTS_BEFORE: i64 = 1100;
 
-pub(super) fn account(id: i64) -> Account {
+pub(super) fn new_account(id: i64) -> Account {
     Account {
         id,
         name: format!("person_{id}"),
         email: None,
         unverified_email: None,
-        password: "!".to_owned(),
+        password_hash: "!".to_owned(),
         role: Role::User,
         created_at: now(),
         signed_in_at: None,
@@ -41,51 +41,54 @@ pub(super) fn account(id: i64) -> Account {
 /// contain exactly the events of its accounts, although it reads accounts first and events later.
 async fn a_backup_is_consistent_under_load(database: TestDatabase) {
     let store = database.open().await;
-    let (next_id, written) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
-    let stop = Arc::new(AtomicBool::new(false));
+    let (next_id, written_accounts) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
+    let is_stopped = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
-        let (store, stop) = (store.clone(), Arc::clone(&stop));
-        let (next_id, written) = (Arc::clone(&next_id), Arc::clone(&written));
+        let (store, is_stopped) = (store.clone(), Arc::clone(&is_stopped));
+        let (next_id, written_accounts) = (Arc::clone(&next_id), Arc::clone(&written_accounts));
         writers.spawn(async move {
-            while !stop.load(Ordering::SeqCst) {
+            while !is_stopped.load(Ordering::SeqCst) {
                 let entry = AuditEntry::from_command(now(), AuditKind::AccountAdd);
-                let account = account(next_id.fetch_add(1, Ordering::SeqCst));
+                let account = new_account(next_id.fetch_add(1, Ordering::SeqCst));
                 store.add_account(&entry.into(), &account).await.unwrap();
-                written.fetch_add(1, Ordering::SeqCst);
+                written_accounts.fetch_add(1, Ordering::SeqCst);
             }
         });
     }
-    while written.load(Ordering::SeqCst) < ACCOUNTS_BEFORE {
+    while written_accounts.load(Ordering::SeqCst) < ACCOUNTS_BEFORE {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
-    let before = written.load(Ordering::SeqCst);
+    let count_before = written_accounts.load(Ordering::SeqCst);
     // Waits in the middle of the backup until others have written.
     let mut report = |_: Progress| {
-        let goal = written.load(Ordering::SeqCst) + WRITERS;
-        while written.load(Ordering::SeqCst) < goal && !stop.load(Ordering::SeqCst) {
+        let goal = written_accounts.load(Ordering::SeqCst) + WRITERS;
+        while written_accounts.load(Ordering::SeqCst) < goal && !is_stopped.load(Ordering::SeqCst) {
             std::thread::sleep(Duration::from_millis(1));
         }
     };
-    let target = &database.database;
-    let (overwrite, report) = (Overwrite::Reject, Some(&mut report as Report<'_>));
-    create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
-    let after = next_id.load(Ordering::SeqCst);
-    stop.store(true, Ordering::SeqCst);
+    let database = &database.database;
+    let (overwrite, report) = (Overwrite::Reject, Some(&mut report as ProgressCallback<'_>));
+    create_backup(database, &options(), &file, overwrite, now(), report).await.unwrap();
+    let next_id_after = next_id.load(Ordering::SeqCst);
+    is_stopped.store(true, Ordering::SeqCst);
     writers.join_all().await;
 
-    let rows = sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
-    let ids = |table: &str, column: &str| -> BTreeSet<i64> {
+    let rows = read_sqlite_rows(&rusqlite::Connection::open(&file).unwrap());
+    let column_values = |table: &str, column: &str| -> BTreeSet<i64> {
         let rows = rows[table].iter().map(|row| serde_json::from_str(row).unwrap());
         rows.map(|row: serde_json::Value| row[column].as_i64().unwrap()).collect()
     };
-    let accounts = ids("accounts", "id");
-    assert_eq!(accounts, ids("audit_events", "account_id"));
+    let accounts = column_values("accounts", "id");
+    assert_eq!(accounts, column_values("audit_events", "account_id"));
     let count = i64::try_from(accounts.len()).unwrap();
-    assert!(before <= count && count + WRITERS <= after, "{before} {count} {after}");
+    assert!(
+        count_before <= count && count + WRITERS <= next_id_after,
+        "{count_before} {count} {next_id_after}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,22 +109,22 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let store = database.open().await;
     for id in 0..1100 {
-        store.add_account(&any_events(), &account(id)).await.unwrap();
+        store.add_account(&any_events(), &new_account(id)).await.unwrap();
     }
-    let client = super::rows::client(database.url().unwrap()).await;
-    let name: String =
+    let client = connect_postgres(database.url().unwrap()).await;
+    let database_name: String =
         client.query_one("select current_database()::text", &[]).await.unwrap().get(0);
-    let limits = ["statement_timeout", "idle_in_transaction_session_timeout"]
-        .map(|setting| format!("alter database {name} set {setting} = '100ms';"));
-    client.batch_execute(&limits.concat()).await.unwrap();
+    let set_timeouts = ["statement_timeout", "idle_in_transaction_session_timeout"]
+        .map(|setting| format!("alter database {database_name} set {setting} = '100ms';"));
+    client.batch_execute(&set_timeouts.concat()).await.unwrap();
 
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     // Longer than the timeouts: the server waits for this client within a statement.
-    let mut wait = |_: Progress| std::thread::sleep(Duration::from_millis(300));
-    let target = &database.database;
-    let (overwrite, report) = (Overwrite::Reject, Some(&mut wait as Report<'_>));
-    create_backup(target, &options(), &file, overwrite, now(), report).await.unwrap();
+    let mut delay = |_: Progress| std::thread::sleep(Duration::from_millis(300));
+    let database = &database.database;
+    let (overwrite, report) = (Overwrite::Reject, Some(&mut delay as ProgressCallback<'_>));
+    create_backup(database, &options(), &file, overwrite, now(), report).await.unwrap();
 
     drop(store);
     let delete_rows = "delete from accounts; delete from audit_events";
@@ -129,7 +132,7 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let backup = belfry_store::Backup::open(&file, &options()).unwrap();
     let event = AuditEntry::from_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;
-    belfry_store::restore_backup(&backup, target, &options(), tokens, &event, &mut wait)
+    belfry_store::restore_backup(&backup, database, &options(), tokens, &event, &mut delay)
         .await
         .unwrap();
     let count: i64 = client.query_one("select count(*) from accounts", &[]).await.unwrap().get(0);

@@ -4,15 +4,15 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::support::Process;
-use crate::support::process::{belfry, run_successfully};
+use crate::support::ServerProcess;
+use crate::support::process::{belfry_command, run_successfully};
 
 /// Runs a command while the directory `data` is mounted read-only. Returns `None` if
 /// mounting is not permitted.
 fn run_read_only(dir: &Path, arguments: &[&str]) -> Option<Output> {
     let script = "mount --bind data data && mount -o remount,bind,ro data || exit 77; exec \"$@\"";
     let mut command = Command::new("unshare");
-    let belfry = belfry(dir, arguments);
+    let belfry = belfry_command(dir, arguments);
     command.args(["--mount", "sh", "-c", script, "sh"]).arg(belfry.get_program());
     let output = command.args(belfry.get_args()).current_dir(dir).output().unwrap();
     let is_mounted = output.status.code() != Some(77)
@@ -24,7 +24,7 @@ fn run_read_only(dir: &Path, arguments: &[&str]) -> Option<Output> {
 }
 
 /// Restores a backup and returns the names of its accounts.
-fn restored_names(dir: &Path, file: &str) -> Vec<String> {
+fn restore_and_list_accounts(dir: &Path, file: &str) -> Vec<String> {
     let data = format!("restored-{file}");
     run_successfully(dir, &["restore", file, "--data", &data]);
     let output = run_successfully(dir, &["account", "list", "--data", &data]);
@@ -34,34 +34,35 @@ fn restored_names(dir: &Path, file: &str) -> Vec<String> {
 /// A killed server leaves writes in the WAL, and the file `-shm`, which a copy of the data may
 /// lack. A stopped server leaves neither.
 #[test]
-fn a_backup_of_a_read_only_disk_has_every_acknowledged_write() {
+fn a_backup_from_a_read_only_disk_has_every_acknowledged_write() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path();
     run_successfully(path, &["account", "add", "alice"]);
-    let exists = |ending: &str| path.join(format!("data/belfry.db-{ending}")).exists();
+    let database_file_exists =
+        |suffix: &str| path.join(format!("data/belfry.db-{suffix}")).exists();
     let back_up = |file: &str| {
         let output = run_read_only(path, &["backup", file])?;
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{message}");
         assert!(message.contains("is on a read-only file system"), "{message}");
-        Some(restored_names(path, file))
+        Some(restore_and_list_accounts(path, file))
     };
-    assert!(!exists("wal"));
+    assert!(!database_file_exists("wal"));
     let Some(names) = back_up("stopped.db") else { return };
     assert_eq!(names, ["alice"]);
 
-    let mut server = Process::start(path, &[]);
+    let mut server = ServerProcess::start(path, &[]);
     run_successfully(path, &["account", "add", "bob"]);
     server.signal("KILL");
     assert_eq!(server.wait(), None);
-    assert!(exists("wal") && exists("shm"));
+    assert!(database_file_exists("wal") && database_file_exists("shm"));
     assert_eq!(back_up("killed.db").unwrap(), ["alice", "bob"]);
 
     fs::remove_file(path.join("data/belfry.db-shm")).unwrap();
     assert_eq!(back_up("copied.db").unwrap(), ["alice", "bob"]);
     let output = run_read_only(path, &["account", "list"]).unwrap();
     assert!(String::from_utf8(output.stdout).unwrap().contains("bob\t"));
-    assert!(exists("wal") && !exists("shm"));
+    assert!(database_file_exists("wal") && !database_file_exists("shm"));
 }
 
 #[test]
@@ -78,8 +79,11 @@ fn errors_name_the_read_only_disk_and_not_the_file_owner() {
     }
     let output = run_read_only(dir.path(), &["doctor", "--listen", "127.0.0.1:1"]).unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
-    let write = report.lines().find(|line| line.contains(" write ")).unwrap();
-    assert!(write.starts_with("failed") && write.contains("read-only file system"), "{report}");
+    let write_line = report.lines().find(|line| line.contains(" write ")).unwrap();
+    assert!(
+        write_line.starts_with("failed") && write_line.contains("read-only file system"),
+        "{report}"
+    );
     assert!(!report.contains("chown"), "{report}");
     assert_eq!(output.status.code(), Some(1));
 }
@@ -91,7 +95,10 @@ fn doctor_reports_that_no_database_can_be_created_on_a_read_only_disk() {
     let doctor = ["doctor", "--listen", "127.0.0.1:1"];
     let Some(output) = run_read_only(dir.path(), &doctor) else { return };
     let report = String::from_utf8(output.stdout).unwrap();
-    let database = report.lines().find(|line| line.contains(" database ")).unwrap();
-    assert!(database.starts_with("failed") && database.contains("read-only file"), "{report}");
+    let database_line = report.lines().find(|line| line.contains(" database ")).unwrap();
+    assert!(
+        database_line.starts_with("failed") && database_line.contains("read-only file"),
+        "{report}"
+    );
     assert_eq!(output.status.code(), Some(1));
 }

@@ -15,7 +15,7 @@ use crate::support::TestDatabase;
 pub(super) type Rows = BTreeMap<String, Vec<String>>;
 
 /// Tables that a backup does not contain.
-const VOLATILE: [&str; 4] = ["locks", "migrations", "requests", "sweeps"];
+const VOLATILE_TABLES: [&str; 4] = ["locks", "migrations", "requests", "sweeps"];
 
 /// Strings that must be stored unchanged: scripts, quotes, white space, and strings with a meaning
 /// in file formats.
@@ -50,17 +50,17 @@ const INTEGERS: [i64; 12] = [
 ];
 
 /// The latest time that the store can read.
-const LATEST: i64 = 253_402_207_200;
+const LATEST_TIME: i64 = 253_402_207_200;
 
 const TIMES: [i64; 12] = [
     -377_705_023_201,
-    LATEST,
+    LATEST_TIME,
     0,
     -1,
     1,
     1_800_000_000,
     -377_705_023_200,
-    LATEST - 1,
+    LATEST_TIME - 1,
     i32::MAX as i64 + 1,
     -4_294_967_296,
     255,
@@ -90,17 +90,17 @@ fn valid_value(table: &str, column: &str, number: usize) -> Option<rusqlite::typ
     Some(text.into())
 }
 
-pub(super) fn connect(database: &Database) -> rusqlite::Connection {
+pub(super) fn connect_sqlite(database: &Database) -> rusqlite::Connection {
     let Database::Sqlite(path) = database else { panic!("not SQLite") };
     rusqlite::Connection::open(path).unwrap()
 }
 
 /// Fills every table that a backup contains with rows of unusual text and numbers, unknown names,
 /// and nulls where they are allowed.
-pub(super) async fn fill(database: &TestDatabase) {
+pub(super) async fn fill_tables(database: &TestDatabase) {
     drop(database.open().await);
-    let connection = connect(&database.database);
-    for table in tables(&connection) {
+    let connection = connect_sqlite(&database.database);
+    for table in backup_tables(&connection) {
         let mut columns = connection.prepare(&format!("pragma table_info({table})")).unwrap();
         let columns: Vec<(String, String, bool)> = columns
             .query_map([], |row| Ok((row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -110,12 +110,12 @@ pub(super) async fn fill(database: &TestDatabase) {
         let parameters = vec!["?"; columns.len()].join(", ");
         let insert = format!("insert into {table} values ({parameters})");
         for number in 0..STRINGS.len() {
-            let values = columns.iter().map(|(name, kind, not_null)| {
+            let values = columns.iter().map(|(name, column_type, not_null)| {
                 if !not_null && number % 3 == 1 {
                     rusqlite::types::Value::Null
                 } else if let Some(value) = valid_value(&table, name, number) {
                     value
-                } else if kind == "TEXT" {
+                } else if column_type == "TEXT" {
                     STRINGS[number].to_owned().into()
                 } else {
                     INTEGERS[number].into()
@@ -126,73 +126,77 @@ pub(super) async fn fill(database: &TestDatabase) {
     }
     // A restore would postpone earlier deletions.
     let update = "update accounts set delete_at = ? where delete_at is not null";
-    connection.execute(update, [LATEST]).unwrap();
+    connection.execute(update, [LATEST_TIME]).unwrap();
 }
 
-fn tables(connection: &rusqlite::Connection) -> Vec<String> {
+fn backup_tables(connection: &rusqlite::Connection) -> Vec<String> {
     let select = "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'";
     let mut select = connection.prepare(select).unwrap();
     let tables = select.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
-    tables.filter(|table| !VOLATILE.contains(&&**table)).collect()
+    tables.filter(|table| !VOLATILE_TABLES.contains(&&**table)).collect()
 }
 
 /// Returns all rows of the tables that a backup contains, except the audit events of backups and
 /// restores.
-pub(super) async fn rows(database: &TestDatabase) -> Rows {
+pub(super) async fn read_rows(database: &TestDatabase) -> Rows {
     match &database.database {
-        Database::Sqlite(_) => sqlite_rows(&connect(&database.database)),
-        Database::Postgres(url) => postgres_rows(url.reveal()).await,
+        Database::Sqlite(_) => read_sqlite_rows(&connect_sqlite(&database.database)),
+        Database::Postgres(url) => read_postgres_rows(url.reveal()).await,
     }
 }
 
 /// Reads the rows without the code under test.
-pub(super) fn sqlite_rows(connection: &rusqlite::Connection) -> Rows {
-    let mut all = Rows::new();
-    for table in tables(connection) {
+pub(super) fn read_sqlite_rows(connection: &rusqlite::Connection) -> Rows {
+    let mut rows_by_table = Rows::new();
+    for table in backup_tables(connection) {
         let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
-        let names: Vec<String> = select.column_names().map(str::to_owned).collect();
+        let column_names: Vec<String> = select.column_names().map(str::to_owned).collect();
         let mut rows = select.query([]).unwrap();
-        let mut objects = Vec::new();
+        let mut json_rows = Vec::new();
         while let Some(row) = rows.next().unwrap() {
-            let value = |index| match row.get_ref(index).unwrap() {
+            let to_json = |index| match row.get_ref(index).unwrap() {
                 ValueRef::Null => Value::Null,
                 ValueRef::Integer(integer) => json!(integer),
                 other => json!(other.as_str().unwrap()),
             };
-            let row: Map<String, Value> =
-                names.iter().cloned().enumerate().map(|(i, name)| (name, value(i))).collect();
-            objects.push(row);
+            let row: Map<String, Value> = column_names
+                .iter()
+                .cloned()
+                .enumerate()
+                .map(|(i, name)| (name, to_json(i)))
+                .collect();
+            json_rows.push(row);
         }
-        all.insert(table, sort_as_text(objects));
+        rows_by_table.insert(table, to_sorted_json(json_rows));
     }
-    all
+    rows_by_table
 }
 
-async fn postgres_rows(url: &str) -> Rows {
-    let client = client(url).await;
+async fn read_postgres_rows(url: &str) -> Rows {
+    let client = connect_postgres(url).await;
     let select = "select table_name::text from information_schema.tables \
                   where table_schema = 'public'";
-    let mut all = Rows::new();
+    let mut rows_by_table = Rows::new();
     for table in client.query(select, &[]).await.unwrap() {
         let table: String = table.get(0);
-        if !VOLATILE.contains(&&*table) {
+        if !VOLATILE_TABLES.contains(&&*table) {
             let select = format!("select to_json(t)::text from {table} t");
             let rows = client.query(&select, &[]).await.unwrap();
             let rows = rows.iter().map(|row| serde_json::from_str(row.get::<_, &str>(0)).unwrap());
-            all.insert(table, sort_as_text(rows.collect()));
+            rows_by_table.insert(table, to_sorted_json(rows.collect()));
         }
     }
-    all
+    rows_by_table
 }
 
-pub(super) async fn client(url: &str) -> tokio_postgres::Client {
+pub(super) async fn connect_postgres(url: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
 }
 
 /// Returns the rows as sorted JSON strings, without the audit events of backups and restores.
-fn sort_as_text(rows: Vec<Map<String, Value>>) -> Vec<String> {
+fn to_sorted_json(rows: Vec<Map<String, Value>>) -> Vec<String> {
     let is_compared = |row: &Map<String, Value>| {
         let kind = row.get("kind").and_then(Value::as_str);
         !matches!(kind, Some("backup" | "restore"))
@@ -206,8 +210,8 @@ fn sort_as_text(rows: Vec<Map<String, Value>>) -> Vec<String> {
 #[tokio::test]
 async fn a_restored_sqlite_database_has_every_row() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
-    fill(&source).await;
-    let expected = rows(&source).await;
+    fill_tables(&source).await;
+    let expected = read_rows(&source).await;
     assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == STRINGS.len()));
     let dir = tempfile::tempdir().unwrap();
     let manifest = back_up(&source, &dir.path().join("backup")).await;
@@ -215,12 +219,16 @@ async fn a_restored_sqlite_database_has_every_row() {
 
     restore(&dir.path().join("backup"), &target).await;
 
-    assert_eq!(rows(&target).await, expected);
-    let integrity: String = connect(&target.database)
+    assert_eq!(read_rows(&target).await, expected);
+    let integrity: String = connect_sqlite(&target.database)
         .query_row("pragma integrity_check", [], |row| row.get(0))
         .unwrap();
     assert_eq!(integrity, "ok");
-    assert_eq!(schema(&target), schema(&source), "with the same indexes and constraints");
+    assert_eq!(
+        schema_statements(&target),
+        schema_statements(&source),
+        "with the same indexes and constraints"
+    );
 }
 
 /// The owner may have cancelled the deletion after the backup.
@@ -233,7 +241,7 @@ async fn a_restore_postpones_the_deletion_of_accounts() {
     for (id, delete_at) in [(1, restored_at - 7 * day), (2, restored_at + 2 * day)] {
         let insert = "insert into accounts (id, name, password, created_at, delete_at) \
                       values (?1, 'user_' || ?1, '-', 1, ?2)";
-        connect(&source.database).execute(insert, [id, delete_at]).unwrap();
+        connect_sqlite(&source.database).execute(insert, [id, delete_at]).unwrap();
     }
     let dir = tempfile::tempdir().unwrap();
     back_up(&source, &dir.path().join("backup")).await;
@@ -246,36 +254,36 @@ async fn a_restore_postpones_the_deletion_of_accounts() {
 }
 
 /// Returns the statements that created the tables and indexes.
-fn schema(database: &TestDatabase) -> Vec<Option<String>> {
-    let connection = connect(&database.database);
+fn schema_statements(database: &TestDatabase) -> Vec<Option<String>> {
+    let connection = connect_sqlite(&database.database);
     let mut select = connection.prepare("select sql from sqlite_schema order by name").unwrap();
     select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
 #[tokio::test]
-async fn rows_that_move_to_postgres_and_back_are_the_same() {
+async fn rows_moved_to_postgres_and_back_are_unchanged() {
     let Some(postgres) = TestDatabase::postgres().await else { return };
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
-    fill(&source).await;
-    let expected = rows(&source).await;
+    fill_tables(&source).await;
+    let expected = read_rows(&source).await;
     let dir = tempfile::tempdir().unwrap();
-    let [there, back] = ["there", "back"].map(|name| dir.path().join(name));
+    let [sqlite_backup, postgres_backup] = ["sqlite", "postgres"].map(|name| dir.path().join(name));
 
-    let sqlite_manifest = back_up(&source, &there).await;
-    restore(&there, &postgres).await;
-    assert_eq!(rows(&postgres).await, expected);
+    let sqlite_manifest = back_up(&source, &sqlite_backup).await;
+    restore(&sqlite_backup, &postgres).await;
+    assert_eq!(read_rows(&postgres).await, expected);
     // The restore has added an audit event.
-    let remove = "delete from audit_events where kind = 'restore'";
-    client(postgres.url().unwrap()).await.batch_execute(remove).await.unwrap();
-    let postgres_manifest = back_up(&postgres, &back).await;
-    restore(&back, &target).await;
+    let delete_event = "delete from audit_events where kind = 'restore'";
+    connect_postgres(postgres.url().unwrap()).await.batch_execute(delete_event).await.unwrap();
+    let postgres_manifest = back_up(&postgres, &postgres_backup).await;
+    restore(&postgres_backup, &target).await;
 
-    assert_eq!(rows(&target).await, expected);
-    let mut tables = [sqlite_manifest.tables, postgres_manifest.tables];
-    for tables in &mut tables {
+    assert_eq!(read_rows(&target).await, expected);
+    let mut manifest_tables = [sqlite_manifest.tables, postgres_manifest.tables];
+    for tables in &mut manifest_tables {
         tables.sort_by(|a, b| a.name.cmp(&b.name));
     }
-    assert_eq!(tables[0], tables[1], "the checksums do not depend on the engine");
+    assert_eq!(manifest_tables[0], manifest_tables[1], "the checksums do not depend on the engine");
 }
 
 /// A backup's tables and columns are derived from SQLite's migrations.
@@ -286,12 +294,13 @@ async fn both_engines_have_the_same_tables_and_columns() {
     drop((sqlite.open().await, postgres.open().await));
     let select = "select table_name::text, column_name::text, data_type::text \
                   from information_schema.columns where table_schema = 'public'";
-    let postgres_columns = client(postgres.url().unwrap()).await.query(select, &[]).await.unwrap();
+    let postgres_columns =
+        connect_postgres(postgres.url().unwrap()).await.query(select, &[]).await.unwrap();
     let mut postgres_columns: Vec<[String; 3]> =
         postgres_columns.iter().map(|row| [row.get(0), row.get(1), row.get(2)]).collect();
     let select = "select s.name, c.name, c.type from sqlite_schema s \
                   join pragma_table_info(s.name) c where s.type = 'table'";
-    let connection = connect(&sqlite.database);
+    let connection = connect_sqlite(&sqlite.database);
     let mut select = connection.prepare(select).unwrap();
     let mut sqlite_columns: Vec<[String; 3]> = select
         .query_map([], |row| {
@@ -308,20 +317,20 @@ async fn both_engines_have_the_same_tables_and_columns() {
 /// By default, tokens that were revoked after the backup are valid again.
 async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     back_up(&source, &file).await;
 
     try_restore(&file, &target.database, RestoredTokens::Revoke).await.unwrap();
 
-    let rows = rows(&target).await;
+    let rows = read_rows(&target).await;
     assert_eq!((rows["sessions"].len(), rows["codes"].len()), (0, 0));
     assert_eq!((rows["tokens"].len(), rows["accounts"].len()), (STRINGS.len(), STRINGS.len()));
     assert!(rows["tokens"].iter().all(|token| !token.contains("\"revoked_at\":null")));
-    let is_unchanged = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
+    let was_revoked_before = |token: &&String| !token.contains("\"revoked_at\":1800000000,");
     assert!(
-        rows["tokens"].iter().filter(is_unchanged).count() > 1,
+        rows["tokens"].iter().filter(was_revoked_before).count() > 1,
         "earlier revocations keep their time"
     );
 }

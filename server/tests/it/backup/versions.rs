@@ -8,13 +8,13 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use sha2::{Digest, Sha256};
 
-use super::rows::{fill, rows};
+use super::rows::{fill_tables, read_rows};
 use super::{back_up, restore, try_restore_with};
 use crate::support::TestDatabase;
-use belfry_store::test_support::{next_options, open_next, options};
+use belfry_store::test_support::{next_release_options, open_as_next_release, options};
 
 /// The column that the next release adds to each table, as it appears in a row.
-const ADDED: &str = "\"added\":\"next\"";
+const ADDED_COLUMN: &str = "\"added\":\"next\"";
 
 /// Replaces the checksums of a backup with those of its current rows and manifest.
 fn update_checksums(file: &Path) {
@@ -26,7 +26,7 @@ fn update_checksums(file: &Path) {
     );
     connection.execute("delete from backup_tables", []).unwrap();
     for table in tables {
-        let (rows, checksum) = checksum(&connection, &table);
+        let (rows, checksum) = count_and_checksum(&connection, &table);
         connection
             .execute("insert into backup_tables values (?, ?, ?)", (&table, rows, checksum))
             .unwrap();
@@ -45,14 +45,14 @@ fn update_checksums(file: &Path) {
 }
 
 /// Returns the number of rows, and the sum of the SHA-256 digests of all rows modulo 2^256.
-fn checksum(connection: &Connection, table: &str) -> (i64, String) {
+fn count_and_checksum(connection: &Connection, table: &str) -> (i64, String) {
     let mut select = connection.prepare(&format!("select * from {table}")).unwrap();
-    let width = select.column_count();
+    let column_count = select.column_count();
     let mut rows = select.query([]).unwrap();
     let (mut count, mut sum) = (0, [0_u8; 32]);
     while let Some(row) = rows.next().unwrap() {
         let mut input = Vec::new();
-        for column in 0..width {
+        for column in 0..column_count {
             match row.get_ref(column).unwrap() {
                 ValueRef::Null => input.push(0),
                 ValueRef::Integer(integer) => {
@@ -82,12 +82,12 @@ fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-fn select_strings(connection: &Connection, select: &str) -> Vec<String> {
-    let mut select = connection.prepare(select).unwrap();
+fn select_strings(connection: &Connection, query: &str) -> Vec<String> {
+    let mut select = connection.prepare(query).unwrap();
     select.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-fn change(file: &Path, sql: &str) {
+fn change_backup(file: &Path, sql: &str) {
     Connection::open(file).unwrap().execute_batch(sql).unwrap();
     update_checksums(file);
 }
@@ -97,20 +97,22 @@ fn change(file: &Path, sql: &str) {
 #[tokio::test]
 async fn a_backup_in_the_defined_format_is_restored() {
     let (source, target) = (TestDatabase::sqlite(), TestDatabase::sqlite());
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     let manifest = back_up(&source, &file).await;
-    change(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
+    change_backup(&file, "update accounts set name = 'ali' || 'ce' where rowid = 1");
     assert_ne!(*Backup::open(&file, &options()).unwrap().manifest(), manifest);
     restore(&file, &target).await;
-    assert!(rows(&target).await["accounts"].iter().any(|row| row.contains("\"name\":\"alice\"")));
+    assert!(
+        read_rows(&target).await["accounts"].iter().any(|row| row.contains("\"name\":\"alice\""))
+    );
 }
 
 #[tokio::test]
 async fn a_backup_from_a_newer_version_is_rejected() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     for (field, sql) in [
         ("format", "update backup set format = 999, belfry_version = '9.8.7'"),
@@ -118,11 +120,11 @@ async fn a_backup_from_a_newer_version_is_rejected() {
     ] {
         let file = dir.path().join(field);
         back_up(&source, &file).await;
-        change(&file, sql);
+        change_backup(&file, sql);
         let error = Backup::open(&file, &options()).err().unwrap();
         assert!(matches!(error, BackupError::Newer { found: 999, .. }), "{error}");
-        let text = error.to_string();
-        assert!(text.contains(field) && text.contains("belfry 9.8.7"), "{text}");
+        let message = error.to_string();
+        assert!(message.contains(field) && message.contains("belfry 9.8.7"), "{message}");
     }
 }
 
@@ -130,42 +132,42 @@ async fn a_backup_from_a_newer_version_is_rejected() {
 #[tokio::test]
 async fn a_backup_from_a_pre_release_is_rejected() {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     for version in [1, 4, 11] {
         let file = dir.path().join(version.to_string());
         back_up(&source, &file).await;
-        change(&file, &format!("update backup set schema_version = {version}"));
+        change_backup(&file, &format!("update backup set schema_version = {version}"));
         let error = Backup::open(&file, &options()).err().unwrap();
         assert!(matches!(error, BackupError::PreRelease { found, .. } if found == version));
-        let text = error.to_string();
+        let message = error.to_string();
         let reason =
             format!("was written by a pre-release of belfry (0.1.0, schema version {version})");
-        assert!(text.contains(&reason) && text.contains("export what you need"), "{text}");
+        assert!(message.contains(&reason) && message.contains("export what you need"), "{message}");
     }
 }
 
 /// The next release restores the backups of this one.
 async fn a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
     let source = TestDatabase::sqlite();
-    fill(&source).await;
+    fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("backup");
     back_up(&source, &file).await;
     // An empty database with the newest schema does not prevent the restore.
-    drop(open_next(&target).await);
+    drop(open_as_next_release(&target).await);
 
     let tokens = RestoredTokens::Keep;
-    try_restore_with(&next_options(), &file, &target.database, tokens).await.unwrap();
+    try_restore_with(&next_release_options(), &file, &target.database, tokens).await.unwrap();
 
-    let (before, mut after) = (rows(&source).await, rows(&target).await);
+    let (before, mut after) = (read_rows(&source).await, read_rows(&target).await);
     assert_eq!(after.remove("notes"), Some(Vec::new()));
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
     for (table, rows) in after {
         assert_eq!(rows.len(), before[&table].len(), "{table}");
-        assert!(rows.iter().all(|row| row.contains(ADDED)), "{table}: {rows:?}");
+        assert!(rows.iter().all(|row| row.contains(ADDED_COLUMN)), "{table}: {rows:?}");
     }
-    open_next(&target).await.ping().await.unwrap();
+    open_as_next_release(&target).await.ping().await.unwrap();
 }
 
 #[tokio::test]

@@ -9,18 +9,18 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::fixture::{Fixture, with_browser};
-use super::gallery::visit_all;
+use super::gallery::visit_every_page;
 use crate::support::report_skipped;
 
-const AXE: &str = "axe-core@4.14.0";
+const AXE_PACKAGE: &str = "axe-core@4.14.0";
 /// Runs axe's default rules, and the WCAG 2.2 rule on target sizes, which axe disables by default.
-pub(super) const RUN: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
+pub(super) const RUN_AXE: &str = "axe.run(document, { rules: { 'target-size': { enabled: true } } }).then((results) => [
     results.passes.length > 10,
     results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
 ])";
 
 /// Runs the contrast rule, the only one that depends on the colours.
-const RUN_CONTRAST: &str = "axe.run(document, { runOnly: ['color-contrast'] }).then((results) => [
+const RUN_AXE_CONTRAST: &str = "axe.run(document, { runOnly: ['color-contrast'] }).then((results) => [
     true,
     results.violations.map(({ id, nodes }) => [id, nodes.map((node) => node.html + node.failureSummary)]),
 ])";
@@ -74,45 +74,49 @@ const FOCUS_STATE: &str = ".indexOf(document.activeElement),
 /// Width and colours of the screens on which pages are checked, and the rules that are run. The
 /// first two are enough for an additional language, which has the same colours.
 const SCREENS: [(u32, &str, &str); 4] = [
-    (320, "light", RUN),
-    (1280, "dark", RUN),
-    (320, "dark", RUN_CONTRAST),
-    (1280, "light", RUN_CONTRAST),
+    (320, "light", RUN_AXE),
+    (1280, "dark", RUN_AXE),
+    (320, "dark", RUN_AXE_CONTRAST),
+    (1280, "light", RUN_AXE_CONTRAST),
 ];
 
 #[test]
 fn every_page_in_english_is_accessible() {
-    check_every_page("en", &SCREENS);
+    assert_every_page_is_accessible("en", &SCREENS);
 }
 
 #[test]
 fn every_page_in_arabic_is_accessible() {
-    check_every_page("ar", &SCREENS[..2]);
+    assert_every_page_is_accessible("ar", &SCREENS[..2]);
 }
 
 /// Asserts that every page conforms to WCAG 2.2, including 1.4.10 (a width of 320 pixels must
 /// suffice), violates no Content-Security-Policy, and can be used with the Tab key.
-fn check_every_page(lang: &str, screens: &[(u32, &str, &str)]) {
-    let axe = match axe() {
-        Ok(axe) => axe,
+fn assert_every_page_is_accessible(lang: &str, screens: &[(u32, &str, &str)]) {
+    let axe_script = match axe_script() {
+        Ok(axe_script) => axe_script,
         Err(reason) => return report_skipped("axe-core", &reason),
     };
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.run_in_new_pages(RECORD_VIOLATIONS).await;
-        visit_all(fixture, lang, async |page| {
+        visit_every_page(fixture, lang, async |page| {
             let direction = if lang == "ar" { "rtl" } else { "ltr" };
             assert_eq!(tab.evaluate("document.documentElement.dir").await, direction, "{page}");
-            for &(width, scheme, run) in screens {
+            for &(width, scheme, axe_call) in screens {
                 tab.prefer_color_scheme(scheme).await;
                 tab.resize(width, 800).await;
                 let context = format!("{page}, {width}, {scheme}");
                 for overflow in [HORIZONTAL_OVERFLOW, VERTICAL_OVERFLOW] {
                     assert_eq!(tab.evaluate(overflow).await, json!([]), "{context}");
                 }
-                let small = tab.evaluate(&format!("{CONTROLS}{SMALL_TARGETS}")).await;
-                assert_eq!(small, json!([]), "{context}");
-                assert_eq!(tab.run_axe(&axe, run).await, json!([true, []]), "{context}");
+                let small_targets = tab.evaluate(&format!("{CONTROLS}{SMALL_TARGETS}")).await;
+                assert_eq!(small_targets, json!([]), "{context}");
+                assert_eq!(
+                    tab.run_axe(&axe_script, axe_call).await,
+                    json!([true, []]),
+                    "{context}"
+                );
             }
             assert_eq!(tab.evaluate("violations").await, json!([]), "{page}");
             tab_through(fixture, page).await;
@@ -124,38 +128,38 @@ fn check_every_page(lang: &str, screens: &[(u32, &str, &str)]) {
 /// Asserts that the Tab key reaches every control in the order of the page, with a visible focus.
 async fn tab_through(fixture: &Fixture, page: &str) {
     let tab = &fixture.tab;
-    let count = tab.evaluate(&format!("{CONTROLS}.length")).await.as_u64().unwrap();
-    if count == 0 {
+    let control_count = tab.evaluate(&format!("{CONTROLS}.length")).await.as_u64().unwrap();
+    if control_count == 0 {
         return;
     }
     tab.evaluate(&format!("{CONTROLS}[0].focus()")).await;
-    if count > 1 {
+    if control_count > 1 {
         // Tab and Shift+Tab, because after a click the focus that a script sets is not visible.
         tab.press("\u{e004}").await;
         tab.press("\u{e008}\u{e004}").await;
     }
-    for position in 0..count {
-        let focused: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUS_STATE}]")).await;
-        let describe = "document.activeElement.outerHTML.slice(0, 200)";
-        let control = if focused == json!([position, true]) {
+    for position in 0..control_count {
+        let focus_state: Value = tab.evaluate(&format!("[{CONTROLS}{FOCUS_STATE}]")).await;
+        let focused_html = "document.activeElement.outerHTML.slice(0, 200)";
+        let control = if focus_state == json!([position, true]) {
             Value::Null
         } else {
-            tab.evaluate(describe).await
+            tab.evaluate(focused_html).await
         };
-        assert_eq!(focused, json!([position, true]), "{page}: {control}");
+        assert_eq!(focus_state, json!([position, true]), "{page}: {control}");
         // After the last control the focus would leave the page.
-        if position + 1 < count {
+        if position + 1 < control_count {
             tab.press("\u{e004}").await;
         }
     }
 }
 
 #[test]
-fn every_page_works_without_scripts() {
+fn every_page_can_be_used_without_scripts() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.disable_scripts().await;
-        visit_all(fixture, "en", async |page| {
+        visit_every_page(fixture, "en", async |page| {
             assert_eq!(tab.evaluate("document.querySelectorAll('main h1').length").await, 1, "{page}");
             // Every form can be sent, and no visible button needs a script.
             let forms_without_button = "[...document.forms].filter((form) => !form.querySelector('button:not([type=button])'))
@@ -169,18 +173,18 @@ fn every_page_works_without_scripts() {
     });
 }
 
-/// Returns the script of axe-core, installed at first use.
-pub(super) fn axe() -> Result<String, String> {
+/// Returns the axe-core script, installed at first use.
+pub(super) fn axe_script() -> Result<String, String> {
     static AXE_CORE: OnceLock<Result<String, String>> = OnceLock::new();
-    AXE_CORE.get_or_init(install).clone()
+    AXE_CORE.get_or_init(install_axe).clone()
 }
 
-fn install() -> Result<String, String> {
-    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE);
+fn install_axe() -> Result<String, String> {
+    let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(AXE_PACKAGE);
     let script = dir.join("node_modules/axe-core/axe.min.js");
     if !script.exists() {
         let mut npm = Command::new("npm");
-        npm.args(["install", "--silent", "--no-save", "--ignore-scripts", AXE, "--prefix"]);
+        npm.args(["install", "--silent", "--no-save", "--ignore-scripts", AXE_PACKAGE, "--prefix"]);
         let output = npm.arg(&dir).output().map_err(|error| format!("npm: {error}"))?;
         if !output.status.success() {
             return Err(format!("{npm:?}: {}", String::from_utf8_lossy(&output.stderr)));

@@ -22,30 +22,30 @@ fn account_url(fixture: &Fixture) -> String {
 fn an_app_is_removed_after_a_confirmation() {
     with_browser(async |fixture| {
         let token = authorize_app(fixture).await;
-        assert!(fixture.app.is_valid(&token).await);
+        assert!(fixture.app.is_valid_token(&token).await);
         fixture.tab.goto(&account_url(fixture)).await;
         for text in ["Tusky", "tusky.example", "See everything in your account", "Since "] {
             fixture.tab.wait_for_text(text).await;
         }
-        let name = "document.querySelector('.cards button').ariaLabelledByElements
+        let name_expression = "document.querySelector('.cards button').ariaLabelledByElements
             .map((part) => part.innerText).join(' ')";
-        let name = fixture.tab.evaluate(name).await;
-        let name = name.as_str().unwrap().replace(['\u{2068}', '\u{2069}'], "");
+        let value = fixture.tab.evaluate(name_expression).await;
+        let name = value.as_str().unwrap().replace(['\u{2068}', '\u{2069}'], "");
         assert_eq!(name, "Remove access Tusky");
 
         // The first press only reveals the button.
         fixture.tab.click(".cards summary").await;
         fixture.tab.wait_for_text("An app that you remove loses its access immediately.").await;
-        assert!(fixture.app.is_valid(&token).await);
+        assert!(fixture.app.is_valid_token(&token).await);
         fixture.tab.click(".cards button").await;
         fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
         fixture.tab.wait_for_text("No app has access to your account.").await;
         assert_eq!(fixture.tab.url().await.path(), "/oauth/account");
-        assert!(!fixture.app.is_valid(&token).await);
+        assert!(!fixture.app.is_valid_token(&token).await);
         // Submitting the cached page again does no harm.
-        fixture.tab.back().await;
+        fixture.tab.go_back().await;
         fixture.tab.find("main").await;
-        if fixture.tab.has(".cards button").await {
+        if fixture.tab.has_element(".cards button").await {
             fixture.tab.evaluate("document.querySelector('.cards details').open = true").await;
             fixture.tab.click(".cards button").await;
         }
@@ -66,7 +66,7 @@ fn an_app_is_removed_without_scripts() {
         fixture.tab.click(".cards summary").await;
         fixture.tab.click(".cards button").await;
         fixture.tab.find("main:not(:has(.cards))").await;
-        assert!(!fixture.app.is_valid(&token).await);
+        assert!(!fixture.app.is_valid_token(&token).await);
     });
 }
 
@@ -89,7 +89,7 @@ fn the_account_page_offers_sign_in_and_sign_out() {
 #[test]
 fn an_out_of_band_code_is_shown_and_redeemed() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.authorize_url_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_with("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
         fixture.allow().await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();
@@ -109,7 +109,7 @@ fn an_app_is_removed_by_keyboard_alone() {
         fixture.tab.tab_to(".cards button").await;
         fixture.tab.press("\u{e007}").await;
         fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
-        assert!(!fixture.app.is_valid(&token).await);
+        assert!(!fixture.app.is_valid_token(&token).await);
         // The first link that Tab reaches skips the navigation.
         fixture.tab.tab_to(".skip").await;
         fixture.tab.press("\u{e007}").await;
@@ -132,8 +132,8 @@ fn account_pages_open_at_the_top() {
             for page in ["", "/notifications", "/rules", "/try", "/security"] {
                 tab.goto(&format!("{}{page}", account_url(fixture))).await;
                 tab.find(".sections [aria-current]").await;
-                let position = "[scrollY, document.documentElement.scrollHeight > innerHeight]";
-                assert_eq!(tab.evaluate(position).await, json!([0, true]), "{page}, {width}");
+                let scroll_state = "[scrollY, document.documentElement.scrollHeight > innerHeight]";
+                assert_eq!(tab.evaluate(scroll_state).await, json!([0, true]), "{page}, {width}");
             }
         }
     });

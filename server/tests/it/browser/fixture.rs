@@ -9,15 +9,15 @@ use tempfile::TempDir;
 use super::app::App;
 use super::tab::{RUNTIME, Tab};
 use crate::support::process::{add_account, run_successfully};
-use crate::support::{Process, report_skipped};
+use crate::support::{ServerProcess, report_skipped};
 
 /// A server, an app and a tab; all of them end with the test.
 pub(super) struct Fixture {
     pub(super) tab: Tab,
     pub(super) app: App,
-    pub(super) server: Process,
+    pub(super) server: ServerProcess,
     passwords: BTreeMap<&'static str, String>,
-    token: OnceLock<String>,
+    alice_token: OnceLock<String>,
     dir: TempDir,
 }
 
@@ -38,37 +38,38 @@ impl Fixture {
         let settings = "server_name = 'ring.example'\n\
             instance.rules_url = 'https://ring.example/rules'";
         std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-        let passwords =
-            ["alice", "bob"].into_iter().map(|name| (name, add_account(dir.path(), name)));
-        let passwords = passwords.collect();
-        let server = Process::start(dir.path(), &["--limits", "off"]);
+        let passwords = ["alice", "bob"]
+            .into_iter()
+            .map(|name| (name, add_account(dir.path(), name)))
+            .collect();
+        let server = ServerProcess::start(dir.path(), &["--limits", "off"]);
         let app = App::register(&server.url).await;
-        Self { tab, app, server, passwords, token: OnceLock::new(), dir }
+        Self { tab, app, server, passwords, alice_token: OnceLock::new(), dir }
     }
 
     /// Returns a token for Alice.
-    pub(super) fn token(&self) -> &str {
-        self.token.get_or_init(|| self.issue_token(&["read write push"]))
+    pub(super) fn alice_token(&self) -> &str {
+        self.alice_token.get_or_init(|| self.issue_token(&["read write push"]))
     }
 
     /// Gets one of Alice's rules.
     pub(super) async fn get_rule(&self, path: &str) -> Value {
         let url = format!("{}/_matrix/client/v3/pushrules/{path}", self.server.url);
-        let get = reqwest::Client::new().get(url).bearer_auth(self.token());
-        get.send().await.unwrap().json().await.unwrap()
+        let request = reqwest::Client::new().get(url).bearer_auth(self.alice_token());
+        request.send().await.unwrap().json().await.unwrap()
     }
 
     /// Issues a token for Alice. The first argument is its scopes.
     pub(super) fn issue_token(&self, arguments: &[&str]) -> String {
-        let issue = ["token", "issue", "alice", "--scopes"];
-        run_successfully(self.dir.path(), &[&issue[..], arguments].concat()).trim_end().to_owned()
+        let command = ["token", "issue", "alice", "--scopes"];
+        run_successfully(self.dir.path(), &[&command[..], arguments].concat()).trim_end().to_owned()
     }
 
     /// Puts a push rule, as an app does.
-    pub(super) async fn put_rule(&self, token: &str, rule: &str, body: &str) {
-        let url = format!("{}/_matrix/client/v3/pushrules/{rule}", self.server.url);
-        let put = reqwest::Client::new().put(url).bearer_auth(token).body(body.to_owned());
-        assert!(put.send().await.unwrap().status().is_success(), "{rule}");
+    pub(super) async fn put_rule(&self, token: &str, path: &str, body: &str) {
+        let url = format!("{}/_matrix/client/v3/pushrules/{path}", self.server.url);
+        let request = reqwest::Client::new().put(url).bearer_auth(token).body(body.to_owned());
+        assert!(request.send().await.unwrap().status().is_success(), "{path}");
     }
 
     /// Adds apps and rules of several kinds to the account of Alice, who is signed in.
@@ -76,7 +77,7 @@ impl Fixture {
         let token = self.issue_token(&["read write push"]);
         self.issue_token(&["read:statuses", "--app", "The bell ringers’ bot"]);
         let sound_and_highlight = r#"["notify",{"set_tweak":"sound"},{"set_tweak":"highlight"}]"#;
-        for (rule, body) in [
+        for (path, body) in [
             (
                 "global/content/sweets",
                 &*format!(r#"{{"pattern":"cake","actions":{sound_and_highlight}}}"#),
@@ -87,7 +88,7 @@ impl Fixture {
             ("global/underride/.m.rule.message/enabled", "false"),
             ("device/phone/override/work", &*format!(r#"{{"actions":{sound_and_highlight}}}"#)),
         ] {
-            self.put_rule(&token, rule, body).await;
+            self.put_rule(&token, path, body).await;
         }
         self.tab.goto(&self.app.authorize_url(&[("scope", "read write:media push")])).await;
         self.allow().await;
@@ -112,10 +113,10 @@ impl Fixture {
     }
 
     /// Changes the password on the security page.
-    pub(super) async fn change_password(&self, name: &str, new: &str) {
+    pub(super) async fn change_password(&self, name: &str, new_password: &str) {
         self.tab.fill("#current-password", &self.passwords[name]).await;
-        self.tab.fill("#new-password", new).await;
-        self.tab.fill("#password-again", &format!("{new}\u{e007}")).await;
+        self.tab.fill("#new-password", new_password).await;
+        self.tab.fill("#password-again", &format!("{new_password}\u{e007}")).await;
     }
 
     /// Clicks the allow button, once it is enabled.

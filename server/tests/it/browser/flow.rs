@@ -7,7 +7,7 @@ use super::fixture::{Fixture, with_browser};
 pub(super) const STOP_TIMERS: &str = "window.pauses = 0;
     window.setTimeout = (callback) => { window.endPause = callback; return ++window.pauses; };";
 
-const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
+const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 
 /// Alice signs in and allows the access.
 async fn sign_in_and_allow(fixture: &Fixture) {
@@ -44,7 +44,7 @@ fn an_app_sends_its_user_and_gets_a_token() {
             (&token["scope"], &token["token_type"]),
             (&"read push".into(), &"Bearer".into())
         );
-        assert_eq!(fixture.app.owner(&token).await, "alice");
+        assert_eq!(fixture.app.token_owner(&token).await, "alice");
     });
 }
 
@@ -66,7 +66,7 @@ fn a_denial_returns_to_the_app_without_a_code() {
 #[test]
 fn a_code_is_shown_for_an_app_without_a_redirect_uri() {
     with_browser(async |fixture| {
-        fixture.tab.goto(&fixture.app.authorize_url_at(OOB, &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_with(OOB_URI, &[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.wait_for_text("After that you see a code to enter in Tusky.").await;
         fixture.allow().await;
@@ -76,11 +76,11 @@ fn a_code_is_shown_for_an_app_without_a_redirect_uri() {
 
         fixture.tab.click("#copy").await;
         fixture.tab.wait_for_text("Copied").await;
-        let selected = fixture.tab.evaluate("String(document.getSelection())").await;
-        assert_eq!(selected, code);
+        let selection = fixture.tab.evaluate("String(document.getSelection())").await;
+        assert_eq!(selection, code);
 
-        let token = fixture.app.redeem(&code, OOB, &[]).await;
-        assert_eq!(fixture.app.owner(&token).await, "alice");
+        let token = fixture.app.redeem(&code, OOB_URI, &[]).await;
+        assert_eq!(fixture.app.token_owner(&token).await, "alice");
         fixture.tab.goto(url.as_str()).await;
         fixture.tab.wait_for_text("invalid_grant").await;
     });
@@ -98,7 +98,7 @@ fn form_post_submits_the_response_without_another_click() {
         assert_eq!(fixture.tab.url().await.query(), None);
         let token =
             fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
-        assert_eq!(fixture.app.owner(&token).await, "alice");
+        assert_eq!(fixture.app.token_owner(&token).await, "alice");
     });
 }
 
@@ -130,8 +130,12 @@ fn a_wrong_password_is_reported_and_the_name_stays_filled_in() {
         fixture.sign_in_with("alice", "wrong").await;
         fixture.tab.find("[role=alert]").await;
         fixture.tab.wait_for_text("The name or the password is wrong. Please check both.").await;
-        let value = async |css| fixture.tab.find(css).await.prop("value").await.unwrap().unwrap();
-        assert_eq!((&*value("#username").await, &*value("#password").await), ("alice", ""));
+        let field_value =
+            async |css| fixture.tab.find(css).await.prop("value").await.unwrap().unwrap();
+        assert_eq!(
+            (&*field_value("#username").await, &*field_value("#password").await),
+            ("alice", "")
+        );
         assert_eq!(fixture.tab.evaluate("document.activeElement.id").await, "password");
         sign_in_and_allow(fixture).await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
@@ -153,21 +157,21 @@ fn the_account_can_be_switched_during_a_request() {
         assert_eq!(callback.fields["state"], "s");
         let token =
             fixture.app.redeem(&callback.fields["code"], &fixture.app.redirect_uri, &[]).await;
-        assert_eq!(fixture.app.owner(&token).await, "bob");
+        assert_eq!(fixture.app.token_owner(&token).await, "bob");
     });
 }
 
 #[test]
-fn the_back_button_does_not_lead_to_a_second_code() {
+fn going_back_does_not_issue_a_second_code() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start_url(&[])).await;
         sign_in_and_allow(fixture).await;
         fixture.tab.find("#thanks").await;
         fixture.app.next_callback().await;
-        fixture.tab.back().await;
+        fixture.tab.go_back().await;
         fixture.tab.find("main").await;
         // A cached page may be shown again; its button has no effect.
-        if fixture.tab.has("button[value=allow]").await {
+        if fixture.tab.has_element("button[value=allow]").await {
             fixture.allow().await;
         }
         fixture.tab.wait_for_text("This request is no longer open").await;
@@ -176,7 +180,7 @@ fn the_back_button_does_not_lead_to_a_second_code() {
 }
 
 #[test]
-fn a_click_right_after_signing_in_counts_once() {
+fn a_click_right_after_signing_in_issues_one_code() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start_url(&[])).await;
         fixture.sign_in("alice").await;
@@ -195,12 +199,12 @@ fn for_a_visitor_from_another_site_the_allow_button_is_disabled_at_first() {
         fixture.tab.find("button[value=allow]").await;
         // The pause's timer does not run, so that the test can inspect the button.
         fixture.tab.run_in_new_pages(STOP_TIMERS).await;
-        fixture.tab.load(&fixture.app.start_url(&[])).await;
-        let button = "getComputedStyle(document.querySelector('[value=allow]'))";
-        let colour = format!("{button}.backgroundColor");
+        fixture.tab.goto_without_waiting(&fixture.app.start_url(&[])).await;
+        let button_style = "getComputedStyle(document.querySelector('[value=allow]'))";
+        let colour = format!("{button_style}.backgroundColor");
         fixture.tab.find("button[value=allow][aria-disabled]").await;
         let paused_colour = fixture.tab.evaluate(&colour).await;
-        assert_eq!(fixture.tab.evaluate(&format!("{button}.cursor")).await, "progress");
+        assert_eq!(fixture.tab.evaluate(&format!("{button_style}.cursor")).await, "progress");
         fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
@@ -219,16 +223,16 @@ fn a_click_right_after_focus_is_ignored() {
         fixture.tab.find("button[value=allow]:not([aria-disabled])").await;
         // The page gets the focus just before the click. Its timer does not run, so that the click
         // is early enough even on a slow machine.
-        let focus = "dispatchEvent(new Event('focus'))";
-        let stop = "window.realTimeout = setTimeout; window.setTimeout = () => 0;";
-        fixture.tab.evaluate(&format!("(() => {{ {stop} {focus}; }})()")).await;
+        let focus_page = "dispatchEvent(new Event('focus'))";
+        let stop_timers = "window.realTimeout = setTimeout; window.setTimeout = () => 0;";
+        fixture.tab.evaluate(&format!("(() => {{ {stop_timers} {focus_page}; }})()")).await;
         fixture.tab.click("button[value=allow]").await;
         fixture.tab.wait_for_text("Allow Tusky to use your account?").await;
         assert!(fixture.app.has_no_callback().await);
         fixture.tab.find("button[value=allow][aria-disabled]").await;
         // With the timer, the pause ends by itself.
-        let start = "window.setTimeout = window.realTimeout;";
-        fixture.tab.evaluate(&format!("(() => {{ {start} {focus}; }})()")).await;
+        let restore_timers = "window.setTimeout = window.realTimeout;";
+        fixture.tab.evaluate(&format!("(() => {{ {restore_timers} {focus_page}; }})()")).await;
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });

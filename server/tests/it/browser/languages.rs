@@ -5,7 +5,7 @@ use serde_json::json;
 use super::fixture::with_browser;
 
 #[test]
-fn the_language_of_the_request_is_stored_in_the_session() {
+fn the_requested_language_is_stored_in_the_session() {
     with_browser(async |fixture| {
         fixture.tab.goto(&fixture.app.start_url(&[("lang", "de")])).await;
         assert_eq!(fixture.tab.evaluate("document.documentElement.lang").await, "de");
@@ -22,7 +22,7 @@ fn the_language_of_the_request_is_stored_in_the_session() {
 }
 
 #[test]
-fn the_language_of_the_browser_is_used() {
+fn the_browsers_language_is_used() {
     with_browser(async |fixture| {
         fixture.tab.set_accept_language("tlh, fr-CA;q=0.9, en;q=0.5").await;
         fixture.tab.goto(&fixture.app.start_url(&[])).await;
@@ -61,8 +61,8 @@ fn arabic_is_written_from_right_to_left() {
         // The account's name is aligned to the right.
         let rectangle = |css| format!("document.querySelector('{css}').getBoundingClientRect()");
         let (name, sheet) = (rectangle(".account .name bdi"), rectangle(".account"));
-        let right = format!("{name}.left - {sheet}.left > {sheet}.right - {name}.right");
-        assert_eq!(fixture.tab.evaluate(&right).await, true);
+        let is_right_aligned = format!("{name}.left - {sheet}.left > {sheet}.right - {name}.right");
+        assert_eq!(fixture.tab.evaluate(&is_right_aligned).await, true);
         fixture.allow().await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
@@ -80,25 +80,26 @@ fn the_navigation_breaks_no_word_and_is_one_row_on_a_phone() {
             tab.wait_for_text("Benachrichtigungen").await;
             for width in [320, 1280] {
                 tab.resize(width, 800).await;
-                let broken = "[...document.querySelectorAll('.sections a')].filter((link) => {
+                let broken_links =
+                    "[...document.querySelectorAll('.sections a')].filter((link) => {
                     const text = document.createRange();
                     text.selectNodeContents(link);
                     return text.getClientRects().length > 1;
                 }).map((link) => link.innerText)";
-                assert_eq!(tab.evaluate(broken).await, json!([]), "{page}, {width}");
+                assert_eq!(tab.evaluate(broken_links).await, json!([]), "{page}, {width}");
             }
             tab.resize(320, 800).await;
             tab.goto(&format!("{}/oauth/account{page}?lang=de", fixture.server.url)).await;
             tab.wait_for_text("Benachrichtigungen").await;
             // One row, in which the current page is visible before anyone scrolls.
-            let tops = "new Set([...document.querySelectorAll('.sections a')]
+            let row_count = "new Set([...document.querySelectorAll('.sections a')]
                 .map((link) => link.getBoundingClientRect().top)).size";
-            assert_eq!(tab.evaluate(tops).await, 1, "{page}");
-            let current = "(({ left, right }) => left >= 0 && right <= 320)
+            assert_eq!(tab.evaluate(row_count).await, 1, "{page}");
+            let is_current_visible = "(({ left, right }) => left >= 0 && right <= 320)
                 (document.querySelector('.sections [aria-current]').getBoundingClientRect())";
-            assert_eq!(tab.evaluate(current).await, true, "{page}");
-            let scrolls = "document.documentElement.scrollWidth > 320";
-            assert_eq!(tab.evaluate(scrolls).await, false, "{page}");
+            assert_eq!(tab.evaluate(is_current_visible).await, true, "{page}");
+            let has_horizontal_scroll = "document.documentElement.scrollWidth > 320";
+            assert_eq!(tab.evaluate(has_horizontal_scroll).await, false, "{page}");
         }
     });
 }

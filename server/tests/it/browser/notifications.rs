@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::access::{HORIZONTAL_OVERFLOW, RUN, axe};
+use super::access::{HORIZONTAL_OVERFLOW, RUN_AXE, axe_script};
 use super::fixture::{Fixture, with_browser};
 use crate::support::report_skipped;
 
@@ -12,23 +12,23 @@ const ENTER: &str = "\u{e007}";
 const SPACE: &str = "\u{e00d}";
 
 /// Opens the page, signs Alice in, and returns the page's URL.
-async fn open(fixture: &Fixture) -> String {
-    let page = format!("{}/oauth/account/notifications", fixture.server.url);
-    fixture.tab.goto(&page).await;
+async fn open_notifications(fixture: &Fixture) -> String {
+    let url = format!("{}/oauth/account/notifications", fixture.server.url);
+    fixture.tab.goto(&url).await;
     fixture.sign_in("alice").await;
     fixture.tab.find("#switch-call").await;
-    page
+    url
 }
 
 /// Returns whether a switch is on.
 async fn is_on(fixture: &Fixture, switch: &str) -> bool {
-    fixture.tab.has(&format!("#switch-{switch} > [aria-checked=true]")).await
+    fixture.tab.has_element(&format!("#switch-{switch} > [aria-checked=true]")).await
 }
 
 #[test]
 fn notifications_are_changed_with_the_keyboard_alone() {
     with_browser(async |fixture| {
-        open(fixture).await;
+        open_notifications(fixture).await;
         let tab = &fixture.tab;
         // A switch regains the focus after it has been turned off.
         tab.tab_to("#switch-call > button").await;
@@ -65,7 +65,7 @@ fn notifications_are_changed_with_the_keyboard_alone() {
 fn notifications_are_changed_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        open(fixture).await;
+        open_notifications(fixture).await;
         let tab = &fixture.tab;
         assert!(tab.find(".utc").await.is_displayed().await.unwrap());
         tab.click("button[value=hour]").await;
@@ -98,54 +98,55 @@ fn notifications_are_changed_without_scripts() {
 #[test]
 fn switches_look_inactive_while_everything_is_paused() {
     with_browser(async |fixture| {
-        open(fixture).await;
+        open_notifications(fixture).await;
         let tab = &fixture.tab;
-        let colours = "(() => {
+        let colours_expression = "(() => {
             const style = (part) => getComputedStyle(
                 document.querySelector('#switch-call .track'), part).backgroundColor;
             return [style('::before'), style('::after')];
         })()";
-        let section = "document.querySelector('section:has(#switch-call)').innerText";
+        let section_text_expression =
+            "document.querySelector('section:has(#switch-call)').innerText";
         let sentence = "Everything is paused until you switch it on again.";
-        let active = tab.evaluate(colours).await;
-        assert!(!tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        let active_colours = tab.evaluate(colours_expression).await;
+        assert!(!tab.evaluate(section_text_expression).await.as_str().unwrap().contains(sentence));
         tab.click("button[value=open]").await;
         tab.find("button[value=resume]").await;
         // The switch is still on, for the time after the pause.
         assert!(is_on(fixture, "call").await);
-        let inactive = tab.evaluate(colours).await;
+        let inactive_colours = tab.evaluate(colours_expression).await;
         for part in [0, 1] {
-            assert_ne!(inactive[part], active[part]);
+            assert_ne!(inactive_colours[part], active_colours[part]);
         }
-        assert!(tab.evaluate(section).await.as_str().unwrap().contains(sentence));
+        assert!(tab.evaluate(section_text_expression).await.as_str().unwrap().contains(sentence));
         tab.click("button[value=resume]").await;
         tab.find("button[value=open]").await;
-        assert_eq!(tab.evaluate(colours).await, active);
+        assert_eq!(tab.evaluate(colours_expression).await, active_colours);
     });
 }
 
 #[test]
-fn times_are_in_the_time_zone_of_the_browser() {
+fn times_are_in_the_browsers_time_zone() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
-        open(fixture).await;
+        open_notifications(fixture).await;
         let tab = &fixture.tab;
         assert!(!tab.find(".utc").await.is_displayed().await.unwrap());
         tab.click("button[value=morning]").await;
         tab.find("button[value=resume]").await;
-        let end = "(() => {
+        let pause_end_expression = "(() => {
             const end = new Date(document.querySelector('time').dateTime);
             const hours = (end - Date.now()) / 3600000;
             return [end.getHours(), end.getMinutes(), hours > 3 && hours < 29];
         })()";
-        assert_eq!(tab.evaluate(end).await, json!([8, 0, true]));
-        let text = tab.evaluate("document.querySelector('time').innerText").await;
-        let text = text.as_str().unwrap().to_owned();
+        assert_eq!(tab.evaluate(pause_end_expression).await, json!([8, 0, true]));
+        let value = tab.evaluate("document.querySelector('time').innerText").await;
+        let text = value.as_str().unwrap();
         assert!(text.contains("8:00") && !text.contains("UTC"), "{text}");
         for page in ["rules", "security"] {
             tab.goto(&format!("{}/oauth/account/{page}", fixture.server.url)).await;
-            let text = tab.evaluate("document.querySelector('main time').innerText").await;
-            let text = text.as_str().unwrap().to_owned();
+            let value = tab.evaluate("document.querySelector('main time').innerText").await;
+            let text = value.as_str().unwrap();
             // The server would write 2026-11-16.
             assert!(!text.contains("UTC") && !text.contains('-'), "{page}: {text}");
         }
@@ -153,18 +154,21 @@ fn times_are_in_the_time_zone_of_the_browser() {
 }
 
 #[test]
-fn the_form_of_a_timed_mute_shows_when_it_expires() {
+fn a_timed_mutes_form_shows_when_it_expires() {
     with_browser(async |fixture| {
         fixture.tab.set_time_zone("America/St_Johns").await;
-        let page = open(fixture).await;
+        let page_url = open_notifications(fixture).await;
         let tab = &fixture.tab;
-        let until = r#"{"actions":[],"until":4102444800000}"#;
-        fixture.put_rule(fixture.token(), "global/sender/@bob:ring.example", until).await;
-        tab.goto(&page).await;
+        let timed_rule = r#"{"actions":[],"until":4102444800000}"#;
+        fixture
+            .put_rule(fixture.alice_token(), "global/sender/@bob:ring.example", timed_rule)
+            .await;
+        tab.goto(&page_url).await;
         tab.find("#people + ul select").await;
-        let labels = "[document.querySelector('#people + ul select').selectedOptions[0].text,
+        let labels_expression =
+            "[document.querySelector('#people + ul select').selectedOptions[0].text,
             document.querySelector('#people + ul .mark:last-child').textContent]";
-        let labels = tab.evaluate(labels).await;
+        let labels = tab.evaluate(labels_expression).await;
         assert_eq!(labels[0], labels[1]);
         let label = labels[0].as_str().unwrap();
         assert!(label.starts_with("Until ") && label.contains("8:30"), "{label}");
@@ -175,21 +179,21 @@ fn the_form_of_a_timed_mute_shows_when_it_expires() {
 #[test]
 fn a_stale_page_says_what_happened_and_overwrites_nothing() {
     with_browser(async |fixture| {
-        let page = open(fixture).await;
+        let page_url = open_notifications(fixture).await;
         let tab = &fixture.tab;
         tab.click("#keywords > summary").await;
         tab.fill("#word", &format!("cake{ENTER}")).await;
         tab.find("#keywords .entries").await;
         // Meanwhile the keyword is changed in an app.
         let token = fixture.issue_token(&["push"]);
-        let quiet = r#"{"pattern":"cake","actions":["notify"]}"#;
-        fixture.put_rule(&token, "global/content/cake", quiet).await;
+        let quiet_rule = r#"{"pattern":"cake","actions":["notify"]}"#;
+        fixture.put_rule(&token, "global/content/cake", quiet_rule).await;
         tab.click("#keywords .entries summary").await;
         tab.click("#keywords .entries [name=highlight]").await;
         tab.click("#keywords .entries button[value=keyword]").await;
         tab.find("#keywords [role=alert]:focus").await;
         tab.wait_for_text("cake was changed in the meantime").await;
-        tab.goto(&page).await;
+        tab.goto(&page_url).await;
         tab.find("#keywords .entries input[name=seen][value=notify]").await;
     });
 }
@@ -198,19 +202,19 @@ fn a_stale_page_says_what_happened_and_overwrites_nothing() {
 /// and colour schemes, on a phone and on a desktop.
 #[test]
 fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
-    let axe = match axe() {
-        Ok(axe) => axe,
+    let axe_script = match axe_script() {
+        Ok(axe_script) => axe_script,
         Err(reason) => return report_skipped("axe-core", &reason),
     };
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
     std::fs::create_dir_all(&dir).unwrap();
     with_browser(async |fixture| {
-        let page = open(fixture).await;
+        let page_url = open_notifications(fixture).await;
         fixture.add_apps_and_rules().await;
         let tab = &fixture.tab;
         for (lang, schemes) in [("en", ["light", "dark"]), ("ar", ["dark", "light"])] {
             for state in ["error", "paused"] {
-                tab.goto(&format!("{page}?lang={lang}")).await;
+                tab.goto(&format!("{page_url}?lang={lang}")).await;
                 if state == "error" {
                     tab.click("#subjects .add > summary").await;
                     tab.fill("#id", &format!("bob{ENTER}")).await;
@@ -219,13 +223,18 @@ fn notifications_are_accessible_while_paused_expanded_and_after_an_error() {
                     tab.click("button[value=hour]").await;
                     tab.find("button[value=resume]").await;
                 }
-                let expand = "document.querySelectorAll('details').forEach((it) => it.open = true)";
-                tab.evaluate(expand).await;
+                let expand_all =
+                    "document.querySelectorAll('details').forEach((it) => it.open = true)";
+                tab.evaluate(expand_all).await;
                 for (width, scheme) in [320, 1280].into_iter().zip(schemes) {
                     let name = format!("notifications-{state}-{lang}-{scheme}-{width}");
                     tab.prefer_color_scheme(scheme).await;
                     tab.resize(width, 800).await;
-                    assert_eq!(tab.run_axe(&axe, RUN).await, json!([true, []]), "{name}");
+                    assert_eq!(
+                        tab.run_axe(&axe_script, RUN_AXE).await,
+                        json!([true, []]),
+                        "{name}"
+                    );
                     assert_eq!(tab.evaluate(HORIZONTAL_OVERFLOW).await, json!([]), "{name}");
                     let image = tab.screenshot(width).await;
                     std::fs::write(dir.join(format!("{name}.png")), image).unwrap();

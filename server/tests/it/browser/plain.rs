@@ -32,7 +32,7 @@ fn form_post_takes_one_more_click_without_scripts() {
 fn a_code_is_shown_without_scripts() {
     with_browser(async |fixture| {
         fixture.tab.disable_scripts().await;
-        fixture.tab.goto(&fixture.app.authorize_url_at("urn:ietf:wg:oauth:2.0:oob", &[])).await;
+        fixture.tab.goto(&fixture.app.authorize_url_with("urn:ietf:wg:oauth:2.0:oob", &[])).await;
         fixture.sign_in("alice").await;
         fixture.tab.click("button[value=allow]").await;
         let code = fixture.tab.find("#code").await.prop("value").await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! Browser tests of presses that were meant for a different page: a key or the mouse button is held
-//! while one of Belfry's pages appears.
+//! Browser tests of presses that were intended for a different page: a key or the mouse button is
+//! held while one of Belfry's pages appears.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use super::fixture::{Fixture, with_browser};
 use super::flow::STOP_TIMERS;
 use super::tab::Key;
 
-const ALLOW: &str = "button[value=allow]";
-const REMOVE: &str = ".cards button[name=app]";
-const END_SESSION: &str = ".cards button[name=session]";
+const ALLOW_BUTTON: &str = "button[value=allow]";
+const REMOVE_BUTTON: &str = ".cards button[name=app]";
+const END_SESSION_BUTTON: &str = ".cards button[name=session]";
 
 /// Counts the forms that the page submits, and sets `isTimeOver` after more than the pause.
-const WATCH: &str = "(() => {
+const WATCH_SUBMISSIONS: &str = "(() => {
     window.submitted = 0;
     window.isTimeOver = false;
     addEventListener('submit', (event) => { if (!event.defaultPrevented) submitted += 1; });
@@ -49,7 +49,7 @@ fn authorize_url(fixture: &Fixture) -> String {
     fixture.app.authorize_url(&[("scope", "write")])
 }
 
-/// Returns the number of forms that the page has submitted since `WATCH`; null on a
+/// Returns the number of forms that the page has submitted since `WATCH_SUBMISSIONS`; null on a
 /// different page.
 async fn submission_count(fixture: &Fixture) -> Value {
     fixture.tab.evaluate("window.submitted").await
@@ -58,12 +58,12 @@ async fn submission_count(fixture: &Fixture) -> Value {
 /// Presses a key on a page of the app, which then opens the target, holds the key for longer than
 /// the pause while the control has the focus, and releases the key. Asserts that nothing is
 /// submitted.
-async fn hold(fixture: &Fixture, target: &Target, key: Key) {
+async fn hold_key(fixture: &Fixture, target: &Target, key: Key) {
     let tab = &fixture.tab;
     tab.goto(&fixture.app.trap_url(&target.url)).await;
     tab.key_down(key).await;
     tab.find(target.css).await;
-    tab.evaluate(WATCH).await;
+    tab.evaluate(WATCH_SUBMISSIONS).await;
     let css = target.css;
     let expand = format!(
         "document.querySelector('{css}').closest('details')?.toggleAttribute('open', true)"
@@ -80,7 +80,7 @@ async fn hold(fixture: &Fixture, target: &Target, key: Key) {
 }
 
 /// Presses and releases a key.
-async fn press(fixture: &Fixture, key: Key) {
+async fn press_key(fixture: &Fixture, key: Key) {
     fixture.tab.key_down(key).await;
     fixture.tab.key_up(key).await;
 }
@@ -89,11 +89,11 @@ async fn press(fixture: &Fixture, key: Key) {
 fn a_held_key_does_not_allow_an_app() {
     with_browser(async |fixture| {
         sign_in(fixture).await;
-        let target = Target { url: authorize_url(fixture), css: ALLOW };
+        let target = Target { url: authorize_url(fixture), css: ALLOW_BUTTON };
         for key in [Key::Enter, Key::Space] {
-            hold(fixture, &target, key).await;
+            hold_key(fixture, &target, key).await;
             assert!(fixture.app.has_no_callback().await, "{key:?}");
-            press(fixture, key).await;
+            press_key(fixture, key).await;
             fixture.tab.find("#thanks").await;
             assert!(fixture.app.next_callback().await.fields.contains_key("code"), "{key:?}");
         }
@@ -104,14 +104,14 @@ fn a_held_key_does_not_allow_an_app() {
 fn a_held_key_does_not_remove_an_app() {
     with_browser(async |fixture| {
         sign_in(fixture).await;
-        let target = Target { url: account_url(fixture, ""), css: REMOVE };
+        let target = Target { url: account_url(fixture, ""), css: REMOVE_BUTTON };
         for key in [Key::Enter, Key::Space] {
             let token = allow_app(fixture).await;
-            hold(fixture, &target, key).await;
-            assert!(fixture.app.is_valid(&token).await, "{key:?}");
-            press(fixture, key).await;
+            hold_key(fixture, &target, key).await;
+            assert!(fixture.app.is_valid_token(&token).await, "{key:?}");
+            press_key(fixture, key).await;
             fixture.tab.wait_for_text("Tusky no longer has access to your account.").await;
-            assert!(!fixture.app.is_valid(&token).await, "{key:?}");
+            assert!(!fixture.app.is_valid_token(&token).await, "{key:?}");
         }
     });
 }
@@ -119,14 +119,14 @@ fn a_held_key_does_not_remove_an_app() {
 #[test]
 fn a_held_key_does_not_end_a_session() {
     with_browser(async |fixture| {
-        let target = Target { url: account_url(fixture, "/security"), css: END_SESSION };
+        let target = Target { url: account_url(fixture, "/security"), css: END_SESSION_BUTTON };
         for key in [Key::Enter, Key::Space] {
             fixture.tab.goto(&target.url).await;
             fixture.sign_in("alice").await;
-            fixture.tab.find(END_SESSION).await;
-            hold(fixture, &target, key).await;
-            press(fixture, key).await;
-            fixture.tab.find(&format!("body:not(:has({END_SESSION}))")).await;
+            fixture.tab.find(END_SESSION_BUTTON).await;
+            hold_key(fixture, &target, key).await;
+            press_key(fixture, key).await;
+            fixture.tab.find(&format!("body:not(:has({END_SESSION_BUTTON}))")).await;
         }
     });
 }
@@ -149,10 +149,10 @@ fn a_held_key_in_a_field_does_not_submit_its_form() {
         .await;
         for css in ["#word", "#sound"] {
             let target = Target { url: account_url(fixture, "/notifications"), css };
-            hold(fixture, &target, Key::Enter).await;
+            hold_key(fixture, &target, Key::Enter).await;
         }
         assert_eq!(fixture.get_rule("global/content/cake").await["errcode"], "M_NOT_FOUND");
-        press(fixture, Key::Enter).await;
+        press_key(fixture, Key::Enter).await;
         tab.find("#keywords .notice").await;
         assert_eq!(fixture.get_rule("global/content/cake").await["pattern"], "cake");
     });
@@ -165,7 +165,7 @@ fn a_held_key_types_into_a_field() {
         let tab = &fixture.tab;
         sign_in(fixture).await;
         tab.goto(&account_url(fixture, "/try")).await;
-        let value =
+        let field_value =
             async |css: &str| tab.evaluate(&format!("document.querySelector('{css}').value")).await;
         for (css, key, expected) in [
             ("#text", Key::Enter, "\n\n\n"),
@@ -180,7 +180,7 @@ fn a_held_key_types_into_a_field() {
             tab.repeat_key(key).await;
             tab.repeat_key(key).await;
             tab.key_up(key).await;
-            assert_eq!(value(css).await, expected, "{css} {key:?}");
+            assert_eq!(field_value(css).await, expected, "{css} {key:?}");
         }
     });
 }
@@ -191,10 +191,10 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
         let tab = &fixture.tab;
         sign_in(fixture).await;
         tab.run_in_new_pages(STOP_TIMERS).await;
-        let focus = format!("document.querySelector('{ALLOW}').focus()");
-        let open = async || {
-            tab.load(&authorize_url(fixture)).await;
-            tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+        let focus_button = format!("document.querySelector('{ALLOW_BUTTON}').focus()");
+        let open_consent = async || {
+            tab.goto_without_waiting(&authorize_url(fixture)).await;
+            tab.find(&format!("{ALLOW_BUTTON}[aria-disabled]")).await;
             tab.evaluate(
                 "(() => {
                 window.submitted = 0;
@@ -202,12 +202,12 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
             })()",
             )
             .await;
-            tab.evaluate(&focus).await;
+            tab.evaluate(&focus_button).await;
         };
         // Each press restarts the pause. Otherwise one of many clicks in a row would take effect.
         let is_restarted = async |pauses: &Value| tab.evaluate("window.pauses").await != *pauses;
         for key in [Key::Enter, Key::Space] {
-            open().await;
+            open_consent().await;
             let pauses = tab.evaluate("window.pauses").await;
             tab.key_down(key).await;
             assert!(is_restarted(&pauses).await, "{key:?}");
@@ -215,38 +215,38 @@ fn a_press_during_the_pause_has_no_effect_after_it() {
             tab.key_up(key).await;
             assert_eq!(submission_count(fixture).await, 0, "{key:?}");
         }
-        open().await;
+        open_consent().await;
         let pauses = tab.evaluate("window.pauses").await;
-        tab.mouse_down(ALLOW).await;
+        tab.mouse_down(ALLOW_BUTTON).await;
         assert!(is_restarted(&pauses).await);
         tab.evaluate("endPause()").await;
-        tab.mouse_up(ALLOW).await;
+        tab.mouse_up(ALLOW_BUTTON).await;
         assert_eq!(submission_count(fixture).await, 0);
         assert!(fixture.app.has_no_callback().await);
-        tab.mouse_down(ALLOW).await;
-        tab.mouse_up(ALLOW).await;
+        tab.mouse_down(ALLOW_BUTTON).await;
+        tab.mouse_up(ALLOW_BUTTON).await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
 }
 
-/// A site can lead back to a page that one of Belfry's forms led to. The browser shows it from
+/// A site can navigate back to a page that one of Belfry's forms opened. The browser shows it from
 /// memory, or loads it again with the headers of the original request.
 #[test]
 fn a_page_from_the_history_ignores_early_input() {
     with_browser(async |fixture| {
         let tab = &fixture.tab;
         tab.run_in_new_pages(STOP_TIMERS).await;
-        tab.load(&fixture.app.start_url(&[])).await;
+        tab.goto_without_waiting(&fixture.app.start_url(&[])).await;
         tab.evaluate("endPause()").await;
         fixture.sign_in("alice").await;
-        tab.find(&format!("{ALLOW}:not([aria-disabled])")).await;
+        tab.find(&format!("{ALLOW_BUTTON}:not([aria-disabled])")).await;
         for is_cached in [true, false] {
-            let leave = if is_cached { "0" } else { "addEventListener('unload', () => 0)" };
-            tab.evaluate(leave).await;
+            let cache_script = if is_cached { "0" } else { "addEventListener('unload', () => 0)" };
+            tab.evaluate(cache_script).await;
             tab.evaluate("window.wasHere = true").await;
-            tab.load(&fixture.app.trap_url("")).await;
+            tab.goto_without_waiting(&fixture.app.trap_url("")).await;
             tab.evaluate("history.back()").await;
-            tab.find(&format!("{ALLOW}[aria-disabled]")).await;
+            tab.find(&format!("{ALLOW_BUTTON}[aria-disabled]")).await;
             // A browser with little memory loads the page again in any case.
             assert!(is_cached || tab.evaluate("window.wasHere").await != true);
         }
@@ -260,13 +260,13 @@ fn a_mouse_button_pressed_on_another_page_does_not_allow_an_app() {
         sign_in(fixture).await;
         tab.goto(&fixture.app.trap_url(&authorize_url(fixture))).await;
         tab.mouse_down("h1").await;
-        tab.find(ALLOW).await;
-        tab.evaluate(WATCH).await;
+        tab.find(ALLOW_BUTTON).await;
+        tab.evaluate(WATCH_SUBMISSIONS).await;
         tab.wait_until_pause_ends().await;
-        tab.mouse_up(ALLOW).await;
+        tab.mouse_up(ALLOW_BUTTON).await;
         assert_eq!(submission_count(fixture).await, 0);
         assert!(fixture.app.has_no_callback().await);
-        tab.click(ALLOW).await;
+        tab.click(ALLOW_BUTTON).await;
         assert!(fixture.app.next_callback().await.fields.contains_key("code"));
     });
 }
@@ -279,18 +279,18 @@ fn without_scripts_a_held_key_changes_nothing_whatever_a_link_focuses() {
         sign_in(fixture).await;
         fixture.add_apps_and_rules().await;
         tab.disable_scripts().await;
-        let consent = authorize_url(fixture);
-        let pages =
+        let consent_url = authorize_url(fixture);
+        let account_urls =
             ["", "/notifications", "/rules", "/security"].map(|page| account_url(fixture, page));
-        for page in std::iter::once(&consent).chain(&pages) {
-            tab.goto(page).await;
+        for page_url in std::iter::once(&consent_url).chain(&account_urls) {
+            tab.goto(page_url).await;
             let ids =
                 tab.evaluate("[...document.querySelectorAll('[id]')].map(({ id }) => id)").await;
             for key in [Key::Enter, Key::Space] {
                 // Leaves the page, because Space has changed its fields.
                 tab.goto(&fixture.app.trap_url("")).await;
                 for id in ids.as_array().unwrap() {
-                    let url = format!("{page}#{}", id.as_str().unwrap());
+                    let url = format!("{page_url}#{}", id.as_str().unwrap());
                     tab.goto(&url).await;
                     for _ in 0..3 {
                         tab.repeat_key(key).await;

@@ -11,7 +11,7 @@
 use std::path::Path;
 
 use super::fixture::{Fixture, with_browser};
-use super::gallery::visit_all;
+use super::gallery::visit_every_page;
 
 /// The pages in `docs/screenshots`.
 const DOCUMENTED_PAGES: [&str; 17] = [
@@ -44,34 +44,34 @@ fn every_page_is_saved_as_screenshots_in_light_and_dark() {
         None => Path::new(env!("CARGO_TARGET_TMPDIR")).join("screenshots"),
     };
     std::fs::create_dir_all(&dir).unwrap();
-    let is_saved = |page: &str| chosen_dir.is_none() || DOCUMENTED_PAGES.contains(&page);
+    let should_save = |page: &str| chosen_dir.is_none() || DOCUMENTED_PAGES.contains(&page);
     with_browser(async |fixture| {
-        visit_all(fixture, "en", async |page| {
-            if !is_saved(page) {
+        visit_every_page(fixture, "en", async |page| {
+            if !should_save(page) {
                 return;
             }
-            let has_nav = fixture.tab.has(".sections").await;
+            let has_nav = fixture.tab.has_element(".sections").await;
             let width = if has_nav { 1280 } else { 720 };
             for scheme in ["light", "dark"] {
-                save(fixture, &dir, &format!("{page}-{scheme}"), width, scheme).await;
+                save_screenshot(fixture, &dir, &format!("{page}-{scheme}"), width, scheme).await;
             }
             if has_nav {
-                save(fixture, &dir, &format!("{page}-phone"), 320, "light").await;
+                save_screenshot(fixture, &dir, &format!("{page}-phone"), 320, "light").await;
             }
         })
         .await;
     });
     with_browser(async |fixture| {
-        visit_all(fixture, "ar", async |page| {
-            if is_saved(page) && fixture.tab.has(".sections").await {
-                save(fixture, &dir, &format!("{page}-arabic"), 320, "dark").await;
+        visit_every_page(fixture, "ar", async |page| {
+            if should_save(page) && fixture.tab.has_element(".sections").await {
+                save_screenshot(fixture, &dir, &format!("{page}-arabic"), 320, "dark").await;
             }
         })
         .await;
     });
 }
 
-async fn save(fixture: &Fixture, dir: &Path, name: &str, width: u32, scheme: &str) {
+async fn save_screenshot(fixture: &Fixture, dir: &Path, name: &str, width: u32, scheme: &str) {
     fixture.tab.prefer_color_scheme(scheme).await;
     let image = fixture.tab.screenshot(width).await;
     std::fs::write(dir.join(format!("{name}.png")), image).unwrap();

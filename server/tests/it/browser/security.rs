@@ -6,7 +6,7 @@ fn security_url(fixture: &Fixture) -> String {
     format!("{}/oauth/account/security", fixture.server.url)
 }
 
-async fn open(fixture: &Fixture) {
+async fn open_security_page(fixture: &Fixture) {
     fixture.tab.goto(&security_url(fixture)).await;
     fixture.sign_in("alice").await;
     fixture.tab.wait_for_text("Where you are signed in").await;
@@ -15,7 +15,7 @@ async fn open(fixture: &Fixture) {
 #[test]
 fn a_password_is_changed_and_this_browser_stays_signed_in() {
     with_browser(async |fixture| {
-        open(fixture).await;
+        open_security_page(fixture).await;
         fixture.tab.wait_for_text("This browser").await;
         fixture.tab.wait_for_text("Chrome on Linux").await;
         fixture.change_password("alice", "a new password").await;
@@ -33,7 +33,7 @@ fn a_password_is_changed_and_this_browser_stays_signed_in() {
 #[test]
 fn a_wrong_password_is_reported_without_scripts() {
     with_browser(async |fixture| {
-        open(fixture).await;
+        open_security_page(fixture).await;
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&security_url(fixture)).await;
         fixture.tab.fill("#current-password", "wrong").await;
@@ -49,7 +49,7 @@ fn a_wrong_password_is_reported_without_scripts() {
 #[test]
 fn account_deletion_is_requested_and_cancelled_without_scripts() {
     with_browser(async |fixture| {
-        open(fixture).await;
+        open_security_page(fixture).await;
         fixture.tab.disable_scripts().await;
         fixture.tab.goto(&security_url(fixture)).await;
         fixture.delete_account("alice").await;

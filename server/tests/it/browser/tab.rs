@@ -16,13 +16,13 @@ use tokio::runtime::Runtime;
 use url::{ParseError, Url};
 
 /// The timeout of every wait, long enough for a loaded machine.
-pub(super) const DEADLINE: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The runtime of the connection to the browser, which outlives the tests.
 pub(super) static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static DRIVER: LazyLock<Result<Chromedriver, EngineError>> = LazyLock::new(Chromedriver::start);
 /// The browsers that no test uses at present.
-static IDLE: Mutex<Vec<Client>> = Mutex::new(vec![]);
+static IDLE_BROWSERS: Mutex<Vec<Client>> = Mutex::new(vec![]);
 
 /// A key that presses a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,11 +45,11 @@ impl Drop for Tab {
 impl Tab {
     /// Opens a new tab; fails if there is no browser.
     pub(super) async fn open() -> Result<Self, &'static EngineError> {
-        let driver = DRIVER.as_ref()?.url();
-        let idle = idle_browsers().pop();
-        let client = match idle {
+        let driver_url = DRIVER.as_ref()?.url();
+        let idle_browser = idle_browsers().pop();
+        let client = match idle_browser {
             Some(client) => client,
-            None => start(&driver).await,
+            None => start_browser(&driver_url).await,
         };
         let old_windows = client.windows().await.unwrap();
         let new_window = client.new_window(true).await.unwrap().handle;
@@ -59,25 +59,25 @@ impl Tab {
         }
         client.switch_to_window(new_window).await.unwrap();
         let tab = Self { client };
-        tab.devtools("Network.enable", json!({})).await;
-        tab.devtools("Network.clearBrowserCookies", json!({})).await;
+        tab.run_devtools("Network.enable", json!({})).await;
+        tab.run_devtools("Network.clearBrowserCookies", json!({})).await;
         // Emulates a focused window; otherwise the first click would only focus it.
-        tab.devtools("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
+        tab.run_devtools("Emulation.setFocusEmulationEnabled", json!({ "enabled": true })).await;
         Ok(tab)
     }
 
     /// Opens a page, and waits until its buttons take effect.
     pub(super) async fn goto(&self, url: &str) {
-        self.load(url).await;
+        self.goto_without_waiting(url).await;
         self.wait_until_pause_ends().await;
     }
 
-    /// Opens a page.
-    pub(super) async fn load(&self, url: &str) {
+    /// Opens a page, whose buttons may not take effect yet.
+    pub(super) async fn goto_without_waiting(&self, url: &str) {
         self.client.goto(url).await.unwrap();
     }
 
-    pub(super) async fn back(&self) {
+    pub(super) async fn go_back(&self) {
         self.client.back().await.unwrap();
         self.wait_until_pause_ends().await;
     }
@@ -93,14 +93,16 @@ impl Tab {
 
     /// Waits for an element.
     pub(super) async fn find(&self, css: &str) -> Element {
-        let wait = self.client.wait().at_most(DEADLINE);
+        let wait = self.client.wait().at_most(TIMEOUT);
         match wait.for_element(Locator::Css(css)).await {
             Ok(element) => element,
-            Err(error) => panic!("{css}: {error}: {} {}", self.url().await, self.text().await),
+            Err(error) => {
+                panic!("{css}: {error}: {} {}", self.url().await, self.visible_text().await)
+            }
         }
     }
 
-    pub(super) async fn has(&self, css: &str) -> bool {
+    pub(super) async fn has_element(&self, css: &str) -> bool {
         !self.client.find_all(Locator::Css(css)).await.unwrap().is_empty()
     }
 
@@ -146,20 +148,20 @@ impl Tab {
         self.key_event("keyUp", key, false).await;
     }
 
-    async fn key_event(&self, kind: &str, key: Key, repeats: bool) {
-        let (name, code, number, text) = match key {
+    async fn key_event(&self, event_type: &str, key: Key, is_repeat: bool) {
+        let (name, code, key_code, text) = match key {
             Key::Enter => ("Enter", "Enter", 13, "\r"),
             Key::Space => (" ", "Space", 32, " "),
         };
         let event = json!({
-            "type": kind,
+            "type": event_type,
             "key": name,
             "code": code,
-            "windowsVirtualKeyCode": number,
+            "windowsVirtualKeyCode": key_code,
             "text": text,
-            "autoRepeat": repeats,
+            "autoRepeat": is_repeat,
         });
-        self.devtools("Input.dispatchKeyEvent", event).await;
+        self.run_devtools("Input.dispatchKeyEvent", event).await;
     }
 
     /// Presses the mouse button in the middle of an element of the current page.
@@ -171,7 +173,7 @@ impl Tab {
         self.mouse_event("mouseReleased", css).await;
     }
 
-    async fn mouse_event(&self, kind: &str, css: &str) {
+    async fn mouse_event(&self, event_type: &str, css: &str) {
         self.find(css).await;
         let expression = format!(
             "(() => {{
@@ -181,44 +183,44 @@ impl Tab {
                 return [x + width / 2, y + height / 2];
             }})()"
         );
-        let middle = self.evaluate(&expression).await;
+        let center = self.evaluate(&expression).await;
         let event = json!({
-            "type": kind,
-            "x": middle[0],
-            "y": middle[1],
+            "type": event_type,
+            "x": center[0],
+            "y": center[1],
             "button": "left",
             "clickCount": 1,
         });
-        self.devtools("Input.dispatchMouseEvent", event).await;
+        self.run_devtools("Input.dispatchMouseEvent", event).await;
     }
 
     /// Presses the tab key until the element has the focus.
     pub(super) async fn tab_to(&self, css: &str) {
         self.find(css).await;
         for _ in 0..200 {
-            if self.has(&format!(":is({css}):focus")).await {
+            if self.has_element(&format!(":is({css}):focus")).await {
                 return;
             }
             self.press("\u{e004}").await;
         }
-        panic!("{css} cannot be reached: {}", self.text().await);
+        panic!("{css} cannot be reached: {}", self.visible_text().await);
     }
 
     /// Returns the visible text, without bidirectional isolation characters.
-    pub(super) async fn text(&self) -> String {
-        let text = self.evaluate("document.body?.innerText ?? ''").await;
-        text.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
+    pub(super) async fn visible_text(&self) -> String {
+        let value = self.evaluate("document.body?.innerText ?? ''").await;
+        value.as_str().unwrap_or_default().replace(['\u{2068}', '\u{2069}'], "")
     }
 
     /// Waits until the page contains this text.
     pub(super) async fn wait_for_text(&self, expected: &str) {
-        let end = Instant::now() + DEADLINE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
-            let text = self.text().await;
+            let text = self.visible_text().await;
             if text.contains(expected) {
                 return;
             }
-            assert!(Instant::now() < end, "{expected}: {} {text}", self.url().await);
+            assert!(Instant::now() < deadline, "{expected}: {} {text}", self.url().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -226,13 +228,13 @@ impl Tab {
     /// Waits until an element is in the visible part of the page.
     pub(super) async fn wait_until_in_view(&self, css: &str) {
         self.find(css).await;
-        let is_in_view = format!(
+        let is_in_view_expression = format!(
             "(({{ top, bottom }}) => top >= 0 && bottom <= innerHeight)\
              (document.querySelector(\"{css}\").getBoundingClientRect())"
         );
-        let end = Instant::now() + DEADLINE;
-        while self.evaluate(&is_in_view).await != true {
-            assert!(Instant::now() < end, "{css} is not in view: {}", self.url().await);
+        let deadline = Instant::now() + TIMEOUT;
+        while self.evaluate(&is_in_view_expression).await != true {
+            assert!(Instant::now() < deadline, "{css} is not in view: {}", self.url().await);
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
@@ -248,75 +250,75 @@ impl Tab {
         if self.evaluate("typeof axe").await == "undefined" {
             self.client.execute(script, vec![]).await.unwrap();
         }
-        let call =
+        let async_script =
             format!("const done = arguments[0]; ({promise}).then(done, (e) => done(String(e)))");
-        self.client.execute_async(&call, vec![]).await.unwrap()
+        self.client.execute_async(&async_script, vec![]).await.unwrap()
     }
 
     /// Returns a screenshot of the whole page with this width.
     pub(super) async fn screenshot(&self, width: u32) -> Vec<u8> {
-        self.devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
+        self.run_devtools("Emulation.setScrollbarsHidden", json!({ "hidden": true })).await;
         let mut height = 400;
         // The top margin grows with the window, so the first height is too small.
         for _ in 0..3 {
             self.resize(width, height).await;
-            let needed = self.evaluate("document.documentElement.scrollHeight").await;
-            height = needed.as_u64().unwrap().try_into().unwrap();
+            let scroll_height = self.evaluate("document.documentElement.scrollHeight").await;
+            height = scroll_height.as_u64().unwrap().try_into().unwrap();
         }
         self.client.screenshot().await.unwrap()
     }
 
     pub(super) async fn resize(&self, width: u32, height: u32) {
-        let size = json!({
+        let metrics = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false,
         });
-        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
+        self.run_devtools("Emulation.setDeviceMetricsOverride", metrics).await;
     }
 
     /// Sets the preferred colour scheme, `light` or `dark`.
     pub(super) async fn prefer_color_scheme(&self, scheme: &str) {
         let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        self.devtools("Emulation.setEmulatedMedia", media).await;
+        self.run_devtools("Emulation.setEmulatedMedia", media).await;
     }
 
     /// Sets the `Accept-Language` header.
     pub(super) async fn set_accept_language(&self, languages: &str) {
         let headers = json!({ "headers": { "Accept-Language": languages } });
-        self.devtools("Network.setExtraHTTPHeaders", headers).await;
+        self.run_devtools("Network.setExtraHTTPHeaders", headers).await;
     }
 
     /// Sets the time zone of scripts, such as `Europe/Berlin`.
     pub(super) async fn set_time_zone(&self, zone: &str) {
-        self.devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await;
+        self.run_devtools("Emulation.setTimezoneOverride", json!({ "timezoneId": zone })).await;
     }
 
     pub(super) async fn disable_scripts(&self) {
-        self.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
+        self.run_devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true })).await;
     }
 
     /// Runs a script in every new page, before its own scripts.
     pub(super) async fn run_in_new_pages(&self, script: &str) {
         let source = json!({ "source": script });
-        self.devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
+        self.run_devtools("Page.addScriptToEvaluateOnNewDocument", source).await;
     }
 
-    /// Blocks URLs that match a pattern.
-    pub(super) async fn block_url(&self, url: &str) {
-        self.devtools("Network.setBlockedURLs", json!({ "urls": [url] })).await;
+    /// Blocks the URLs that match a pattern.
+    pub(super) async fn block_url(&self, pattern: &str) {
+        self.run_devtools("Network.setBlockedURLs", json!({ "urls": [pattern] })).await;
     }
 
     /// Runs a `DevTools` command, for features that `WebDriver` lacks.
-    async fn devtools(&self, command: &'static str, parameters: Value) {
-        self.client.issue_cmd(Devtools { command, parameters }).await.unwrap();
+    async fn run_devtools(&self, command: &'static str, parameters: Value) {
+        self.client.issue_cmd(DevtoolsCommand { command, parameters }).await.unwrap();
     }
 }
 
 fn idle_browsers() -> MutexGuard<'static, Vec<Client>> {
-    IDLE.lock().unwrap_or_else(PoisonError::into_inner)
+    IDLE_BROWSERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Starts a browser without a sandbox, which root cannot use, and without background requests.
-async fn start(driver: &str) -> Client {
+async fn start_browser(driver_url: &str) -> Client {
     let arguments = [
         "--headless",
         "--no-sandbox",
@@ -332,16 +334,16 @@ async fn start(driver: &str) -> Client {
     let capabilities = json!({ "goog:chromeOptions": options, "pageLoadStrategy": "normal" });
     let Value::Object(capabilities) = capabilities else { unreachable!("it is an object") };
     let mut builder = ClientBuilder::new(HttpConnector::new());
-    builder.capabilities(capabilities).connect(driver).await.unwrap()
+    builder.capabilities(capabilities).connect(driver_url).await.unwrap()
 }
 
 #[derive(Debug)]
-struct Devtools {
+struct DevtoolsCommand {
     command: &'static str,
     parameters: Value,
 }
 
-impl WebDriverCompatibleCommand for Devtools {
+impl WebDriverCompatibleCommand for DevtoolsCommand {
     fn endpoint(&self, driver: &Url, session: Option<&str>) -> Result<Url, ParseError> {
         driver.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
     }

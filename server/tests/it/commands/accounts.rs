@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Workspace;
-use crate::support::{Process, on_both_engines};
+use crate::support::{ServerProcess, on_both_engines};
 
 /// A new password must revoke all access that the old one granted.
 #[tokio::test(flavor = "multi_thread")]
@@ -11,30 +11,31 @@ async fn a_new_password_revokes_sessions_and_tokens_unless_tokens_are_kept() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["account", "add", "bob"]);
-    let server = Process::start(workspace.path(), &workspace.flags());
+    let server = ServerProcess::start(workspace.path(), &workspace.flags());
     let tokens = ["alice", "bob"].map(|name| workspace.run(&["token", "issue", name]));
-    let status = async |token: &str| {
+    let fetch_status = async |token: &str| {
         let url = format!("{}/api/v1/accounts/verify_credentials", server.url);
         let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
         request.send().await.unwrap().status().as_u16()
     };
-    let [alice, bob] = &tokens;
-    assert_eq!((status(alice).await, status(bob).await), (200, 200), "both tokens are cached now");
+    let [alice_token, bob_token] = &tokens;
+    let fetch_statuses = async || (fetch_status(alice_token).await, fetch_status(bob_token).await);
+    assert_eq!(fetch_statuses().await, (200, 200), "both tokens are cached now");
 
     let output = workspace.run(&["account", "password", "alice", "--keep-tokens"]);
     assert!(output.starts_with("password of alice changed, its sessions ended\n"), "{output}");
-    assert_eq!((status(alice).await, status(bob).await), (200, 200));
+    assert_eq!(fetch_statuses().await, (200, 200));
 
     let output = workspace.run(&["account", "password", "alice"]);
     assert!(
         output.starts_with("password of alice changed, its sessions and tokens ended\n"),
         "{output}"
     );
-    assert_eq!((status(alice).await, status(bob).await), (401, 200));
+    assert_eq!(fetch_statuses().await, (401, 200));
 }
 
 #[test]
-fn commands_work_without_a_server() {
+fn commands_do_not_need_a_server() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
@@ -44,28 +45,31 @@ fn commands_work_without_a_server() {
 fn account_names_are_validated_and_unique() {
     let workspace = Workspace::sqlite();
     for name in ["Alice", "a-", ".b", "", "älice", "a b", &"a".repeat(31)] {
-        let message = workspace.fail(&["account", "add", name]);
+        let message = workspace.run_failing(&["account", "add", name]);
         assert!(message.starts_with("belfry: the name "), "{name}: {message}");
     }
     workspace.run(&["account", "add", &"a".repeat(30)]);
     workspace.run(&["account", "add", "a.b-c"]);
     workspace.run(&["account", "add", "_0z", "--email", "a@b.example"]);
-    assert_eq!(workspace.fail(&["account", "add", "_0z"]), "belfry: the name is already taken\n");
-    let message = workspace.fail(&["account", "add", "bob", "--email", "A@B.example"]);
+    assert_eq!(
+        workspace.run_failing(&["account", "add", "_0z"]),
+        "belfry: the name is already taken\n"
+    );
+    let message = workspace.run_failing(&["account", "add", "bob", "--email", "A@B.example"]);
     assert_eq!(message, "belfry: the e-mail address is already taken\n");
 }
 
-const BRIDGE: &str =
+const BRIDGE_SETTINGS: &str =
     "[[application_services]]\nid = 'irc'\nas_token = 't'\nsender_localpart = 'bot'\n";
 
 #[test]
-fn only_the_server_adds_the_account_of_an_application_service() {
+fn only_the_server_adds_an_application_service_account() {
     let workspace = Workspace::sqlite();
-    workspace.configure(BRIDGE);
-    let message = workspace.fail(&["account", "add", "bot"]);
+    workspace.configure(BRIDGE_SETTINGS);
+    let message = workspace.run_failing(&["account", "add", "bot"]);
     assert!(message.contains("sender_localpart of the application service \"irc\""), "{message}");
     assert!(!workspace.path().join("data").exists(), "nothing was created");
-    drop(Process::start(workspace.path(), &[]));
+    drop(ServerProcess::start(workspace.path(), &[]));
     assert!(workspace.run(&["account", "list"]).starts_with("bot\t"));
 }
 
@@ -74,56 +78,56 @@ fn an_unknown_account_or_app_is_reported_with_the_command_that_lists_them() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     let no_account = "belfry: there is no account \"bob\"; see belfry account list\n";
-    assert_eq!(workspace.fail(&["account", "disable", "bob"]), no_account);
-    assert_eq!(workspace.fail(&["account", "password", "bob"]), no_account);
-    assert_eq!(workspace.fail(&["token", "issue", "bob"]), no_account);
+    assert_eq!(workspace.run_failing(&["account", "disable", "bob"]), no_account);
+    assert_eq!(workspace.run_failing(&["account", "password", "bob"]), no_account);
+    assert_eq!(workspace.run_failing(&["token", "issue", "bob"]), no_account);
     let no_app = "belfry: there is no app \"7\"; see belfry app list\n";
-    assert_eq!(workspace.fail(&["app", "show", "7"]), no_app);
+    assert_eq!(workspace.run_failing(&["app", "show", "7"]), no_app);
 }
 
 #[test]
 fn a_password_can_come_from_standard_input_and_is_not_printed() {
     let workspace = Workspace::sqlite();
-    let add = |name: &str, password: &str| {
-        let add = ["account", "add", name, "--password-stdin"];
-        let output = workspace.run_with_input(&add, password);
+    let add_account = |name: &str, password: &str| {
+        let arguments = ["account", "add", name, "--password-stdin"];
+        let output = workspace.run_with_input(&arguments, password);
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
     };
-    let (success, printed) = add("alice", "correct horse battery\n");
-    assert!(success && !printed.contains("password"), "{printed}");
-    let (success, _) = add("bob", "short\n");
-    assert!(!success, "a password of five characters was accepted");
+    let (is_success, stdout) = add_account("alice", "correct horse battery\n");
+    assert!(is_success && !stdout.contains("password"), "{stdout}");
+    let (is_success, _) = add_account("bob", "short\n");
+    assert!(!is_success, "a password of five characters was accepted");
 }
 
 #[test]
 fn a_command_rejects_the_name_or_the_email_address_as_a_password() {
     let workspace = Workspace::sqlite();
-    let set = |command: &[&str], password: &str| {
+    let run_with_password = |command: &[&str], password: &str| {
         let output = workspace.run_with_input(command, password);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    let text = "belfry: the password is too easy to guess; choose a different one\n";
-    let rejected = (Some(1), text.to_owned());
+    let message = "belfry: the password is too easy to guess; choose a different one\n";
+    let rejection = (Some(1), message.to_owned());
     let add = ["account", "add", "username9", "--email", "u@example.org", "--password-stdin"];
-    assert_eq!(set(&add, "UserName9\n"), rejected);
-    assert_eq!(set(&add, "u@example.org\n"), rejected);
-    assert_eq!(set(&add, "correct horse\n"), (Some(0), String::new()));
+    assert_eq!(run_with_password(&add, "UserName9\n"), rejection);
+    assert_eq!(run_with_password(&add, "u@example.org\n"), rejection);
+    assert_eq!(run_with_password(&add, "correct horse\n"), (Some(0), String::new()));
     let change = ["account", "password", "username9", "--password-stdin"];
-    assert_eq!(set(&change, "username9\n"), rejected);
-    assert_eq!(set(&change, "U@example.org\n"), rejected);
-    assert_eq!(set(&change, "correct battery\n"), (Some(0), String::new()));
+    assert_eq!(run_with_password(&change, "username9\n"), rejection);
+    assert_eq!(run_with_password(&change, "U@example.org\n"), rejection);
+    assert_eq!(run_with_password(&change, "correct battery\n"), (Some(0), String::new()));
 }
 
 #[test]
-fn the_server_recreates_the_deleted_sender_of_an_application_service() {
+fn the_server_recreates_a_deleted_application_service_sender() {
     let workspace = Workspace::sqlite();
-    workspace.configure(BRIDGE);
-    drop(Process::start(workspace.path(), &[]));
-    let id = || workspace.json(&["account", "list"])[0]["id"].clone();
-    let first = id();
+    workspace.configure(BRIDGE_SETTINGS);
+    drop(ServerProcess::start(workspace.path(), &[]));
+    let bot_id = || workspace.run_json(&["account", "list"])[0]["id"].clone();
+    let first_id = bot_id();
     workspace.run(&["account", "delete", "bot"]);
-    drop(Process::start(workspace.path(), &[]));
-    assert_ne!(id(), first);
+    drop(ServerProcess::start(workspace.path(), &[]));
+    assert_ne!(bot_id(), first_id);
 }
 
 /// Anyone could sign up with a released name, and be mistaken for its former owner.
@@ -133,9 +137,9 @@ async fn a_rejected_account_does_not_release_the_name_of_a_deleted_one() {
     workspace.run(&["account", "add", "bob", "--email", "bob@example.org"]);
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["account", "delete", "alice"]);
-    let message = workspace.fail(&["account", "add", "alice", "--email", "Bob@Example.org"]);
+    let message = workspace.run_failing(&["account", "add", "alice", "--email", "Bob@Example.org"]);
     assert_eq!(message, "belfry: the e-mail address is already taken\n");
-    let server = Process::start(workspace.path(), &[]);
+    let server = ServerProcess::start(workspace.path(), &[]);
     let body = json!({
         "username": "alice", "password": "correct horse alice", "auth": { "type": "m.login.dummy" },
     });
@@ -151,36 +155,36 @@ async fn an_admin_is_added_with_its_role(workspace: Workspace) {
     let output = workspace.run(&["account", "add", "alice", "--admin"]);
     assert!(output.lines().next().unwrap().ends_with(", role admin"), "{output}");
     workspace.run(&["account", "add", "bob"]);
-    let names = |arguments: &[&str]| -> Vec<Value> {
-        let accounts = workspace.json(&[&["account", "list"], arguments].concat());
+    let list_names = |arguments: &[&str]| -> Vec<Value> {
+        let accounts = workspace.run_json(&[&["account", "list"], arguments].concat());
         accounts.into_iter().map(|account| account["name"].clone()).collect()
     };
-    assert_eq!(names(&["--role", "admin"]), ["alice"]);
-    assert_eq!(names(&["--role", "user"]), ["bob"]);
-    let events = workspace.json(&["audit", "--account", "alice"]);
+    assert_eq!(list_names(&["--role", "admin"]), ["alice"]);
+    assert_eq!(list_names(&["--role", "user"]), ["bob"]);
+    let events = workspace.run_json(&["audit", "--account", "alice"]);
     assert_eq!(events[0]["kind"], "account_add");
     assert_eq!(events[0]["detail"], "role admin");
-    assert_eq!(workspace.json(&["audit", "--account", "bob"])[0]["detail"], Value::Null);
+    assert_eq!(workspace.run_json(&["audit", "--account", "bob"])[0]["detail"], Value::Null);
 }
 
 /// A running server applies the new role to existing tokens.
-async fn a_role_can_be_changed_except_that_of_the_last_admin(workspace: Workspace) {
-    let server = Process::start(workspace.path(), &workspace.flags());
+async fn any_role_except_the_last_admins_can_be_changed(workspace: Workspace) {
+    let server = ServerProcess::start(workspace.path(), &workspace.flags());
     workspace.run(&["account", "add", "alice", "--admin"]);
     workspace.run(&["account", "add", "bob"]);
-    let message = workspace.fail(&["token", "issue", "bob", "--scopes", "admin:read"]);
+    let message = workspace.run_failing(&["token", "issue", "bob", "--scopes", "admin:read"]);
     assert!(message.contains("bob is not one; see belfry account role"), "{message}");
     let output = workspace.run(&["account", "role", "bob", "admin"]);
     assert_eq!(output, "account bob has the role admin\n");
     let token = workspace.run(&["token", "issue", "bob", "--scopes", "admin:read"]);
-    let status = async || {
+    let fetch_status = async || {
         let url = format!("{}/api/v1/admin/accounts", server.url);
         let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
         request.send().await.unwrap().status().as_u16()
     };
-    assert_eq!(status().await, 200, "and the token is cached now");
+    assert_eq!(fetch_status().await, 200, "and the token is cached now");
     workspace.run(&["account", "role", "bob", "user"]);
-    assert_eq!(status().await, 403);
+    assert_eq!(fetch_status().await, 403);
 
     let advice = "belfry: alice is the last enabled admin; make another account an admin first: \
                   belfry account role OTHER admin\n";
@@ -189,15 +193,16 @@ async fn a_role_can_be_changed_except_that_of_the_last_admin(workspace: Workspac
         &["account", "disable", "alice"],
         &["account", "delete", "alice"],
     ] {
-        assert_eq!(workspace.fail(arguments), advice, "{arguments:?}");
+        assert_eq!(workspace.run_failing(arguments), advice, "{arguments:?}");
     }
     workspace.run(&["account", "role", "bob", "admin"]);
     workspace.run(&["account", "role", "alice", "user"]);
     workspace.run(&["account", "delete", "alice"]);
 
-    let events = workspace.json(&["audit", "--account", "bob"]);
-    let roles = events.iter().filter(|event| event["kind"] == "role_change");
-    let mut details: Vec<&str> = roles.map(|event| event["detail"].as_str().unwrap()).collect();
+    let events = workspace.run_json(&["audit", "--account", "bob"]);
+    let role_changes = events.iter().filter(|event| event["kind"] == "role_change");
+    let mut details: Vec<&str> =
+        role_changes.map(|event| event["detail"].as_str().unwrap()).collect();
     details.sort_unstable();
     assert_eq!(details, ["role admin", "role admin", "role user"]);
     let output = workspace.run_with_input(&["account", "role", "bob", "owner"], "");
@@ -208,7 +213,7 @@ async fn a_role_can_be_changed_except_that_of_the_last_admin(workspace: Workspac
 async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspace) {
     workspace.configure("base_url = 'https://ring.example'");
     workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
-    let account = workspace.json(&["account", "list"]).remove(0);
+    let account = workspace.run_json(&["account", "list"]).remove(0);
     let output = workspace.run(&["account", "show", "alice"]);
     for line in [
         "user id        @alice:ring.example",
@@ -217,13 +222,13 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
         "app            none",
         "rules          none",
     ] {
-        assert!(output.lines().any(|other| other == line), "{line}: {output}");
+        assert!(output.lines().any(|output_line| output_line == line), "{line}: {output}");
     }
 
     workspace.run(&["token", "issue", "alice", "--scopes", "read"]);
     workspace.run(&["token", "issue", "alice", "--scopes", "push"]);
-    let revoked = workspace.run(&["token", "issue", "alice", "--scopes", "write"]);
-    workspace.run(&["token", "revoke", revoked.trim_end()]);
+    let revoked_token = workspace.run(&["token", "issue", "alice", "--scopes", "write"]);
+    workspace.run(&["token", "revoke", revoked_token.trim_end()]);
     let id = account["id"].as_str().unwrap();
     let ruleset = |ids: &[&str]| {
         let room_rules: Vec<_> =
@@ -245,11 +250,11 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
          ({id}, 'device/tablet', 1, '{tablet}');
          update accounts set signed_in_at = 1700000000 where id = {id}"
     );
-    workspace.execute(&statements).await;
+    workspace.execute_sql(&statements).await;
 
     let mut expected = account.clone();
-    let app = workspace.json(&["app", "list"]).remove(0);
-    let details = workspace.json(&["account", "show", "alice"]).remove(0);
+    let app = workspace.run_json(&["app", "list"]).remove(0);
+    let details = workspace.run_json(&["account", "show", "alice"]).remove(0);
     expected["signed_in_at"] = json!("2023-11-14T22:13:20Z");
     expected["user_id"] = json!("@alice:ring.example");
     expected["sessions"] = json!({ "count": 2, "last_used_at": "2023-11-14T22:13:21Z" });
@@ -264,8 +269,8 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
     }]);
     assert_eq!(details, expected);
     let (app, since) = (app["id"].as_str().unwrap(), details["apps"][0]["since"].as_str().unwrap());
-    let text = workspace.run(&["account", "show", "alice"]);
-    let lines: Vec<&str> = text.lines().collect();
+    let output = workspace.run(&["account", "show", "alice"]);
+    let lines: Vec<&str> = output.lines().collect();
     assert_eq!(
         lines,
         [
@@ -285,13 +290,13 @@ async fn an_account_is_shown_with_its_sessions_apps_and_rules(workspace: Workspa
             "state          active".to_owned(),
         ]
     );
-    let message = workspace.fail(&["account", "show", "bob"]);
+    let message = workspace.run_failing(&["account", "show", "bob"]);
     assert_eq!(message, "belfry: there is no account \"bob\"; see belfry account list\n");
 }
 
 on_both_engines! {
-    crate::commands::start:
+    crate::commands::create_workspace:
     an_admin_is_added_with_its_role,
-    a_role_can_be_changed_except_that_of_the_last_admin,
+    any_role_except_the_last_admins_can_be_changed,
     an_account_is_shown_with_its_sessions_apps_and_rules,
 }

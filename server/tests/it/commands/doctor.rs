@@ -2,7 +2,7 @@
 
 mod base_url;
 mod certificate;
-mod denied;
+mod denied_files;
 mod engines;
 mod fixture;
 mod proxy;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::Workspace;
 use crate::support::files::set_mode;
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 use crate::support::report_skipped;
 
 /// The results of a run.
@@ -29,44 +29,49 @@ struct Checks {
 impl Checks {
     fn parse(output: &Output) -> Self {
         let lines = String::from_utf8(output.stdout.clone()).unwrap();
-        let parse = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{output:?}"));
-        Self { results: lines.lines().map(parse).collect(), exit_code: output.status.code() }
+        let parse_line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{output:?}"));
+        Self { results: lines.lines().map(parse_line).collect(), exit_code: output.status.code() }
     }
 
     /// Returns the results of a check, each as `STATUS MESSAGE FIX`.
     fn lines(&self, check: &str) -> Vec<String> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let to_text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let results = self.results.iter().filter(|result| result["check"] == check);
         results
             .map(|result| {
-                [text(&result["status"]), text(&result["message"]), text(&result["fix"])].join(" ")
+                [to_text(&result["status"]), to_text(&result["message"]), to_text(&result["fix"])]
+                    .join(" ")
             })
             .collect()
     }
 
     /// Asserts that this check, and no other, failed with this text, and that the exit code is 1.
     #[track_caller]
-    fn assert_failed(&self, check: &str, text: &str) {
-        let failed: Vec<_> =
+    fn assert_failed(&self, check: &str, expected_text: &str) {
+        let failures: Vec<_> =
             self.results.iter().filter(|result| result["status"] == "failed").collect();
-        assert!(failed.iter().all(|result| result["check"] == check), "{:?}", self.results);
-        self.assert(check, "failed", text);
+        assert!(failures.iter().all(|result| result["check"] == check), "{:?}", self.results);
+        self.assert_status(check, "failed", expected_text);
         assert_eq!(self.exit_code, Some(1));
     }
 
     /// Asserts that a check has this result, with this text.
     #[track_caller]
-    fn assert(&self, check: &str, status: &str, text: &str) {
+    fn assert_status(&self, check: &str, status: &str, expected_text: &str) {
         let lines = self.lines(check);
-        let is_expected = |line: &String| line.starts_with(status) && line.contains(text);
-        assert!(lines.iter().any(is_expected), "{check} {status} {text}: {:?}", self.results);
+        let is_expected = |line: &String| line.starts_with(status) && line.contains(expected_text);
+        assert!(
+            lines.iter().any(is_expected),
+            "{check} {status} {expected_text}: {:?}",
+            self.results
+        );
     }
 }
 
 /// Runs `belfry doctor` with further arguments.
-fn doctor(workspace: &Workspace, arguments: &[&str]) -> Checks {
+fn run_doctor(workspace: &Workspace, arguments: &[&str]) -> Checks {
     let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
-    Checks::parse(&belfry(workspace.path(), &arguments).output().unwrap())
+    Checks::parse(&belfry_command(workspace.path(), &arguments).output().unwrap())
 }
 
 fn workspace_with_database() -> Workspace {
@@ -79,7 +84,7 @@ fn workspace_with_database() -> Workspace {
 #[test]
 fn a_sound_installation_without_a_server_fails_no_check_and_is_not_changed() {
     let workspace = workspace_with_database();
-    let files = || {
+    let list_files = || {
         let entries = read_dir(workspace.path().join("data")).unwrap().map(|entry| entry.unwrap());
         let mut files: Vec<_> = entries
             .map(|entry| (entry.path(), entry.metadata().unwrap().modified().unwrap()))
@@ -87,29 +92,33 @@ fn a_sound_installation_without_a_server_fails_no_check_and_is_not_changed() {
         files.sort();
         files
     };
-    let before = files();
-    let checks = doctor(&workspace, &[]);
+    let files_before = list_files();
+    let checks = run_doctor(&workspace, &[]);
     assert_eq!(checks.exit_code, Some(0), "{:?}", checks.results);
     for check in ["settings", "files", "disk", "database", "write"] {
-        checks.assert(check, "ok", "");
+        checks.assert_status(check, "ok", "");
     }
-    checks.assert("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
+    checks.assert_status("server", "skipped", "not running: nothing listens on http://127.0.0.1:1");
     for check in ["redis", "certificate", "base_url", "proxy"] {
-        checks.assert(check, "skipped", "");
+        checks.assert_status(check, "skipped", "");
     }
-    assert_eq!(files(), before);
+    assert_eq!(list_files(), files_before);
 
-    let text = workspace.run(&["doctor"]);
-    assert!(text.starts_with("ok       settings      valid"), "{text}");
-    assert_eq!(text.lines().count(), checks.results.len());
+    let output = workspace.run(&["doctor"]);
+    assert!(output.starts_with("ok       settings      valid"), "{output}");
+    assert_eq!(output.lines().count(), checks.results.len());
 }
 
 #[test]
 fn a_missing_database_is_reported_and_not_created() {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
-    let checks = doctor(&workspace, &["--data", "typo"]);
-    checks.assert("database", "warning", "SQLite in typo/belfry.db does not exist or is empty");
+    let checks = run_doctor(&workspace, &["--data", "typo"]);
+    checks.assert_status(
+        "database",
+        "warning",
+        "SQLite in typo/belfry.db does not exist or is empty",
+    );
     assert_eq!(checks.exit_code, Some(0));
     assert!(!workspace.path().join("typo").exists());
 }
@@ -118,10 +127,10 @@ fn a_missing_database_is_reported_and_not_created() {
 fn invalid_settings_are_reported() {
     let workspace = Workspace::sqlite();
     workspace.configure("lisen = '127.0.0.1:1'");
-    doctor(&workspace, &[]).assert_failed("settings", "did you mean `listen`?");
+    run_doctor(&workspace, &[]).assert_failed("settings", "did you mean `listen`?");
     workspace.configure("application_services = ['missing.yaml']");
-    doctor(&workspace, &[]).assert_failed("settings", "missing.yaml: No such file");
-    let output = belfry(workspace.path(), &["doctor"]).output().unwrap();
+    run_doctor(&workspace, &[]).assert_failed("settings", "missing.yaml: No such file");
+    let output = belfry_command(workspace.path(), &["doctor"]).output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "belfry: 1 check failed\n");
 }
 
@@ -129,8 +138,8 @@ fn invalid_settings_are_reported() {
 fn warnings_about_settings_are_repeated() {
     let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nbase_url = 'http://192.0.2.1'");
-    let checks = doctor(&workspace, &[]);
-    checks.assert("settings", "warning", "passwords and tokens are sent in clear text");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("settings", "warning", "passwords and tokens are sent in clear text");
     assert_eq!(checks.exit_code, Some(0));
 }
 
@@ -139,25 +148,26 @@ fn files_that_others_can_change_are_reported() {
     let workspace = workspace_with_database();
     let data = workspace.path().join("data");
     set_mode(&data, 0o777);
-    doctor(&workspace, &[]).assert_failed("files", "every user can change data chmod o-rwx data");
+    run_doctor(&workspace, &[])
+        .assert_failed("files", "every user can change data chmod o-rwx data");
     set_mode(&data, 0o700);
     let database = data.join("belfry.db");
     set_mode(&database, 0o644);
-    let checks = doctor(&workspace, &[]);
-    checks.assert("files", "warning", "every user can read data/belfry.db");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("files", "warning", "every user can read data/belfry.db");
     assert_eq!(checks.exit_code, Some(0));
     set_mode(&database, 0o600);
     // Unlike the WAL, the `-shm` file contains no rows. SQLite removes both when doctor exits.
     for (file, status) in [("belfry.db-wal", "warning"), ("belfry.db-shm", "ok")] {
         write(data.join(file), "").unwrap();
         set_mode(&data.join(file), 0o644);
-        doctor(&workspace, &[]).assert("files", status, "");
+        run_doctor(&workspace, &[]).assert_status("files", status, "");
     }
 
     write(workspace.path().join("redis"), "redis://:secret@127.0.0.1:1").unwrap();
     set_mode(&workspace.path().join("redis"), 0o622);
-    let checks = doctor(&workspace, &["--redis-file", "redis"]);
-    checks.assert("files", "failed", "every user can change redis chmod o-rwx redis");
+    let checks = run_doctor(&workspace, &["--redis-file", "redis"]);
+    checks.assert_status("files", "failed", "every user can change redis chmod o-rwx redis");
 }
 
 /// A file belongs to root if root ran `belfry account add` before the first start of the service.
@@ -167,7 +177,7 @@ fn files_of_different_users_are_reported() {
     let database = workspace.path().join("data/belfry.db");
     // Only root can give a file away.
     if chown(&database, Some(65534), None).is_ok() {
-        let checks = doctor(&workspace, &[]);
+        let checks = run_doctor(&workspace, &[]);
         checks.assert_failed("files", "data/belfry.db belongs to a different user than data");
     }
 }
@@ -179,14 +189,17 @@ fn a_full_disk_is_reported() {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script, "sh", "small"]);
     std::fs::create_dir(workspace.path().join("small")).unwrap();
-    let doctor = belfry(workspace.path(), &["doctor", "--json", "--data", "small"]);
-    command.arg(doctor.get_program()).args(doctor.get_args()).current_dir(workspace.path());
+    let doctor_command = belfry_command(workspace.path(), &["doctor", "--json", "--data", "small"]);
+    command
+        .arg(doctor_command.get_program())
+        .args(doctor_command.get_args())
+        .current_dir(workspace.path());
     let output = command.output().unwrap();
     if output.stdout.is_empty() {
         return report_skipped_mount(&output);
     }
     let checks = Checks::parse(&output);
-    checks.assert("disk", "failed", "1 MB free for small free some space");
+    checks.assert_status("disk", "failed", "1 MB free for small free some space");
     assert_eq!(checks.exit_code, Some(1));
 }
 
@@ -197,7 +210,7 @@ fn report_skipped_mount(output: &Output) {
 
 /// Runs `belfry doctor` with a clock that is wrong by an offset such as `+1h`. Returns `None`
 /// without libfaketime.
-fn doctor_with_clock_offset(
+fn run_doctor_with_clock_offset(
     workspace: &Workspace,
     offset: &str,
     arguments: &[&str],
@@ -207,7 +220,7 @@ fn doctor_with_clock_offset(
         return None;
     };
     let arguments = [&["doctor", "--json"], arguments, &workspace.flags()].concat();
-    let mut command = belfry(workspace.path(), &arguments);
+    let mut command = belfry_command(workspace.path(), &arguments);
     command.env("LD_PRELOAD", library).env("FAKETIME", offset);
     Some(Checks::parse(&command.output().unwrap()))
 }

@@ -4,9 +4,9 @@ use std::fs::write;
 use std::os::unix::fs::chown;
 
 use super::Workspace;
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::files::set_mode;
-use crate::support::process::run;
+use crate::support::process::run_belfry;
 
 /// A command run in `/tmp` must not use the settings of anyone who put a file there.
 #[test]
@@ -18,16 +18,16 @@ fn a_configuration_file_that_another_user_controls_is_not_read() {
 
     set_mode(&file, 0o666);
     let advice = "is not read; check it and use --config belfry.toml";
-    let message = workspace.fail(&["config", "check"]);
+    let message = workspace.run_failing(&["config", "check"]);
     assert!(message.contains("can be written by every user") && message.contains(advice));
-    assert!(workspace.fail(&["serve"]).contains(advice));
+    assert!(workspace.run_failing(&["serve"]).contains(advice));
     let output = workspace.run(&["config", "check", "--config", "belfry.toml"]);
     assert!(output.contains("registration = \"closed\""), "{output}");
 
     set_mode(&file, 0o644);
     // Only root can give a file away.
     if chown(&file, Some(65534), None).is_ok() {
-        let message = workspace.fail(&["config", "check"]);
+        let message = workspace.run_failing(&["config", "check"]);
         assert!(message.contains("belongs to another user") && message.contains(advice));
     }
 }
@@ -52,29 +52,30 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
     write(workspace.path().join("cert.pem"), certificate.cert.pem()).unwrap();
     // Temporary directories are private, and in a private directory file modes do not matter.
     set_mode(workspace.path(), 0o755);
-    let warning = |file: &str| format!("{file} contains secrets and can be read by every user");
-    let warnings = || {
-        let output = run(workspace.path(), &["config", "check"]);
+    let warning_about =
+        |file: &str| format!("{file} contains secrets and can be read by every user");
+    let check_warnings = || {
+        let output = run_belfry(workspace.path(), &["config", "check"]);
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(!warnings().contains("secrets"));
+    assert!(!check_warnings().contains("secrets"));
 
     for file in files {
         let path = workspace.path().join(file);
         set_mode(&path, 0o644);
-        let messages = warnings();
-        assert!(messages.contains(&format!("warning: {}", warning(file))), "{messages}");
-        let server = Process::start(workspace.path(), &[]);
-        assert!(server.log().contains(&warning(file)), "{}", server.log());
+        let messages = check_warnings();
+        assert!(messages.contains(&format!("warning: {}", warning_about(file))), "{messages}");
+        let server = ServerProcess::start(workspace.path(), &[]);
+        assert!(server.log().contains(&warning_about(file)), "{}", server.log());
         set_mode(workspace.path(), 0o700);
-        assert!(!warnings().contains("secrets"), "{file}");
+        assert!(!check_warnings().contains("secrets"), "{file}");
         set_mode(workspace.path(), 0o755);
         set_mode(&path, 0o600);
     }
     write(workspace.path().join("belfry.toml"), "registration = 'closed'").unwrap();
     set_mode(&workspace.path().join("belfry.toml"), 0o644);
-    assert_eq!(warnings(), "the settings are valid\n", "it contains no secret");
+    assert_eq!(check_warnings(), "the settings are valid\n", "it contains no secret");
 }
 
 /// Data can have such modes after it was copied back, or if its directory was created by hand.
@@ -82,12 +83,16 @@ fn files_with_secrets_that_everyone_can_read_cause_a_warning() {
 fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
-    let log = || Process::start(workspace.path(), &[]).log();
-    assert!(!log().contains("every user"), "{}", log());
+    let start_and_read_log = || ServerProcess::start(workspace.path(), &[]).log();
+    assert!(!start_and_read_log().contains("every user"), "{}", start_and_read_log());
     set_mode(&workspace.path().join("data"), 0o755);
-    assert!(!log().contains("every user"), "the files are private: {}", log());
+    assert!(
+        !start_and_read_log().contains("every user"),
+        "the files are private: {}",
+        start_and_read_log()
+    );
     set_mode(&workspace.path().join("data"), 0o700);
-    for (file, mode, safe, warning) in [
+    for (file, mode, safe_mode, warning) in [
         (
             "data/belfry.db",
             0o644,
@@ -98,11 +103,11 @@ fn data_that_others_can_read_or_change_causes_a_warning_at_start() {
         ("data", 0o777, 0o700, "every user can change data; use chmod o-rwx data"),
     ] {
         set_mode(&workspace.path().join(file), mode);
-        let log = log();
+        let log = start_and_read_log();
         assert!(log.contains(warning), "{log}");
-        let output = run(workspace.path(), &["config", "check"]);
+        let output = run_belfry(workspace.path(), &["config", "check"]);
         let messages = String::from_utf8(output.stderr).unwrap();
         assert!(messages.contains(&format!("belfry: warning: {warning}")), "{messages}");
-        set_mode(&workspace.path().join(file), safe);
+        set_mode(&workspace.path().join(file), safe_mode);
     }
 }

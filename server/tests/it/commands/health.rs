@@ -5,53 +5,54 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::path::Path;
 
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
-use crate::support::process::{belfry, run};
+use crate::support::process::{belfry_command, run_belfry};
 
 /// Returns whether a check succeeds, and its output.
-fn health(dir: &Path, arguments: &[&str]) -> (bool, String) {
-    let output = run(dir, &[&["health"], arguments].concat());
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8(text).unwrap())
+fn run_health(dir: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = run_belfry(dir, &[&["health"], arguments].concat());
+    let bytes = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(bytes).unwrap())
 }
 
 #[test]
 fn the_exit_status_is_0_if_the_server_responds_and_1_if_not() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Process::start(dir.path(), &[]);
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let url = server.url.clone();
-    let ok = format!("{url}/healthz: 200 OK {{\"status\":\"ok\"}}\n");
-    assert_eq!(health(dir.path(), &["--url", &url]), (true, ok));
-    let ready = format!("{url}/readyz: 200 OK {{\"database\":\"ok\",\"status\":\"ready\"}}\n");
-    assert_eq!(health(dir.path(), &["--url", &url, "--ready"]), (true, ready));
+    let health_output = format!("{url}/healthz: 200 OK {{\"status\":\"ok\"}}\n");
+    assert_eq!(run_health(dir.path(), &["--url", &url]), (true, health_output));
+    let ready_output =
+        format!("{url}/readyz: 200 OK {{\"database\":\"ok\",\"status\":\"ready\"}}\n");
+    assert_eq!(run_health(dir.path(), &["--url", &url, "--ready"]), (true, ready_output));
 
     server.signal("TERM");
     server.wait();
-    let output = run(dir.path(), &["health", "--url", &url]);
+    let output = run_belfry(dir.path(), &["health", "--url", &url]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();
     let port = url.rsplit(':').next().unwrap();
-    let refused = format!("connection refused: nothing listens on 127.0.0.1 port {port}");
-    assert_eq!(message, format!("belfry: {url}/healthz: {refused}\n"));
+    let reason = format!("connection refused: nothing listens on 127.0.0.1 port {port}");
+    assert_eq!(message, format!("belfry: {url}/healthz: {reason}\n"));
 }
 
 #[test]
-fn the_url_comes_from_the_settings_of_the_server() {
+fn the_url_comes_from_the_server_settings() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Process::start(dir.path(), &[]);
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let port = server.url.rsplit(':').next().unwrap().to_owned();
     fs::write(dir.path().join("belfry.toml"), format!("listen = \"0.0.0.0:{port}\"")).unwrap();
-    let (succeeded, text) = health(dir.path(), &[]);
+    let (is_success, output) = run_health(dir.path(), &[]);
     assert!(
-        succeeded && text.starts_with(&format!("http://127.0.0.1:{port}/healthz: 200")),
-        "{text}"
+        is_success && output.starts_with(&format!("http://127.0.0.1:{port}/healthz: 200")),
+        "{output}"
     );
 
     fs::remove_file(dir.path().join("belfry.toml")).unwrap();
-    let (succeeded, text) = health(dir.path(), &["--listen", &format!("0.0.0.0:{port}")]);
-    assert!(succeeded, "{text}");
-    let mut command = belfry(dir.path(), &["health"]);
+    let (is_success, output) = run_health(dir.path(), &["--listen", &format!("0.0.0.0:{port}")]);
+    assert!(is_success, "{output}");
+    let mut command = belfry_command(dir.path(), &["health"]);
     let output = command.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 
@@ -74,12 +75,12 @@ fn a_local_https_server_is_checked_whatever_its_certificate() {
         "listen = '127.0.0.1:{port}'\n[tls]\ncertificate = {certificate:?}\nkey = {key:?}\n"
     );
     fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let server = Process::launch(belfry(dir.path(), &["serve"]), dir.path());
-    let (succeeded, text) = health(dir.path(), &[]);
-    assert!(succeeded && text.starts_with(&format!("{}/healthz: 200", server.url)), "{text}");
+    let server = ServerProcess::launch(belfry_command(dir.path(), &["serve"]), dir.path());
+    let (is_success, output) = run_health(dir.path(), &[]);
+    assert!(is_success && output.starts_with(&format!("{}/healthz: 200", server.url)), "{output}");
 
-    let (succeeded, text) = health(dir.path(), &["--url", &server.url]);
-    assert!(!succeeded && text.contains("does not trust"), "{text}");
+    let (is_success, output) = run_health(dir.path(), &["--url", &server.url]);
+    assert!(!is_success && output.contains("does not trust"), "{output}");
 }
 
 #[test]
@@ -90,8 +91,8 @@ fn a_url_that_is_not_http_is_rejected() {
         ("ftp://127.0.0.1:1", "the URL must begin with http:// or https://"),
         ("127.0.0.1:8080", "invalid value"),
     ] {
-        let (succeeded, text) = health(dir.path(), &["--url", url]);
-        assert!(!succeeded && text.contains(reason), "{url}: {text}");
+        let (is_success, output) = run_health(dir.path(), &["--url", url]);
+        assert!(!is_success && output.contains(reason), "{url}: {output}");
     }
 }
 
@@ -108,9 +109,9 @@ fn an_error_status_is_shown_with_its_body() {
         String::from_utf8_lossy(&request[..length]).to_lowercase()
     });
     let dir = tempfile::tempdir().unwrap();
-    let (succeeded, text) = health(dir.path(), &["--url", &url, "--ready"]);
-    assert!(!succeeded);
-    assert_eq!(text, format!("belfry: {url}/readyz: 503 Service Unavailable busy\n"));
+    let (is_success, output) = run_health(dir.path(), &["--url", &url, "--ready"]);
+    assert!(!is_success);
+    assert_eq!(output, format!("belfry: {url}/readyz: 503 Service Unavailable busy\n"));
     let request = server.join().unwrap();
     assert!(request.starts_with("get /readyz http/1.1\r\n"), "{request}");
     assert!(request.contains(&format!("\r\nhost: {}\r\n", url.trim_start_matches("http://"))));
@@ -130,10 +131,10 @@ fn a_body_cannot_control_the_terminal() {
             let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}", body.len());
             stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).unwrap();
         });
-        let (succeeded, text) = health(dir.path(), &["--url", &url]);
+        let (is_success, output) = run_health(dir.path(), &["--url", &url]);
         server.join().unwrap();
-        assert_eq!(succeeded, prefix.is_empty());
+        assert_eq!(is_success, prefix.is_empty());
         let body = r"\u{1b}[31mred\u{9b}\u{202e}\u{a}belfry: all is well";
-        assert_eq!(text, format!("{prefix}{url}/healthz: {status} {body}\n"));
+        assert_eq!(output, format!("{prefix}{url}/healthz: {status} {body}\n"));
     }
 }

@@ -7,11 +7,11 @@ use reqwest::Client;
 use serde_json::{Value, json};
 
 use super::Workspace;
-use crate::support::Process;
-use crate::support::process::belfry;
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 
 /// The hash of `correct horse`, from crypt(3).
-const BCRYPT: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
+const BCRYPT_HASH: &str = "$2b$04$abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 
 /// The exit status and the output streams of a command.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Workspace {
     fn import_text(&self, text: &str, flags: &[&str]) -> Outcome {
         std::fs::write(self.path().join("accounts.jsonl"), text).unwrap();
         let arguments = [&["account", "import", "accounts.jsonl"], flags, &self.flags()].concat();
-        let output = belfry(self.path(), &arguments).output().unwrap();
+        let output = belfry_command(self.path(), &arguments).output().unwrap();
         Outcome {
             status: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -40,7 +40,7 @@ impl Workspace {
     }
 
     /// Returns the names of all accounts.
-    fn names(&self) -> Vec<String> {
+    fn account_names(&self) -> Vec<String> {
         let output = self.run(&["account", "list"]);
         output.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
     }
@@ -52,21 +52,21 @@ fn outcome(status: i32, stdout: &str, stderr: &str) -> Outcome {
 
 /// Returns accounts for several batches, each with a rule.
 fn many_accounts() -> Vec<Value> {
-    let account = |number: u32| {
+    let account_line = |number: u32| {
         json!({
             "name": format!("n{number:05}"),
             "email": format!("n{number}@example.org"),
-            "password_hash": BCRYPT,
+            "password_hash": BCRYPT_HASH,
             "created_at": "2024-01-31T12:00:00Z",
             "push_rules": {"content": [{"rule_id": "cake", "pattern": "cake", "actions": ["notify"]}]},
         })
     };
-    (1..=2_000).map(account).collect()
+    (1..=2_000).map(account_line).collect()
 }
 
 /// Imports while a server is running, and uses the accounts immediately.
 async fn accounts_are_imported(workspace: Workspace) {
-    let server = Process::start(workspace.path(), &workspace.flags());
+    let server = ServerProcess::start(workspace.path(), &workspace.flags());
     let url = |path: &str| format!("{}/_matrix/client/v3/{path}", server.url);
     let mut lines = many_accounts();
 
@@ -76,21 +76,21 @@ async fn accounts_are_imported(workspace: Workspace) {
     let message = "belfry: accounts.jsonl, line 1777: role must be \"user\" or \"admin\"\n\
                    belfry: 1 line is invalid; nothing was imported\n";
     assert_eq!(rejected_import, outcome(1, "", message));
-    assert_eq!(workspace.names(), [""; 0]);
+    assert_eq!(workspace.account_names(), [""; 0]);
 
     lines[1776] = valid_line;
     let first_import = workspace.import(&lines);
     assert_eq!(first_import, outcome(0, "2000 accounts added, 0 skipped, 0 rejected\n", ""));
-    assert_eq!(workspace.names().len(), 2_000);
+    assert_eq!(workspace.account_names().len(), 2_000);
 
     // The password works, and the rules exist.
     let client = Client::new();
     let body = json!({"type": "m.login.password", "user": "n01777", "password": "correct horse"});
-    let login = client.post(url("login")).json(&body).send().await.unwrap();
-    let login: Value = login.json().await.unwrap();
+    let login_response = client.post(url("login")).json(&body).send().await.unwrap();
+    let login: Value = login_response.json().await.unwrap();
     let token = login["access_token"].as_str().unwrap();
-    let rule = client.get(url("pushrules/global/content/cake")).bearer_auth(token);
-    let rule: Value = rule.send().await.unwrap().json().await.unwrap();
+    let rule_request = client.get(url("pushrules/global/content/cake")).bearer_auth(token);
+    let rule: Value = rule_request.send().await.unwrap().json().await.unwrap();
     let expected = json!({
         "rule_id": "cake", "default": false, "enabled": true, "actions": ["notify"],
         "pattern": "cake",
@@ -98,9 +98,10 @@ async fn accounts_are_imported(workspace: Workspace) {
     assert_eq!(rule, expected);
     let event = json!({"type": "m.room.message", "room_id": "!r:x", "sender": "@bob:x",
                        "content": {"msgtype": "m.text", "body": "cake for all"}});
-    let explain = client.post(url("pushrules/explain")).bearer_auth(token);
-    let explain = explain.json(&json!({"event": event})).send().await.unwrap();
-    let explanation: Value = explain.json().await.unwrap();
+    let explain_request =
+        client.post(url("pushrules/explain")).bearer_auth(token).json(&json!({"event": event}));
+    let explain_response = explain_request.send().await.unwrap();
+    let explanation: Value = explain_response.json().await.unwrap();
     assert_eq!(explanation["rule"]["rule_id"], "cake", "{explanation}");
 
     // A second import skips all accounts.
@@ -113,8 +114,8 @@ async fn accounts_are_imported(workspace: Workspace) {
         Some("line 1: n00001 skipped, the account exists")
     );
     assert_eq!(second_import.stderr.lines().count(), 21, "the other messages are omitted");
-    let last = second_import.stderr.lines().last();
-    assert_eq!(last, Some("and 1980 more skipped, the accounts exist"));
+    let last_message = second_import.stderr.lines().last();
+    assert_eq!(last_message, Some("and 1980 more skipped, the accounts exist"));
     assert_eq!(workspace.run(&["account", "list"]), list_before);
 
     let events = workspace.run(&["audit", "--account", "n00001"]);
@@ -140,12 +141,12 @@ async fn many_accounts_are_imported_on_postgres() {
 fn every_field_of_an_imported_account_is_stored() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "first"]);
-    let imported = workspace.import(&[
+    let import_outcome = workspace.import(&[
         json!({"name": "alice", "email": "Alice@Example.org", "role": "admin",
                "created_at": "2024-01-31T12:00:00Z", "disabled": true}),
         json!({"name": "bob"}),
     ]);
-    assert_eq!(imported.stdout, "2 accounts added, 0 skipped, 0 rejected\n");
+    assert_eq!(import_outcome.stdout, "2 accounts added, 0 skipped, 0 rejected\n");
     let database = rusqlite::Connection::open(workspace.path().join("data/belfry.db")).unwrap();
     let row_text = |name: &str| {
         let select = "select email, unverified_email, password, role, created_at, signed_in_at, \
@@ -176,7 +177,7 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
     workspace.run(&["account", "add", "gone"]);
     workspace.run(&["account", "delete", "gone"]);
-    let imported = workspace.import(&[
+    let import_outcome = workspace.import(&[
         json!({"name": "alice"}),
         json!({"name": "bob", "email": "ALICE@example.org"}),
         json!({"name": "gone"}),
@@ -186,8 +187,8 @@ fn accounts_that_cannot_be_added_are_rejected_and_the_others_added() {
                     line 2: bob rejected, the e-mail address is already taken\n\
                     line 3: gone rejected, the name belonged to an account that was deleted\n\
                     belfry: some accounts were rejected; see the messages above\n";
-    assert_eq!(imported, outcome(1, "1 account added, 1 skipped, 2 rejected\n", messages));
-    assert_eq!(workspace.names(), ["alice", "carol"]);
+    assert_eq!(import_outcome, outcome(1, "1 account added, 1 skipped, 2 rejected\n", messages));
+    assert_eq!(workspace.account_names(), ["alice", "carol"]);
 }
 
 #[test]
@@ -195,26 +196,27 @@ fn the_whole_file_is_validated_before_the_import() {
     let workspace = Workspace::sqlite();
     let text = "{\"name\":\"alice\"}\n\n{\"name\":\"Bob\"}\n{\"name\":\"alice\"}\nx";
     // The file is read before the database, which does not exist yet.
-    let invalid = workspace.import_text(text, &[]);
+    let invalid_outcome = workspace.import_text(text, &[]);
     let messages = "belfry: accounts.jsonl, line 3: name must contain only lowercase letters, digits \
                     and underscores; dots and hyphens are allowed except at the start or end\n\
                     belfry: accounts.jsonl, line 4: name is the same as on line 1; delete or change \
                     one of them\n\
                     belfry: accounts.jsonl, line 5: not JSON: expected value at column 1\n\
                     belfry: 3 lines are invalid; nothing was imported\n";
-    assert_eq!(invalid, outcome(1, "", messages));
-    let long = format!("{{\"name\":\"alice\"}}\n{}", " ".repeat(9 * 1024 * 1024));
+    assert_eq!(invalid_outcome, outcome(1, "", messages));
+    let long_text = format!("{{\"name\":\"alice\"}}\n{}", " ".repeat(9 * 1024 * 1024));
     let message = "belfry: accounts.jsonl, line 2 is longer than 8 MiB\n";
-    assert_eq!(workspace.import_text(&long, &[]), outcome(1, "", message));
+    assert_eq!(workspace.import_text(&long_text, &[]), outcome(1, "", message));
 
-    let valid = workspace.import_text("{\"name\":\"alice\"}\n\n{\"name\":\"bob\"}", &["--dry-run"]);
-    assert_eq!(valid, outcome(0, "2 accounts are valid; nothing was imported\n", ""));
+    let valid_outcome =
+        workspace.import_text("{\"name\":\"alice\"}\n\n{\"name\":\"bob\"}", &["--dry-run"]);
+    assert_eq!(valid_outcome, outcome(0, "2 accounts are valid; nothing was imported\n", ""));
     assert!(!workspace.path().join("data").exists(), "a dry run does not need a database");
-    let missing = workspace.import_text("{\"name\":\"alice\"}", &[]);
-    assert!(missing.status == 1 && missing.stderr.contains("does not exist"), "{missing:?}");
-    let missing = workspace.fail(&["account", "import", "nowhere.jsonl"]);
+    let Outcome { status, stderr, .. } = workspace.import_text("{\"name\":\"alice\"}", &[]);
+    assert!(status == 1 && stderr.contains("does not exist"), "{stderr}");
+    let message = workspace.run_failing(&["account", "import", "nowhere.jsonl"]);
     assert_eq!(
-        missing,
+        message,
         "belfry: cannot read nowhere.jsonl: No such file or directory (os error 2)\n"
     );
 }
@@ -224,7 +226,7 @@ fn accounts_are_read_from_standard_input() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     for (file, name) in [("-", "bob"), ("/dev/stdin", "carol")] {
-        let mut child = belfry(workspace.path(), &["account", "import", file])
+        let mut child = belfry_command(workspace.path(), &["account", "import", file])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -235,7 +237,7 @@ fn accounts_are_read_from_standard_input() {
         let expected = "1 account added, 0 skipped, 0 rejected\n";
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{file}");
     }
-    assert_eq!(workspace.names(), ["alice", "bob", "carol"]);
+    assert_eq!(workspace.account_names(), ["alice", "bob", "carol"]);
 }
 
 #[test]
@@ -264,10 +266,11 @@ fn configured_restrictions_apply_to_imports() {
 fn push_rule_keys_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();
     let key = "\u{1b}[31mk\u{9b}\u{202e}\nbelfry: done";
-    let invalid = workspace.import(&[json!({"name": "bob", "push_rules": {"global": {key: []}}})]);
-    let lines: Vec<&str> = invalid.stderr.lines().collect();
+    let invalid_outcome =
+        workspace.import(&[json!({"name": "bob", "push_rules": {"global": {key: []}}})]);
+    let lines: Vec<&str> = invalid_outcome.stderr.lines().collect();
     let [message, "belfry: 1 line is invalid; nothing was imported"] = *lines else {
-        panic!("{}", invalid.stderr)
+        panic!("{}", invalid_outcome.stderr)
     };
     assert!(message.contains(r"\u{1b}[31mk\u{9b}\u{202e}\u{a}belfry: done"), "{message}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Workspace;
 use crate::support::on_both_engines;
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 
 /// As in `belfry account list | head -1`.
 #[test]
@@ -30,14 +30,14 @@ fn a_closed_pipe_ends_a_command_quietly() {
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = belfry(workspace.path(), arguments).stdout(writer).output().unwrap();
+        let output = belfry_command(workspace.path(), arguments).stdout(writer).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && message.is_empty(), "{arguments:?}: {message}");
     }
 }
 
 /// Adds `zoe`, this many accounts from `user_000001`, every thousandth disabled, and as many apps.
-async fn fill(workspace: &Workspace, count: i64) {
+async fn add_rows(workspace: &Workspace, count: i64) {
     workspace.run(&["account", "add", "zoe"]);
     let insert_statements = |numbers: &str| {
         format!(
@@ -58,7 +58,7 @@ async fn fill(workspace: &Workspace, count: i64) {
              select i from n)"
         )),
     };
-    workspace.execute(&statements).await;
+    workspace.execute_sql(&statements).await;
 }
 
 /// Returns the first column of each row.
@@ -69,7 +69,7 @@ fn first_column(output: &str) -> Vec<&str> {
 /// No row is missing or printed twice, whatever the size of the pages.
 async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) {
     const COUNT: usize = 10_000;
-    fill(&workspace, COUNT.try_into().unwrap()).await;
+    add_rows(&workspace, COUNT.try_into().unwrap()).await;
     let accounts = workspace.run(&["account", "list"]);
     let names = first_column(&accounts);
     assert_eq!(names.len(), COUNT + 1);
@@ -92,8 +92,9 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
     let part = workspace.run(&["app", "list", "--after", "9990", "--limit", "50"]);
     assert!(part.lines().count() == 10 && apps.ends_with(&part), "{part}");
 
-    let disabled = workspace.json(&["account", "list", "--state", "disabled", "--limit", "3"]);
-    let names: Vec<&Value> = disabled.iter().map(|account| &account["name"]).collect();
+    let disabled_accounts =
+        workspace.run_json(&["account", "list", "--state", "disabled", "--limit", "3"]);
+    let names: Vec<&Value> = disabled_accounts.iter().map(|account| &account["name"]).collect();
     assert_eq!(names, ["user_001000", "user_002000", "user_003000"]);
     let output = workspace.run(&["account", "list", "--name", "user_00123"]);
     assert_eq!(output.lines().count(), 10);
@@ -106,16 +107,16 @@ async fn a_long_list_is_complete_and_can_be_read_in_parts(workspace: Workspace) 
 
 /// As in `belfry account list | head -1`: the reader closes the pipe after a line.
 async fn a_reader_may_close_the_pipe_in_the_middle_of_a_list(workspace: Workspace) {
-    fill(&workspace, 20_000).await;
+    add_rows(&workspace, 20_000).await;
     for list in [&["account", "list"][..], &["app", "list", "--json"]] {
         let arguments = [list, &workspace.flags()].concat();
-        let mut child = belfry(workspace.path(), &arguments)
+        let mut child = belfry_command(workspace.path(), &arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut first = [0; 10];
-        child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+        let mut first_bytes = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut first_bytes).unwrap();
         let output = child.wait_with_output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && message.is_empty(), "{arguments:?}: {message}");
@@ -124,11 +125,11 @@ async fn a_reader_may_close_the_pipe_in_the_middle_of_a_list(workspace: Workspac
 
 async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
     workspace.run(&["account", "add", "alice", "--email", "alice@example.org"]);
-    workspace.execute("update accounts set unverified_email = email, email = null").await;
+    workspace.execute_sql("update accounts set unverified_email = email, email = null").await;
     workspace.run(&["account", "add", "bob"]);
     workspace.run(&["account", "disable", "bob"]);
-    let accounts = workspace.json(&["account", "list"]);
-    let expected = |index: usize, row: Value| {
+    let accounts = workspace.run_json(&["account", "list"]);
+    let with_generated_fields = |index: usize, row: Value| {
         let mut row = row;
         for key in ["id", "created_at"] {
             row[key] = accounts[index][key].clone();
@@ -145,10 +146,10 @@ async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
         "state": "disabled", "signed_in_at": null, "disabled_at": accounts[1]["disabled_at"],
         "delete_at": null,
     });
-    assert_eq!(accounts, [expected(0, alice), expected(1, bob)]);
+    assert_eq!(accounts, [with_generated_fields(0, alice), with_generated_fields(1, bob)]);
     assert!(accounts[1]["disabled_at"].is_string());
-    let matches = workspace.json(&["account", "list", "--email", "EXAMPLE.org"]);
-    assert_eq!(matches, accounts[..1]);
+    let matching_accounts = workspace.run_json(&["account", "list", "--email", "EXAMPLE.org"]);
+    assert_eq!(matching_accounts, accounts[..1]);
     let output = workspace.run_with_input(&["account", "list", "--state", "gone"], "");
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).unwrap();
@@ -156,7 +157,7 @@ async fn a_json_list_has_a_line_for_each_row(workspace: Workspace) {
 }
 
 on_both_engines! {
-    crate::commands::start:
+    crate::commands::create_workspace:
     a_long_list_is_complete_and_can_be_read_in_parts,
     a_reader_may_close_the_pipe_in_the_middle_of_a_list,
     a_json_list_has_a_line_for_each_row,

@@ -1,10 +1,10 @@
 //! Commands that manage accounts, tokens and apps work while a server uses the same data.
 
 use super::Workspace;
-use crate::support::Process;
+use crate::support::ServerProcess;
 
-fn commands_work_next_to_a_server(workspace: &Workspace) {
-    let _server = Process::start(workspace.path(), &workspace.flags());
+fn commands_succeed_next_to_a_server(workspace: &Workspace) {
+    let _server = ServerProcess::start(workspace.path(), &workspace.flags());
 
     let output = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
     assert!(output.starts_with("account alice added, id "), "{output}");
@@ -34,10 +34,10 @@ fn commands_work_next_to_a_server(workspace: &Workspace) {
     assert!(workspace.run(&["app", "show", id]).contains("name           Command line\n"));
     assert!(workspace.run(&["app", "disable", id]).ends_with("(Command line) disabled\n"));
     assert!(workspace.run(&["app", "show", id]).ends_with("state          disabled\n"));
-    let error = workspace.fail(&["token", "issue", "alice"]);
+    let message = workspace.run_failing(&["token", "issue", "alice"]);
     let expected =
         format!("belfry: the app \"Command line\" is disabled; see belfry app enable {id}\n");
-    assert_eq!(error, expected);
+    assert_eq!(message, expected);
     assert!(workspace.run(&["app", "enable", id]).ends_with("(Command line) enabled\n"));
 
     assert_eq!(workspace.run(&["token", "revoke", token]), "token revoked\n");
@@ -47,30 +47,30 @@ fn commands_work_next_to_a_server(workspace: &Workspace) {
     let expected =
         format!("app {id} (Command line) deleted: 1 token, 0 codes, 0 authorization requests\n");
     assert_eq!(output, expected);
-    let error = workspace.fail(&["app", "delete", id]);
-    assert_eq!(error, format!("belfry: there is no app {id:?}; see belfry app list\n"));
+    let message = workspace.run_failing(&["app", "delete", id]);
+    assert_eq!(message, format!("belfry: there is no app {id:?}; see belfry app list\n"));
     assert_eq!(
         workspace.run(&["account", "delete", "alice"]),
         "account alice deleted: 0 sessions, 1 token, 0 codes, 0 rulesets, 0 authorization requests\n"
     );
-    let error = workspace.fail(&["account", "delete", "alice"]);
-    assert_eq!(error, "belfry: there is no account \"alice\"; see belfry account list\n");
+    let message = workspace.run_failing(&["account", "delete", "alice"]);
+    assert_eq!(message, "belfry: there is no account \"alice\"; see belfry account list\n");
     let output = workspace.run(&["account", "add", "alice"]);
     assert!(output.starts_with("account alice added"), "the operator may reuse a name: {output}");
     assert_eq!(
-        workspace.fail(&["token", "revoke", "x"]),
+        workspace.run_failing(&["token", "revoke", "x"]),
         "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"
     );
 }
 
 #[test]
-fn commands_work_next_to_a_server_on_sqlite() {
-    commands_work_next_to_a_server(&Workspace::sqlite());
+fn commands_succeed_next_to_a_server_on_sqlite() {
+    commands_succeed_next_to_a_server(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn commands_work_next_to_a_server_on_postgres() {
+async fn commands_succeed_next_to_a_server_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        commands_work_next_to_a_server(&workspace);
+        commands_succeed_next_to_a_server(&workspace);
     }
 }

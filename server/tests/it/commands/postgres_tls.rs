@@ -4,22 +4,22 @@ use std::fs;
 
 use belfry_store::test_support::{Authority, TlsPostgres};
 
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 
 /// One command is enough, because all commands and `serve` connect with the same parameters.
 #[tokio::test]
 async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
     let Some(server) = TlsPostgres::start().await else { return };
-    let run = |authority: &str| {
+    let add_account_trusting = |authority: &str| {
         let parameters = format!("sslmode=verify-full&sslrootcert=FILES/{authority}");
         let url = server.url("belfry", "localhost", &parameters);
-        let mut command = belfry(server.files.path(), &["account", "add", "alice"]);
+        let mut command = belfry_command(server.files.path(), &["account", "add", "alice"]);
         command.env("BELFRY_DATABASE", url).output().unwrap()
     };
-    let rejected = run("other.pem");
-    let message = String::from_utf8(rejected.stderr).unwrap();
-    assert!(message.contains("sslrootcert=PATH") && !rejected.status.success(), "{message}");
-    assert!(run("ca.pem").status.success());
+    let output = add_account_trusting("other.pem");
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("sslrootcert=PATH") && !output.status.success(), "{message}");
+    assert!(add_account_trusting("ca.pem").status.success());
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
         ("sslmode=verify", Some("sslmode must be disable, require, verify-ca or verify-full")),
         ("sslrootcert=ca.pem", Some("have no effect without encryption")),
     ] {
-        let mut command = belfry(dir.path(), &["config", "check"]);
+        let mut command = belfry_command(dir.path(), &["config", "check"]);
         command.env("BELFRY_DATABASE", format!("postgres://localhost/belfry?{parameters}"));
         let output = command.output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use super::Workspace;
 use crate::support::files::set_mode;
 use crate::support::process::unprivileged_belfry;
-use crate::support::{Process, on_both_engines};
+use crate::support::{ServerProcess, on_both_engines};
 
 const READ_COMMANDS: [&[&str]; 7] = [
     &["account", "list"],
@@ -27,7 +27,7 @@ fn add_alice(workspace: &Workspace) {
 }
 
 /// Returns the files of the data directory with their size and modification time.
-fn files(dir: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
+fn data_files(dir: &Path) -> Vec<(PathBuf, u64, SystemTime)> {
     let mut files: Vec<_> = read_dir(dir.join("data"))
         .unwrap()
         .map(|entry| {
@@ -62,10 +62,10 @@ async fn reading_does_not_wait_for_a_writer_on_postgres() {
     let url = workspace.flags()[1].to_owned();
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
-    let name = client.query_one("select current_database()", &[]).await.unwrap();
-    let name: &str = name.get(0);
-    let read_only = format!("alter database {name} set default_transaction_read_only = on");
-    client.batch_execute(&read_only).await.unwrap();
+    let row = client.query_one("select current_database()", &[]).await.unwrap();
+    let name: &str = row.get(0);
+    let set_read_only = format!("alter database {name} set default_transaction_read_only = on");
+    client.batch_execute(&set_read_only).await.unwrap();
     client.batch_execute("select pg_advisory_lock(108170537071225)").await.unwrap();
     for arguments in READ_COMMANDS {
         assert!(!workspace.run(arguments).is_empty(), "{arguments:?}");
@@ -76,10 +76,10 @@ async fn reading_does_not_wait_for_a_writer_on_postgres() {
 fn reading_leaves_the_files_unchanged() {
     let workspace = Workspace::sqlite();
     add_alice(&workspace);
-    let before = files(workspace.path());
+    let files_before = data_files(workspace.path());
     for arguments in READ_COMMANDS {
         workspace.run(arguments);
-        assert_eq!(files(workspace.path()), before, "{arguments:?}");
+        assert_eq!(data_files(workspace.path()), files_before, "{arguments:?}");
     }
 }
 
@@ -92,15 +92,15 @@ fn reading_needs_no_write_access() {
     set_mode(workspace.path(), 0o755);
     set_mode(&data.join("belfry.db"), 0o444);
     set_mode(&data, 0o555);
-    let run =
+    let run_unprivileged =
         |arguments: &[&str]| unprivileged_belfry(workspace.path(), arguments).output().unwrap();
     for arguments in READ_COMMANDS {
-        let output = run(arguments);
+        let output = run_unprivileged(arguments);
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {message}");
         assert!(!output.stdout.is_empty(), "{arguments:?}");
     }
-    let output = run(&["account", "disable", "alice"]);
+    let output = run_unprivileged(&["account", "disable", "alice"]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("belfry.db: permission denied"), "{message}");
     set_mode(&data, 0o755);
@@ -109,7 +109,7 @@ fn reading_needs_no_write_access() {
 /// On SQLite the write may still be in the WAL.
 async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
     add_alice(&workspace);
-    let _server = Process::start(workspace.path(), &workspace.flags());
+    let _server = ServerProcess::start(workspace.path(), &workspace.flags());
     for name in ["bob", "carol"] {
         workspace.run(&["account", "add", name]);
         let output = workspace.run(&["account", "list", "--name", name]);
@@ -118,6 +118,6 @@ async fn reading_sees_the_last_write_next_to_a_server(workspace: Workspace) {
 }
 
 on_both_engines! {
-    crate::commands::start:
+    crate::commands::create_workspace:
     reading_sees_the_last_write_next_to_a_server,
 }

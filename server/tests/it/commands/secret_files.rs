@@ -4,31 +4,31 @@ use std::fs::write;
 use std::process::Output;
 
 use super::Workspace;
-use crate::support::Process;
-use crate::support::process::belfry;
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 
 /// Runs `config check` with these variables and flags. Returns its output, or its messages if it
 /// fails.
-fn check(
+fn run_config_check(
     workspace: &Workspace,
     variables: &[(&str, &str)],
     flags: &[&str],
 ) -> Result<String, String> {
-    let mut command = belfry(workspace.path(), &[&["config", "check"], flags].concat());
+    let mut command = belfry_command(workspace.path(), &[&["config", "check"], flags].concat());
     let output = command.envs(variables.iter().copied()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let to_text = |bytes| String::from_utf8(bytes).unwrap();
     let Output { status, stdout, stderr } = output;
-    if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
+    if status.success() { Ok(to_text(stdout)) } else { Err(to_text(stderr)) }
 }
 
 /// Returns the line of a setting in the output of `config check`.
-fn line(output: &str, setting: &str) -> String {
-    let line = output.lines().find(|line| line.starts_with(setting));
-    let line = line.unwrap_or_else(|| panic!("{output}"));
+fn setting_line(output: &str, setting: &str) -> String {
+    let line =
+        output.lines().find(|line| line.starts_with(setting)).unwrap_or_else(|| panic!("{output}"));
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn url(host: &str) -> String {
+fn database_url(host: &str) -> String {
     format!("postgres://me:hunter2@{host}/belfry\n")
 }
 
@@ -36,14 +36,14 @@ fn url(host: &str) -> String {
 fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
     let workspace = Workspace::sqlite();
     for name in ["flag", "variable", "key", "belfry.database"] {
-        write(workspace.path().join(name), url(name)).unwrap();
+        write(workspace.path().join(name), database_url(name)).unwrap();
     }
     let dir = workspace.path().to_str().unwrap();
     let credentials = ("CREDENTIALS_DIRECTORY", dir);
-    let variable = ("BELFRY_DATABASE_FILE", "variable");
-    let plain = ("BELFRY_DATABASE", "postgres://plain/belfry");
-    let database = |variables: &[(&str, &str)], flags: &[&str]| {
-        line(&check(&workspace, variables, flags).unwrap(), "database")
+    let file_variable = ("BELFRY_DATABASE_FILE", "variable");
+    let url_variable = ("BELFRY_DATABASE", "postgres://plain/belfry");
+    let database_line = |variables: &[(&str, &str)], flags: &[&str]| {
+        setting_line(&run_config_check(&workspace, variables, flags).unwrap(), "database")
     };
 
     let expected_line = |path: &str, origin: &str, host: &str| {
@@ -51,23 +51,27 @@ fn a_database_url_can_come_from_a_file_named_by_a_flag_a_variable_or_a_key() {
         format!("database_file = {path:?} # {origin}, contains {url}")
     };
     let path = format!("{dir}/belfry.database");
-    let credential = expected_line(&path, "systemd credential", "belfry.database");
-    assert_eq!(database(&[credentials], &[]), credential);
+    let credential_line = expected_line(&path, "systemd credential", "belfry.database");
+    assert_eq!(database_line(&[credentials], &[]), credential_line);
 
     write(workspace.path().join("belfry.toml"), "database_file = 'key'").unwrap();
-    let key = expected_line("key", "belfry.toml", "key");
-    assert_eq!(database(&[credentials], &[]), key);
-    let actual = database(&[credentials, variable], &[]);
-    assert_eq!(actual, expected_line("variable", "BELFRY_DATABASE_FILE", "variable"));
-    let actual = database(&[plain], &[]);
-    assert_eq!(actual, "database = \"postgres://plain/belfry\" # BELFRY_DATABASE");
-    let flag = expected_line("flag", "--database-file", "flag");
-    assert_eq!(database(&[variable], &["--database-file", "flag"]), flag);
-    assert_eq!(database(&[plain], &["--database-file", "flag"]), flag);
-    let actual = database(&[variable], &["--database", "postgres://plain/belfry"]);
-    assert_eq!(actual, "database = \"postgres://plain/belfry\" # --database");
-    let empty = ("BELFRY_DATABASE_FILE", "");
-    assert_eq!(database(&[empty], &[]), key, "an empty variable counts as unset");
+    let key_line = expected_line("key", "belfry.toml", "key");
+    assert_eq!(database_line(&[credentials], &[]), key_line);
+    let line = database_line(&[credentials, file_variable], &[]);
+    assert_eq!(line, expected_line("variable", "BELFRY_DATABASE_FILE", "variable"));
+    let line = database_line(&[url_variable], &[]);
+    assert_eq!(line, "database = \"postgres://plain/belfry\" # BELFRY_DATABASE");
+    let flag_line = expected_line("flag", "--database-file", "flag");
+    assert_eq!(database_line(&[file_variable], &["--database-file", "flag"]), flag_line);
+    assert_eq!(database_line(&[url_variable], &["--database-file", "flag"]), flag_line);
+    let line = database_line(&[file_variable], &["--database", "postgres://plain/belfry"]);
+    assert_eq!(line, "database = \"postgres://plain/belfry\" # --database");
+    let empty_variable = ("BELFRY_DATABASE_FILE", "");
+    assert_eq!(
+        database_line(&[empty_variable], &[]),
+        key_line,
+        "an empty variable counts as unset"
+    );
 }
 
 #[test]
@@ -76,35 +80,38 @@ fn a_redis_url_can_come_from_a_file() {
     let path = workspace.path().join("belfry.redis");
     write(&path, "rediss://:hunter2@cache\n").unwrap();
     let path = path.to_str().unwrap();
-    let dir = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
-    let redis = |variables: &[(&str, &str)], flags: &[&str]| {
-        line(&check(&workspace, variables, flags).unwrap(), "redis")
+    let credentials = ("CREDENTIALS_DIRECTORY", workspace.path().to_str().unwrap());
+    let redis_line = |variables: &[(&str, &str)], flags: &[&str]| {
+        setting_line(&run_config_check(&workspace, variables, flags).unwrap(), "redis")
     };
     let expected_line = |path: &str, origin: &str| {
         format!("redis_file = {path:?} # {origin}, contains rediss://:***@cache")
     };
-    assert_eq!(redis(&[dir], &[]), expected_line(path, "systemd credential"));
+    assert_eq!(redis_line(&[credentials], &[]), expected_line(path, "systemd credential"));
     let variable = ("BELFRY_REDIS_FILE", path);
-    assert_eq!(redis(&[variable], &[]), expected_line(path, "BELFRY_REDIS_FILE"));
+    assert_eq!(redis_line(&[variable], &[]), expected_line(path, "BELFRY_REDIS_FILE"));
     write(workspace.path().join("belfry.toml"), "redis_file = 'belfry.redis'").unwrap();
-    assert_eq!(redis(&[], &[]), expected_line("belfry.redis", "belfry.toml"));
-    let server = belfry(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
-    let message = String::from_utf8(server.stderr).unwrap();
+    assert_eq!(redis_line(&[], &[]), expected_line("belfry.redis", "belfry.toml"));
+    let output =
+        belfry_command(workspace.path(), &["serve", "--redis-file", "missing"]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("redis_file: cannot read missing: No such file"), "{message}");
 }
 
 #[test]
-fn a_secret_and_its_file_in_one_place_are_an_error() {
+fn a_secret_and_its_file_from_the_same_source_are_rejected() {
     let workspace = Workspace::sqlite();
-    let both = [("BELFRY_DATABASE", "postgres://a/b"), ("BELFRY_DATABASE_FILE", "missing")];
-    let error = check(&workspace, &both, &[]).unwrap_err();
+    let both_variables =
+        [("BELFRY_DATABASE", "postgres://a/b"), ("BELFRY_DATABASE_FILE", "missing")];
+    let error = run_config_check(&workspace, &both_variables, &[]).unwrap_err();
     let expected = "BELFRY_DATABASE and BELFRY_DATABASE_FILE are both given; remove one";
     assert_eq!(error, format!("belfry: {expected}\n"));
-    let error = check(&workspace, &[], &["--database", "x", "--database-file", "y"]).unwrap_err();
+    let error = run_config_check(&workspace, &[], &["--database", "x", "--database-file", "y"])
+        .unwrap_err();
     assert!(error.contains("--database"), "{error}");
     let settings = "redis = 'redis://a'\nredis_file = 'missing'";
     write(workspace.path().join("belfry.toml"), settings).unwrap();
-    let error = check(&workspace, &[], &[]).unwrap_err();
+    let error = run_config_check(&workspace, &[], &[]).unwrap_err();
     assert!(error.contains("redis and redis_file are both given; remove one (belfry.toml)"));
 }
 
@@ -115,7 +122,7 @@ fn an_error_names_the_secret_file_and_never_shows_its_content() {
     {
         write(workspace.path().join("secret"), content).unwrap();
         for variable in ["BELFRY_DATABASE_FILE", "BELFRY_REDIS_FILE"] {
-            let error = check(&workspace, &[(variable, "secret")], &[]).unwrap_err();
+            let error = run_config_check(&workspace, &[(variable, "secret")], &[]).unwrap_err();
             assert!(!error.contains("hunter2"), "{variable} {content}: {error}");
             assert!(error.contains("secret") || error.contains("`port`"), "{error}");
         }
@@ -125,13 +132,13 @@ fn an_error_names_the_secret_file_and_never_shows_its_content() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_and_the_server_use_the_database_url_in_the_file() {
     let Some(workspace) = Workspace::postgres().await else { return };
-    let dir = Workspace::sqlite();
+    let other_workspace = Workspace::sqlite();
     let url = workspace.database.as_ref().unwrap().url().unwrap();
-    write(dir.path().join("database"), format!("{url}\n")).unwrap();
+    write(other_workspace.path().join("database"), format!("{url}\n")).unwrap();
     let flags = ["--database-file", "database"];
-    let output = dir.run(&[&["account", "add", "alice"], &flags[..]].concat());
+    let output = other_workspace.run(&[&["account", "add", "alice"], &flags[..]].concat());
     assert!(output.starts_with("account alice added"), "{output}");
-    let _server = Process::start(dir.path(), &flags);
+    let _server = ServerProcess::start(other_workspace.path(), &flags);
     assert!(workspace.run(&["account", "list"]).starts_with("alice\t"));
-    assert!(!dir.path().join("data").exists());
+    assert!(!other_workspace.path().join("data").exists());
 }

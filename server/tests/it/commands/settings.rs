@@ -5,17 +5,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::Stdio;
 
 use super::Workspace;
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::files::{days_from_now, write_certificate_with};
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 
 #[test]
 fn global_flags_are_accepted_before_and_after_the_command() {
     let workspace = Workspace::sqlite();
     workspace.run(&["--data", "here", "account", "add", "alice"]);
     assert!(workspace.run(&["account", "list", "--data", "here"]).starts_with("alice\t"));
-    let missing = workspace.fail(&["account", "list", "--data", "there"]);
-    assert!(missing.contains("there/belfry.db: it does not exist"), "{missing}");
+    let message = workspace.run_failing(&["account", "list", "--data", "there"]);
+    assert!(message.contains("there/belfry.db: it does not exist"), "{message}");
 
     std::fs::write(workspace.path().join("other.toml"), "data = 'here'").unwrap();
     assert!(workspace.run(&["--config", "other.toml", "account", "list"]).starts_with("alice\t"));
@@ -31,27 +31,27 @@ fn a_data_flag_without_effect_is_reported() {
     for command in
         [&["account", "list"][..], &["restore", "x.db"], &["serve"], &["config", "check"]]
     {
-        let message = workspace.fail(&[command, &["--data", "new"]].concat());
+        let message = workspace.run_failing(&[command, &["--data", "new"]].concat());
         let expected = "belfry: --data new has no effect, because database in belfry.toml names \
                         PostgreSQL; omit --data, or use a different file (--config /dev/null for \
                         none) for SQLite in new\n";
         assert_eq!(message, expected, "{command:?}");
     }
-    let no_file = ["account", "add", "alice", "--data", "new", "--config", "/dev/null"];
-    workspace.run(&no_file);
+    let arguments = ["account", "add", "alice", "--data", "new", "--config", "/dev/null"];
+    workspace.run(&arguments);
     assert!(workspace.path().join("new/belfry.db").exists());
 
     // With a variable the flag only causes a warning, because the environment of a service may name
     // PostgreSQL.
     workspace.configure("");
-    let mut command = belfry(workspace.path(), &["account", "list", "--data", "new"]);
+    let mut command = belfry_command(workspace.path(), &["account", "list", "--data", "new"]);
     let output = command.env("BELFRY_DATABASE", url).output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     let warning = "belfry: warning: --data is used only for the key of belfry doctor, because \
                    BELFRY_DATABASE names PostgreSQL, which stores all data\n";
     assert!(message.starts_with(warning), "{message}");
     assert!(message.contains("cannot open the database postgres://me@127.0.0.1:1/belfry"));
-    let mut command = belfry(workspace.path(), &["account", "list"]);
+    let mut command = belfry_command(workspace.path(), &["account", "list"]);
     command.env("BELFRY_DATABASE", url).env("BELFRY_DATA", "new");
     let message = String::from_utf8(command.output().unwrap().stderr).unwrap();
     assert!(!message.contains("warning"), "{message}");
@@ -61,7 +61,8 @@ fn a_data_flag_without_effect_is_reported() {
 fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     let workspace = Workspace::sqlite();
     workspace.configure("base_url = 'https://ring.example'\n[http]\nmax_connections = 50");
-    let mut command = belfry(workspace.path(), &["config", "check", "--listen", "localhost:81"]);
+    let mut command =
+        belfry_command(workspace.path(), &["config", "check", "--listen", "localhost:81"]);
     let output = command.env("BELFRY_REDIS", "redis://:hunter2@127.0.0.1").output().unwrap();
     assert!(output.status.success());
     let stdout = String::from_utf8(output.stdout).unwrap();
@@ -73,7 +74,7 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
         "max_connections = 50                            # belfry.toml",
         "body_timeout = \"20s\"                            # default",
     ] {
-        assert!(stdout.lines().any(|other| other == line), "{line}\n{stdout}");
+        assert!(stdout.lines().any(|output_line| output_line == line), "{line}\n{stdout}");
     }
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(messages.contains("belfry: warning: base_url is https"), "{messages}");
@@ -83,20 +84,20 @@ fn config_check_prints_every_effective_setting_as_toml_and_changes_nothing() {
     // The output is a configuration file with the same effective settings.
     workspace.configure(&stdout);
     let second_stdout = workspace.run(&["config", "check"]);
-    let values = |text: &str| {
-        let value = |line: &str| line.rsplit_once("# ").unwrap_or((line, "")).0.to_owned();
-        text.lines().map(value).collect::<Vec<_>>()
+    let setting_values = |text: &str| {
+        let strip_origin = |line: &str| line.rsplit_once("# ").unwrap_or((line, "")).0.to_owned();
+        text.lines().map(strip_origin).collect::<Vec<_>>()
     };
-    assert_eq!(values(&second_stdout), values(&stdout));
+    assert_eq!(setting_values(&second_stdout), setting_values(&stdout));
 }
 
 #[test]
 fn config_example_prints_a_file_that_changes_nothing() {
     let workspace = Workspace::sqlite();
-    let before = workspace.run(&["config", "check"]);
+    let settings_before = workspace.run(&["config", "check"]);
     let example = workspace.run(&["config", "example"]);
     workspace.configure(&example);
-    assert_eq!(workspace.run(&["config", "check"]), before);
+    assert_eq!(workspace.run(&["config", "check"]), settings_before);
     // The command needs no valid configuration.
     workspace.configure("lisen = 1");
     assert_eq!(workspace.run(&["config", "example"]), example);
@@ -109,14 +110,14 @@ fn write_certificate(workspace: &Workspace, days: i64) {
     });
 }
 
-const TLS: &str =
+const TLS_SETTINGS: &str =
     "base_url = 'https://localhost'\ntls = { certificate = 'certificate.pem', key = 'key.pem' }";
 
 #[test]
 fn config_check_reads_the_certificate() {
     let workspace = Workspace::sqlite();
-    workspace.configure(TLS);
-    let message = workspace.fail(&["config", "check"]);
+    workspace.configure(TLS_SETTINGS);
+    let message = workspace.run_failing(&["config", "check"]);
     assert!(message.contains("tls.certificate: cannot use certificate.pem: "), "{message}");
     for (days, warning) in [
         (-1, Some("warning: the certificate certificate.pem expired at ")),
@@ -124,7 +125,7 @@ fn config_check_reads_the_certificate() {
         (15, None),
     ] {
         write_certificate(&workspace, days);
-        let output = belfry(workspace.path(), &["config", "check"]).output().unwrap();
+        let output = belfry_command(workspace.path(), &["config", "check"]).output().unwrap();
         assert!(output.status.success());
         let messages = String::from_utf8(output.stderr).unwrap();
         match warning {
@@ -132,19 +133,19 @@ fn config_check_reads_the_certificate() {
             None => assert!(!messages.contains("the certificate"), "{days}: {messages}"),
         }
     }
-    workspace.configure(&TLS.replace("localhost", "ring.example"));
-    let output = belfry(workspace.path(), &["config", "check"]).output().unwrap();
+    workspace.configure(&TLS_SETTINGS.replace("localhost", "ring.example"));
+    let output = belfry_command(workspace.path(), &["config", "check"]).output().unwrap();
     let messages = String::from_utf8(output.stderr).unwrap();
     assert!(messages.contains("is not for ring.example, the host of base_url"), "{messages}");
     let other_key = rcgen::KeyPair::generate().unwrap();
     std::fs::write(workspace.path().join("key.pem"), other_key.serialize_pem()).unwrap();
-    let message = workspace.fail(&["config", "check"]);
+    let message = workspace.run_failing(&["config", "check"]);
     let problem =
         "tls.key: cannot use key.pem: it is not the key of the certificate certificate.pem";
     assert!(message.contains(problem), "{message}");
     std::fs::copy(workspace.path().join("certificate.pem"), workspace.path().join("key.pem"))
         .unwrap();
-    let message = workspace.fail(&["config", "check"]);
+    let message = workspace.run_failing(&["config", "check"]);
     let problem = "tls.key: cannot use key.pem: it contains no private key in PEM";
     assert!(message.contains(problem), "{message}");
 }
@@ -152,9 +153,9 @@ fn config_check_reads_the_certificate() {
 #[test]
 fn an_expired_certificate_is_reported_at_start() {
     let workspace = Workspace::sqlite();
-    workspace.configure(TLS);
+    workspace.configure(TLS_SETTINGS);
     write_certificate(&workspace, -1);
-    let server = Process::start(workspace.path(), &[]);
+    let server = ServerProcess::start(workspace.path(), &[]);
     let log = server.log();
     assert!(log.contains("the certificate certificate.pem expired at "), "{log}");
 }
@@ -162,27 +163,28 @@ fn an_expired_certificate_is_reported_at_start() {
 #[tokio::test]
 async fn the_server_can_listen_on_a_host_name() {
     let workspace = Workspace::sqlite();
-    let command = belfry(workspace.path(), &["serve", "--listen", "localhost:0"]);
-    let server = Process::launch(command, workspace.path());
+    let command = belfry_command(workspace.path(), &["serve", "--listen", "localhost:0"]);
+    let server = ServerProcess::launch(command, workspace.path());
     let port = server.url.strip_prefix("http://localhost:").unwrap();
     for host in ["localhost", "127.0.0.1"] {
         let response = reqwest::get(format!("http://{host}:{port}/healthz")).await.unwrap();
         assert_eq!(response.status(), 200, "{host}");
     }
-    let unknown = workspace.fail(&["serve", "--data", "other", "--listen", "nowhere.invalid:0"]);
-    assert!(unknown.contains("cannot listen on nowhere.invalid:0: "), "{unknown}");
+    let message =
+        workspace.run_failing(&["serve", "--data", "other", "--listen", "nowhere.invalid:0"]);
+    assert!(message.contains("cannot listen on nowhere.invalid:0: "), "{message}");
 }
 
 #[test]
 fn config_check_reports_what_is_wrong_and_where() {
     let workspace = Workspace::sqlite();
     std::fs::write(workspace.path().join("belfry.toml"), "\nlisen = '0.0.0.0:80'").unwrap();
-    let message = workspace.fail(&["config", "check"]);
+    let message = workspace.run_failing(&["config", "check"]);
     let expected = "belfry: unknown key `lisen`; did you mean `listen`? (belfry.toml, line 2)\n";
     assert_eq!(message, expected);
-    assert_eq!(workspace.fail(&["serve"]), expected, "serve rejects it, too");
-    let missing = workspace.fail(&["config", "check", "--config", "nowhere.toml"]);
-    assert!(missing.starts_with("belfry: cannot read nowhere.toml: "), "{missing}");
+    assert_eq!(workspace.run_failing(&["serve"]), expected, "serve rejects it, too");
+    let message = workspace.run_failing(&["config", "check", "--config", "nowhere.toml"]);
+    assert!(message.starts_with("belfry: cannot read nowhere.toml: "), "{message}");
 }
 
 #[test]
@@ -199,8 +201,8 @@ fn help_shows_flags_with_their_variables_and_defaults() {
         ("--config <FILE>", "BELFRY_CONFIG", "./belfry.toml"),
     ] {
         let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        for part in [flag, variable, default] {
-            assert!(words.contains(part), "{part} is not in the help:\n{help}");
+        for word in [flag, variable, default] {
+            assert!(words.contains(word), "{word} is not in the help:\n{help}");
         }
     }
 }
@@ -209,22 +211,22 @@ fn help_shows_flags_with_their_variables_and_defaults() {
 fn environment_variables_that_are_not_unicode_do_not_panic() {
     let workspace = Workspace::sqlite();
     let not_unicode = OsStr::from_bytes(b"\xff");
-    let check = |variable: &OsStr| {
-        let mut command = belfry(workspace.path(), &["config", "check"]);
+    let check_with_variable = |variable: &OsStr| {
+        let mut command = belfry_command(workspace.path(), &["config", "check"]);
         command.env(variable, not_unicode).output().unwrap()
     };
-    assert!(check(OsStr::new("X")).status.success());
-    assert!(check(not_unicode).status.success());
-    let rejected = check(OsStr::new("BELFRY_DATA"));
-    assert_eq!(rejected.status.code(), Some(2), "{rejected:?}");
+    assert!(check_with_variable(OsStr::new("X")).status.success());
+    assert!(check_with_variable(not_unicode).status.success());
+    let output = check_with_variable(OsStr::new("BELFRY_DATA"));
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
 }
 
 /// As in `belfry config check 2>&1 | head -1`: no panic, and the exit status of the command.
 #[test]
 fn a_command_does_not_panic_if_its_output_is_closed() {
     let workspace = Workspace::sqlite();
-    let run = |arguments: &[&str]| {
-        let mut command = belfry(workspace.path(), arguments);
+    let run_with_closed_output = |arguments: &[&str]| {
+        let mut command = belfry_command(workspace.path(), arguments);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop((child.stdout.take(), child.stderr.take()));
         child.wait().unwrap().code()
@@ -239,12 +241,12 @@ fn a_command_does_not_panic_if_its_output_is_closed() {
         &["account", "add", "alice"],
         &["account", "list"],
     ] {
-        assert_eq!(run(arguments), Some(0), "{arguments:?}");
+        assert_eq!(run_with_closed_output(arguments), Some(0), "{arguments:?}");
     }
-    assert_eq!(run(&["account", "show", "bob"]), Some(1));
-    assert_eq!(run(&["no", "such", "command"]), Some(2));
+    assert_eq!(run_with_closed_output(&["account", "show", "bob"]), Some(1));
+    assert_eq!(run_with_closed_output(&["no", "such", "command"]), Some(2));
     workspace.configure("lisen = 1");
-    assert_eq!(run(&["config", "check"]), Some(1));
+    assert_eq!(run_with_closed_output(&["config", "check"]), Some(1));
 }
 
 /// `serve` logs the warning instead of printing it, because its log may be JSON.
@@ -253,31 +255,31 @@ fn a_variable_without_effect_causes_a_warning() {
     let workspace = Workspace::sqlite();
     workspace.configure("listen = '127.0.0.1:1'");
     let warning = "BELFRY_REGISTRATION has no effect: write registration = … in belfry.toml";
-    let run = |arguments: &[&str]| {
-        let mut command = belfry(workspace.path(), arguments);
+    let run_with_variable = |arguments: &[&str]| {
+        let mut command = belfry_command(workspace.path(), arguments);
         command.env("BELFRY_REGISTRATION", "closed").output().unwrap()
     };
-    let messages = String::from_utf8(run(&["config", "check"]).stderr).unwrap();
+    let messages = String::from_utf8(run_with_variable(&["config", "check"]).stderr).unwrap();
     assert!(messages.starts_with(&format!("belfry: warning: {warning}")), "{messages}");
-    let report = String::from_utf8(run(&["doctor"]).stdout).unwrap();
+    let report = String::from_utf8(run_with_variable(&["doctor"]).stdout).unwrap();
     assert!(report.starts_with(&format!("warning  settings      {warning}")), "{report}");
 
-    let mut command = belfry(workspace.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = belfry_command(workspace.path(), &["serve", "--listen", "127.0.0.1:0"]);
     command.env("BELFRY_REGISTRATION", "closed");
-    let server = Process::launch(command, workspace.path());
+    let server = ServerProcess::launch(command, workspace.path());
     let log = server.log();
     assert!(log.contains(warning), "{log}");
     assert!(log.lines().all(|line| line.starts_with('{')), "{log}");
 
     workspace.configure("lisen = 1");
-    let messages = String::from_utf8(run(&["serve"]).stderr).unwrap();
+    let messages = String::from_utf8(run_with_variable(&["serve"]).stderr).unwrap();
     assert!(messages.starts_with(&format!("belfry: warning: {warning}")), "{messages}");
 }
 
 #[test]
 fn an_empty_variable_counts_as_unset_and_a_misspelt_one_causes_a_warning() {
     let workspace = Workspace::sqlite();
-    let mut command = belfry(workspace.path(), &["config", "check"]);
+    let mut command = belfry_command(workspace.path(), &["config", "check"]);
     let output = command.env("BELFRY_LISTEN", "").env("BELFRY_DATABSE", "x").output().unwrap();
     let stdout = String::from_utf8(output.stdout).unwrap();
     assert!(stdout.contains("listen = \"127.0.0.1:8080\" "), "{stdout}");

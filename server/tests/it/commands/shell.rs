@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use test_engines::shared::report_skipped;
 
 use super::Workspace;
-use crate::support::process::run;
+use crate::support::process::run_belfry;
 
 /// Returns the completion script for a shell.
 fn completion_script(shell: &str) -> String {
@@ -15,15 +15,15 @@ fn completion_script(shell: &str) -> String {
 
 /// Runs a program with this input, and returns its standard output and standard error. Returns
 /// `None` if it is not installed.
-fn pipe(program: &str, arguments: &[&str], input: &str) -> Option<(String, String)> {
-    let spawned = Command::new(program)
+fn pipe_through(program: &str, arguments: &[&str], input: &str) -> Option<(String, String)> {
+    let spawn_result = Command::new(program)
         .args(arguments)
         .env("MANWIDTH", "100")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let Ok(mut child) = spawned else {
+    let Ok(mut child) = spawn_result else {
         report_skipped(program, "it is not installed");
         return None;
     };
@@ -32,8 +32,8 @@ fn pipe(program: &str, arguments: &[&str], input: &str) -> Option<(String, Strin
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output().unwrap();
     drop(writer.join());
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Some((text(output.stdout), text(output.stderr)))
+    let to_text = |bytes| String::from_utf8(bytes).unwrap();
+    Some((to_text(output.stdout), to_text(output.stderr)))
 }
 
 /// Returns the completions in bash for the last word of a line.
@@ -48,7 +48,7 @@ fn bash_completions(line: &str) -> Vec<String> {
         words[words.len() - 1],
         words[words.len() - 2],
     );
-    let (completions, errors) = pipe("bash", &["--norc"], &program).unwrap();
+    let (completions, errors) = pipe_through("bash", &["--norc"], &program).unwrap();
     assert_eq!(errors, "");
     completions.split_whitespace().map(str::to_owned).collect()
 }
@@ -79,15 +79,15 @@ fn bash_completes_global_flags_before_and_after_the_command() {
 fn zsh_and_fish_accept_their_completion_scripts() {
     for shell in ["zsh", "fish"] {
         let script = completion_script(shell);
-        for part in ["account", "database-file", "completions"] {
-            assert!(script.contains(part), "{shell}: {part}");
+        for word in ["account", "database-file", "completions"] {
+            assert!(script.contains(word), "{shell}: {word}");
         }
-        if let Some((_, errors)) = pipe(shell, &["-n", "/dev/stdin"], &script) {
+        if let Some((_, errors)) = pipe_through(shell, &["-n", "/dev/stdin"], &script) {
             assert_eq!(errors, "", "{shell}");
         }
     }
     let input = format!("{}\ncomplete -C 'belfry acc'\n", completion_script("fish"));
-    if let Some((completions, _)) = pipe("fish", &["--no-config"], &input) {
+    if let Some((completions, _)) = pipe_through("fish", &["--no-config"], &input) {
         assert!(completions.starts_with("account"), "{completions}");
     }
 }
@@ -96,15 +96,17 @@ fn zsh_and_fish_accept_their_completion_scripts() {
 /// describes the flags that their help lists.
 fn assert_described(page: &str, workspace: &Workspace, command: &[&str]) {
     let help = workspace.run(&[command, &["--help"]].concat());
-    let (_, list) = help.split_once("\nCommands:\n").unwrap_or_default();
-    let entries = list.lines().take_while(|line| !line.is_empty());
-    let entries = entries.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let subcommands: Vec<&str> =
-        entries.filter(|name| !name.is_empty() && *name != "help").collect();
+    let (_, command_list) = help.split_once("\nCommands:\n").unwrap_or_default();
+    let subcommands: Vec<&str> = command_list
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+        .collect();
     for subcommand in &subcommands {
         assert_described(page, workspace, &[command, &[subcommand]].concat());
     }
-    let (common, sections) = page.split_once("\n.SH COMMANDS\n").unwrap();
+    let (common_options, sections) = page.split_once("\n.SH COMMANDS\n").unwrap();
     let section = if subcommands.is_empty() {
         let heading = format!(".SS \"belfry {} ", command.join(" "));
         let text = sections.split_once(&heading).unwrap_or_else(|| panic!("{heading}: {page}")).1;
@@ -114,8 +116,9 @@ fn assert_described(page: &str, workspace: &Workspace, command: &[&str]) {
     };
     for line in help.lines().filter(|line| line.trim_start().starts_with('-')) {
         let flag = line.split_whitespace().find(|word| word.starts_with("--")).unwrap();
-        let flag = format!("\\fB{}\\fR", flag.replace('-', "\\-"));
-        assert!(common.contains(&flag) || section.contains(&flag), "{command:?} {flag}: {page}");
+        let roff_flag = format!("\\fB{}\\fR", flag.replace('-', "\\-"));
+        let is_described = common_options.contains(&roff_flag) || section.contains(&roff_flag);
+        assert!(is_described, "{command:?} {flag}: {page}");
     }
 }
 
@@ -134,11 +137,12 @@ fn the_manual_page_describes_every_command_and_flag() {
 #[test]
 fn the_manual_page_is_rendered_without_warnings() {
     let page = Workspace::sqlite().run(&["man"]);
-    if let Some((warnings, _)) = pipe("mandoc", &["-T", "lint", "-W", "warning"], &page) {
+    if let Some((warnings, _)) = pipe_through("mandoc", &["-T", "lint", "-W", "warning"], &page) {
         // The page has no date, so that builds are reproducible.
         let is_expected = |line: &&str| line.contains("missing date");
-        let unexpected: Vec<&str> = warnings.lines().filter(|line| !is_expected(line)).collect();
-        assert_eq!(unexpected, [""; 0]);
+        let unexpected_warnings: Vec<&str> =
+            warnings.lines().filter(|line| !is_expected(line)).collect();
+        assert_eq!(unexpected_warnings, [""; 0]);
     }
 }
 
@@ -148,8 +152,8 @@ fn completions_and_the_manual_page_need_no_valid_configuration() {
     let workspace = Workspace::sqlite();
     std::fs::write(workspace.path().join("belfry.toml"), "nonsense").unwrap();
     for command in [&["man"][..], &["completions", "fish"]] {
-        assert!(run(workspace.path(), command).status.success(), "{command:?}");
+        assert!(run_belfry(workspace.path(), command).status.success(), "{command:?}");
     }
-    assert_eq!(run(workspace.path(), &["completions", "csh"]).status.code(), Some(2));
+    assert_eq!(run_belfry(workspace.path(), &["completions", "csh"]).status.code(), Some(2));
     assert!(!workspace.path().join("data").exists());
 }

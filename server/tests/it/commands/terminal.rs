@@ -38,21 +38,21 @@ fn lists_on_a_terminal_have_headers_and_aligned_columns() {
         ("audit", "TIME KIND OUTCOME COUNT ACCOUNT APP ORIGIN ADDRESS REQUEST DETAIL"),
     ] {
         let Some(table) = run_on_terminal(&workspace, list) else { return };
-        let first = table.lines().next().unwrap();
-        assert_eq!(first.split_whitespace().collect::<Vec<_>>().join(" "), headers);
+        let header_line = table.lines().next().unwrap();
+        assert_eq!(header_line.split_whitespace().collect::<Vec<_>>().join(" "), headers);
         assert!(!table.contains('\t'), "{table}");
         let arguments: Vec<&str> = list.split(' ').collect();
-        let piped = workspace.run(&arguments);
-        assert_eq!(table.lines().count(), piped.lines().count() + 1, "{table}");
-        assert!(!piped.contains(headers.split(' ').next().unwrap()), "{piped}");
+        let piped_output = workspace.run(&arguments);
+        assert_eq!(table.lines().count(), piped_output.lines().count() + 1, "{table}");
+        assert!(!piped_output.contains(headers.split(' ').next().unwrap()), "{piped_output}");
     }
     let accounts = run_on_terminal(&workspace, "account list").unwrap();
-    let starts: Vec<usize> = accounts.lines().map(|line| column_start(line, 1)).collect();
-    assert_eq!(starts, ["alexandra".len() + 2; 3], "{accounts}");
+    let id_positions: Vec<usize> = accounts.lines().map(|line| column_start(line, 1)).collect();
+    assert_eq!(id_positions, ["alexandra".len() + 2; 3], "{accounts}");
     let json = run_on_terminal(&workspace, "account list --json").unwrap();
     assert!(json.starts_with('{'), "{json}");
-    let none = run_on_terminal(&workspace, "audit --outcome denied").unwrap();
-    assert_eq!(none.lines().count(), 1, "{none}");
+    let empty_table = run_on_terminal(&workspace, "audit --outcome denied").unwrap();
+    assert_eq!(empty_table.lines().count(), 1, "{empty_table}");
 }
 
 /// Returns the position at which a column of a line begins.
@@ -65,7 +65,7 @@ fn column_start(line: &str, column: usize) -> usize {
 #[test]
 fn messages_cannot_control_the_terminal() {
     let workspace = Workspace::sqlite();
-    let message = workspace.fail(&["restore", "\u{1b}[31mx\u{9b}\u{202e}\n.db"]);
+    let message = workspace.run_failing(&["restore", "\u{1b}[31mx\u{9b}\u{202e}\n.db"]);
     let file = r"\u{1b}[31mx\u{9b}\u{202e}\u{a}.db";
     let reason = "No such file or directory (os error 2)";
     assert_eq!(message, format!("belfry: cannot read {file}: {reason}\n"));

@@ -12,7 +12,8 @@ use crate::support::process::{add_account, run_successfully};
 fn an_unknown_scope_is_rejected() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
-    let message = workspace.fail(&["token", "issue", "alice", "--scopes", "read everything"]);
+    let message =
+        workspace.run_failing(&["token", "issue", "alice", "--scopes", "read everything"]);
     assert!(message.contains("everything"), "{message}");
 }
 
@@ -47,9 +48,13 @@ async fn a_token_issued_on_the_command_line_has_the_configured_lifetime() {
         let token = run_successfully(dir.path(), &["token", "issue", "alice"]);
         let database = Database::Sqlite(dir.path().join("data").join("belfry.db"));
         let store = Store::open(&database, &options(), Timestamp::UNIX_EPOCH).await.unwrap();
-        let token =
-            store.token(SplitToken::parse(token.trim()).unwrap().hashed()).await.unwrap().unwrap();
-        let actual = token.expires_at.map(|expiry| expiry.duration_since(token.created_at));
-        assert_eq!(actual, lifetime, "{settings}");
+        let stored_token = store
+            .token(SplitToken::parse(token.trim()).unwrap().hashed_secret())
+            .await
+            .unwrap()
+            .unwrap();
+        let actual_lifetime =
+            stored_token.expires_at.map(|expiry| expiry.duration_since(stored_token.created_at));
+        assert_eq!(actual_lifetime, lifetime, "{settings}");
     }
 }

@@ -9,13 +9,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::{DEADLINE, SHORT, Server, read_until_closed};
-use crate::support::Process;
-use crate::support::process::belfry;
+use super::{DEADLINE, SHORT_TIMEOUT, Server, read_until_closed};
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 use crate::support::service::config_with;
 
 /// Sends a request on an open connection and returns the response, which fits into one packet.
-async fn exchange(stream: &mut TcpStream, path: &str) -> String {
+async fn send_request(stream: &mut TcpStream, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut response = [0; 4096];
@@ -38,10 +38,10 @@ async fn wait_for_status(server: &Server, path: &str, status: u16) {
 
 #[tokio::test]
 async fn connections_beyond_the_maximum_serve_health_requests_only() {
-    let server = Server::with(config_with(|config| config.http.max_connections = 2)).await;
-    let (mut first, mut second) = (server.connect().await, server.connect().await);
-    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
-    assert!(exchange(&mut second, "/x").await.starts_with("HTTP/1.1 404 "));
+    let server = Server::with_config(config_with(|config| config.http.max_connections = 2)).await;
+    let (mut first_stream, mut second_stream) = (server.connect().await, server.connect().await);
+    assert!(send_request(&mut first_stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    assert!(send_request(&mut second_stream, "/x").await.starts_with("HTTP/1.1 404 "));
     // More requests than the connections that are served beyond the maximum.
     for _ in 0..100 {
         for (path, status) in [("/healthz", "200"), ("/readyz", "200"), ("/x", "503")] {
@@ -51,54 +51,55 @@ async fn connections_beyond_the_maximum_serve_health_requests_only() {
             assert!(response.contains("connection: close\r\n"), "{path}: {response}");
         }
     }
-    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
-    drop(first);
+    assert!(send_request(&mut first_stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    drop(first_stream);
     wait_for_status(&server, "/x", 404).await;
-    drop(second);
+    drop(second_stream);
     server.stop().await;
 }
 
 #[tokio::test]
 async fn a_silent_connection_beyond_the_maximum_is_closed_soon() {
-    let server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
-    let mut first = server.connect().await;
-    assert!(exchange(&mut first, "/x").await.starts_with("HTTP/1.1 404 "));
+    let server = Server::with_config(config_with(|config| config.http.max_connections = 1)).await;
+    let mut first_stream = server.connect().await;
+    assert!(send_request(&mut first_stream, "/x").await.starts_with("HTTP/1.1 404 "));
     // The idle timeout is a minute.
-    let mut silent = server.connect().await;
-    assert_eq!(read_until_closed(&mut silent).await, "");
-    drop(first);
+    let mut silent_stream = server.connect().await;
+    assert_eq!(read_until_closed(&mut silent_stream).await, "");
+    drop(first_stream);
     server.stop().await;
 }
 
 /// Connects from this address in the loopback network.
-async fn connect_from(from: [u8; 4], server: &Server) -> TcpStream {
+async fn connect_from(source_ip: [u8; 4], server: &Server) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
-    socket.bind(SocketAddr::from((from, 0))).unwrap();
+    socket.bind(SocketAddr::from((source_ip, 0))).unwrap();
     socket.connect(server.address).await.unwrap()
 }
 
 #[tokio::test]
 async fn an_address_has_a_maximum_number_of_connections() {
     let server =
-        Server::with(config_with(|config| config.http.max_connections_per_address = 2)).await;
-    let (mut first, mut second) = (server.connect().await, server.connect().await);
-    assert!(exchange(&mut first, "/healthz").await.starts_with("HTTP/1.1 200 "));
-    assert!(exchange(&mut second, "/healthz").await.starts_with("HTTP/1.1 200 "));
+        Server::with_config(config_with(|config| config.http.max_connections_per_address = 2))
+            .await;
+    let (mut first_stream, mut second_stream) = (server.connect().await, server.connect().await);
+    assert!(send_request(&mut first_stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    assert!(send_request(&mut second_stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
     assert_eq!(server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await, "");
     let metrics = server.service.metrics().await;
     assert!(metrics.contains("belfry_http_connections_rejected_total 1\n"), "{metrics}");
 
-    let mut other_address = connect_from([127, 0, 0, 2], &server).await;
-    assert!(exchange(&mut other_address, "/healthz").await.starts_with("HTTP/1.1 200 "));
-    drop(first);
+    let mut other_stream = connect_from([127, 0, 0, 2], &server).await;
+    assert!(send_request(&mut other_stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
+    drop(first_stream);
     wait_for_status(&server, "/healthz", 200).await;
-    drop((second, other_address));
+    drop((second_stream, other_stream));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn connections_of_trusted_proxies_are_not_capped() {
-    let server = Server::with(config_with(|config| {
+async fn trusted_proxies_have_no_connection_limit() {
+    let server = Server::with_config(config_with(|config| {
         config.http.max_connections_per_address = 2;
         config.trusted_proxies.0 = vec![IpAddr::from([127, 0, 0, 1]).to_string().parse().unwrap()];
     }))
@@ -106,7 +107,7 @@ async fn connections_of_trusted_proxies_are_not_capped() {
     let mut streams = Vec::new();
     for _ in 0..5 {
         let mut stream = server.connect().await;
-        assert!(exchange(&mut stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
+        assert!(send_request(&mut stream, "/healthz").await.starts_with("HTTP/1.1 200 "));
         streams.push(stream);
     }
     drop(streams);
@@ -114,7 +115,7 @@ async fn connections_of_trusted_proxies_are_not_capped() {
 }
 
 async fn server_with_one_request_per_address() -> Server {
-    Server::with(config_with(|config| {
+    Server::with_config(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     }))
     .await
@@ -124,11 +125,11 @@ async fn server_with_one_request_per_address() -> Server {
 async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
     let server = server_with_one_request_per_address().await;
     let mut stream = server.connect().await;
-    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    assert!(send_request(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
     let start = Instant::now();
     let mut rejections = 0;
     loop {
-        let response = exchange(&mut stream, "/x").await;
+        let response = send_request(&mut stream, "/x").await;
         if response.is_empty() {
             break;
         }
@@ -148,12 +149,12 @@ async fn a_connection_is_closed_when_its_requests_are_rejected_repeatedly() {
 async fn an_admitted_request_keeps_the_connection_open() {
     let server = server_with_one_request_per_address().await;
     let mut stream = server.connect().await;
-    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    assert!(send_request(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
     let start = Instant::now();
     // Longer than the time over which rejections count.
-    while start.elapsed() < SHORT * 8 {
+    while start.elapsed() < SHORT_TIMEOUT * 8 {
         for (path, status) in [("/x", "429"), ("/healthz", "200")] {
-            let response = exchange(&mut stream, path).await;
+            let response = send_request(&mut stream, path).await;
             assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
             assert!(!response.contains("connection: close"), "{response}");
         }
@@ -164,18 +165,18 @@ async fn an_admitted_request_keeps_the_connection_open() {
 
 /// The requests of one client must not close the connection that carries those of others.
 #[tokio::test]
-async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_rejected() {
-    let server = Server::with(config_with(|config| {
+async fn a_trusted_proxys_connection_is_not_closed_when_its_requests_are_rejected() {
+    let server = Server::with_config(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
         config.trusted_proxies.0 = vec!["127.0.0.1".parse().unwrap()];
     }))
     .await;
     let mut stream = server.connect().await;
-    assert!(exchange(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
+    assert!(send_request(&mut stream, "/x").await.starts_with("HTTP/1.1 404 "));
     let (start, mut rejections) = (Instant::now(), 0);
     // More often, and for longer, than any other client may be rejected on one connection.
-    while start.elapsed() < SHORT * 8 || rejections < 20 {
-        let response = exchange(&mut stream, "/x").await;
+    while start.elapsed() < SHORT_TIMEOUT * 8 || rejections < 20 {
+        let response = send_request(&mut stream, "/x").await;
         assert!(response.starts_with("HTTP/1.1 429 "), "{rejections}: {response}");
         assert!(!response.contains("connection: close"), "{rejections}: {response}");
         rejections += 1;
@@ -185,16 +186,16 @@ async fn the_connection_of_a_trusted_proxy_is_not_closed_when_its_requests_are_r
 }
 
 /// Starts a server with this limit on open files.
-fn start_with_file_limit(dir: &Path, files: u32) -> Process {
-    let server = belfry(dir, &["serve", "--listen", "127.0.0.1:0"]);
+fn start_with_file_limit(dir: &Path, max_open_files: u32) -> ServerProcess {
+    let command = belfry_command(dir, &["serve", "--listen", "127.0.0.1:0"]);
     let mut shell = Command::new("sh");
     shell.current_dir(dir).stdin(Stdio::null());
-    for (name, _) in server.get_envs() {
+    for (name, _) in command.get_envs() {
         shell.env_remove(name);
     }
-    shell.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]);
-    shell.arg(server.get_program()).args(server.get_args());
-    Process::launch(shell, dir)
+    shell.args(["-c", &format!("ulimit -n {max_open_files}; exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    ServerProcess::launch(shell, dir)
 }
 
 #[tokio::test]
@@ -215,8 +216,8 @@ async fn the_server_survives_and_reports_a_lack_of_open_files() {
         tokio::task::yield_now().await;
     }
     drop(streams);
-    let health = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
-    assert_eq!(health.status(), 200);
+    let response = reqwest::get(format!("{}/healthz", server.url)).await.unwrap();
+    assert_eq!(response.status(), 200);
     let failures = server.log().matches("accepting a connection failed").count();
     assert!(failures < 100, "{failures} failures: the server retries without a pause");
 }

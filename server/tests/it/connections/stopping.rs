@@ -14,39 +14,39 @@ use super::{DEADLINE, Server, read_until_closed};
 use crate::support::Service;
 use crate::support::service::config_with;
 
-const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+const HEALTH_REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[tokio::test]
 async fn readyz_reports_the_shutdown_and_healthz_does_not() {
     let service = Service::start().await;
     service.state.begin_shutdown();
     for client in [service.anonymous_client(), service.operator_client()] {
-        let ready = client.get("/readyz").await;
+        let response = client.get("/readyz").await;
         assert_eq!(
-            ready.expect_json(StatusCode::SERVICE_UNAVAILABLE),
+            response.expect_json(StatusCode::SERVICE_UNAVAILABLE),
             json!({ "status": "stopping" })
         );
-        let health = client.get("/healthz").await;
-        assert_eq!(health.expect_json(StatusCode::OK), json!({ "status": "ok" }));
+        let response = client.get("/healthz").await;
+        assert_eq!(response.expect_json(StatusCode::OK), json!({ "status": "ok" }));
     }
 }
 
 #[tokio::test]
 async fn http1_connections_are_closed_after_their_next_response() {
-    let server = Server::with(Config::default()).await;
-    let mut used = server.connect().await;
-    used.write_all(GET).await.unwrap();
+    let server = Server::with_config(Config::default()).await;
+    let mut used_stream = server.connect().await;
+    used_stream.write_all(HEALTH_REQUEST).await.unwrap();
     let mut response = [0; 1024];
-    let length = used.read(&mut response).await.unwrap();
-    let before = String::from_utf8_lossy(&response[..length]).into_owned();
-    assert!(!before.contains("connection:"), "{before}");
-    let mut unused = server.connect().await;
+    let length = used_stream.read(&mut response).await.unwrap();
+    let response_before = String::from_utf8_lossy(&response[..length]).into_owned();
+    assert!(!response_before.contains("connection:"), "{response_before}");
+    let mut unused_stream = server.connect().await;
 
     server.service.state.begin_shutdown();
 
-    let mut new = server.connect().await;
-    for stream in [&mut used, &mut unused, &mut new] {
-        stream.write_all(GET).await.unwrap();
+    let mut new_stream = server.connect().await;
+    for stream in [&mut used_stream, &mut unused_stream, &mut new_stream] {
+        stream.write_all(HEALTH_REQUEST).await.unwrap();
         let response = read_until_closed(stream).await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         assert!(response.contains("\r\nconnection: close\r\n"), "{response}");
@@ -58,27 +58,30 @@ async fn http1_connections_are_closed_after_their_next_response() {
 /// on open ones are answered.
 #[tokio::test]
 async fn http2_connections_are_closed_after_their_next_response() {
-    let server = Server::with(Config::default()).await;
+    let server = Server::with_config(Config::default()).await;
     let connect = async || {
         let stream = TokioIo::new(server.connect().await);
         let handshake = http2::handshake::<_, _, Empty<Bytes>>(TokioExecutor::new(), stream);
         let (sender, connection) = handshake.await.unwrap();
         (sender, tokio::spawn(connection))
     };
-    let get = || {
+    let health_request = || {
         let url = format!("http://{}/healthz", server.address);
         Request::get(url).body(Empty::<Bytes>::new()).unwrap()
     };
-    let (mut used, used_connection) = connect().await;
-    let response = used.send_request(get()).await.unwrap();
+    let (mut used_sender, used_connection) = connect().await;
+    let response = used_sender.send_request(health_request()).await.unwrap();
     assert_eq!(response.status(), StatusCode::OK);
 
     server.service.state.begin_shutdown();
 
-    let (mut new, new_connection) = connect().await;
-    for (sender, connection) in [(&mut used, used_connection), (&mut new, new_connection)] {
-        let concurrent = [sender.send_request(get()), sender.send_request(get())];
-        for response in futures_util::future::join_all(concurrent).await {
+    let (mut new_sender, new_connection) = connect().await;
+    for (sender, connection) in
+        [(&mut used_sender, used_connection), (&mut new_sender, new_connection)]
+    {
+        let requests =
+            [sender.send_request(health_request()), sender.send_request(health_request())];
+        for response in futures_util::future::join_all(requests).await {
             let response = response.unwrap();
             assert_eq!(response.status(), StatusCode::OK);
             assert!(response.headers().get("connection").is_none(), "HTTP/2 has no such header");
@@ -95,20 +98,21 @@ const HEALTH_CONNECTIONS: usize = 32;
 
 #[tokio::test]
 async fn a_connection_that_waits_for_a_slot_is_served_when_the_server_stops() {
-    let mut server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
-    let mut incomplete = Vec::new();
+    let mut server =
+        Server::with_config(config_with(|config| config.http.max_connections = 1)).await;
+    let mut incomplete_streams = Vec::new();
     for _ in 0..=HEALTH_CONNECTIONS {
         let mut stream = server.connect().await;
         // An incomplete request occupies the slot.
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").await.unwrap();
-        incomplete.push(stream);
+        incomplete_streams.push(stream);
     }
-    let mut waiting = server.connect().await;
-    waiting.write_all(GET).await.unwrap();
-    let mut queued = server.connect().await;
-    queued.write_all(GET).await.unwrap();
-    drop(server.stop.take());
-    for stream in [&mut waiting, &mut queued] {
+    let mut waiting_stream = server.connect().await;
+    waiting_stream.write_all(HEALTH_REQUEST).await.unwrap();
+    let mut queued_stream = server.connect().await;
+    queued_stream.write_all(HEALTH_REQUEST).await.unwrap();
+    drop(server.stop_sender.take());
+    for stream in [&mut waiting_stream, &mut queued_stream] {
         let response = read_until_closed(stream).await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
     }

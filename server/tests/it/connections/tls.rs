@@ -13,9 +13,9 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::{DEADLINE, Server, read_until_closed};
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
-use crate::support::process::run;
+use crate::support::process::run_belfry;
 use crate::support::service::config_with;
 
 fn tls_config(dir: &TempDir) -> Config {
@@ -28,19 +28,20 @@ fn tls_config(dir: &TempDir) -> Config {
 }
 
 /// Connects, trusting only these certificates.
-async fn connect(
+async fn connect_tls(
     server: &Server,
-    trusted: &[&CertificateDer<'static>],
+    trusted_certificates: &[&CertificateDer<'static>],
     protocol: &[u8],
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    for certificate in trusted {
+    for certificate in trusted_certificates {
         roots.add((*certificate).clone()).unwrap();
     }
-    let mut client = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-    client.alpn_protocols = vec![protocol.to_vec()];
+    let mut client_config =
+        ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
+    client_config.alpn_protocols = vec![protocol.to_vec()];
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(client)).connect(name, server.connect().await).await
+    TlsConnector::from(Arc::new(client_config)).connect(name, server.connect().await).await
 }
 
 async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
@@ -54,11 +55,11 @@ async fn is_healthy(stream: &mut TlsStream<TcpStream>) -> bool {
 async fn https_is_served_from_a_certificate_and_a_key() {
     let dir = tempfile::tempdir().unwrap();
     let certificate = write_certificate(dir.path(), "localhost");
-    let server = Server::with(tls_config(&dir)).await;
+    let server = Server::with_config(tls_config(&dir)).await;
 
-    let mut stream = connect(&server, &[&certificate], b"http/1.1").await.unwrap();
+    let mut stream = connect_tls(&server, &[&certificate], b"http/1.1").await.unwrap();
     assert!(is_healthy(&mut stream).await);
-    let stream = connect(&server, &[&certificate], b"h2").await.unwrap();
+    let stream = connect_tls(&server, &[&certificate], b"h2").await.unwrap();
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
 }
 
@@ -66,7 +67,7 @@ async fn https_is_served_from_a_certificate_and_a_key() {
 async fn a_plain_http_connection_to_an_https_port_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     write_certificate(dir.path(), "localhost");
-    let server = Server::with(tls_config(&dir)).await;
+    let server = Server::with_config(tls_config(&dir)).await;
     let response = server.send(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").await;
     assert!(!response.starts_with("HTTP/"), "{response}");
 }
@@ -86,7 +87,7 @@ fn client_hello(version: [u8; 2]) -> Vec<u8> {
 async fn tls_before_1_2_is_rejected() {
     let dir = tempfile::tempdir().unwrap();
     write_certificate(dir.path(), "localhost");
-    let server = Server::with(tls_config(&dir)).await;
+    let server = Server::with_config(tls_config(&dir)).await;
     let response_head = async |version: [u8; 2]| {
         let mut stream = server.connect().await;
         stream.write_all(&client_hello(version)).await.unwrap();
@@ -112,37 +113,37 @@ async fn a_handshake_does_not_delay_the_shutdown() {
     let mut config = tls_config(&dir);
     config.http.shutdown_timeout = DEADLINE * 30;
     config.http.idle_timeout = DEADLINE * 30;
-    let server = Server::with(config).await;
-    let mut incomplete = server.connect().await;
-    incomplete.write_all(INCOMPLETE_HELLO).await.unwrap();
+    let server = Server::with_config(config).await;
+    let mut incomplete_stream = server.connect().await;
+    incomplete_stream.write_all(INCOMPLETE_HELLO).await.unwrap();
     // A connection accepted later is served, so the first one is in its handshake by now.
-    let _untrusted = connect(&server, &[], b"http/1.1").await.unwrap_err();
+    let _untrusted_error = connect_tls(&server, &[], b"http/1.1").await.unwrap_err();
     server.stop().await;
-    assert_eq!(read_until_closed(&mut incomplete).await, "");
+    assert_eq!(read_until_closed(&mut incomplete_stream).await, "");
 }
 
 #[tokio::test]
 async fn a_new_certificate_is_used_without_dropping_connections() {
     let dir = tempfile::tempdir().unwrap();
-    let old = write_certificate(dir.path(), "localhost");
-    let server = Server::with(tls_config(&dir)).await;
-    let mut open = connect(&server, &[&old], b"http/1.1").await.unwrap();
-    assert!(is_healthy(&mut open).await);
+    let old_certificate = write_certificate(dir.path(), "localhost");
+    let server = Server::with_config(tls_config(&dir)).await;
+    let mut open_stream = connect_tls(&server, &[&old_certificate], b"http/1.1").await.unwrap();
+    assert!(is_healthy(&mut open_stream).await);
 
     // An unusable key does not replace the certificate.
     std::fs::write(dir.path().join("key.pem"), "not yet").unwrap();
-    let new = write_certificate(dir.path(), "localhost");
+    let new_certificate = write_certificate(dir.path(), "localhost");
 
     let start = Instant::now();
-    let mut fresh = loop {
-        match connect(&server, &[&new], b"http/1.1").await {
+    let mut new_stream = loop {
+        match connect_tls(&server, &[&new_certificate], b"http/1.1").await {
             Ok(stream) => break stream,
             Err(_) => assert!(start.elapsed() < DEADLINE, "the old certificate is still in use"),
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
-    assert!(is_healthy(&mut fresh).await);
-    assert!(is_healthy(&mut open).await, "the open connection still works");
+    assert!(is_healthy(&mut new_stream).await);
+    assert!(is_healthy(&mut open_stream).await, "the open connection still works");
 }
 
 #[tokio::test]
@@ -150,7 +151,7 @@ async fn the_binary_serves_https_and_prints_its_url() {
     let dir = tempfile::tempdir().unwrap();
     write_certificate(dir.path(), "localhost");
     let flags = ["--tls-certificate", "certificate.pem", "--tls-key", "key.pem"];
-    let server = Process::start(dir.path(), &flags);
+    let server = ServerProcess::start(dir.path(), &flags);
     assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
 }
 
@@ -174,7 +175,7 @@ fn an_unusable_certificate_is_reported() {
         if !key.is_empty() {
             flags.extend(["--tls-key", key]);
         }
-        let output = run(dir.path(), &flags);
+        let output = run_belfry(dir.path(), &flags);
         let message = String::from_utf8(output.stderr).unwrap();
         let expected = if key.is_empty() { "tls.key is missing" } else { expected };
         assert!(message.contains(expected), "{message}");

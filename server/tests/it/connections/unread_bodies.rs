@@ -9,44 +9,46 @@ use tokio::time::timeout;
 use super::{DEADLINE, Server, read_until_closed};
 use crate::support::service::config_with;
 
-const RULE: &str = "/_matrix/client/v3/pushrules/global/room/a";
-const NEXT: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+const RULE_PATH: &str = "/_matrix/client/v3/pushrules/global/room/a";
+const NEXT_REQUEST: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// Reads one response, which must have a `Content-Length`, and returns its head.
 async fn read_response(stream: &mut TcpStream) -> String {
-    let reading = async {
+    let read_head_and_body = async {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             head.push(stream.read_u8().await.expect("a response"));
         }
         let head = String::from_utf8(head).unwrap();
-        let length = head.split_once("content-length: ").expect("a length").1;
-        let length = length.split_once("\r\n").unwrap().0.parse().unwrap();
+        let length_and_rest = head.split_once("content-length: ").expect("a length").1;
+        let length = length_and_rest.split_once("\r\n").unwrap().0.parse().unwrap();
         stream.read_exact(&mut vec![0; length]).await.expect("the whole response");
         head
     };
-    timeout(DEADLINE, reading).await.expect("a response in time")
+    timeout(DEADLINE, read_head_and_body).await.expect("a response in time")
 }
 
 /// Returns the heads of requests that are rejected before their body is read, and the statuses of
 /// the responses.
 async fn rejected_requests(server: &Server) -> [(u16, String); 6] {
-    let token = server.service.user_client_with_scopes("alice", "read").await.token().to_owned();
-    let writer = server.service.user_client("alice").await.token().to_owned();
-    let put = |token: &str| format!("PUT {RULE} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
+    let read_token =
+        server.service.user_client_with_scopes("alice", "read").await.token().to_owned();
+    let write_token = server.service.user_client("alice").await.token().to_owned();
+    let put_rule =
+        |token: &str| format!("PUT {RULE_PATH} HTTP/1.1\r\nAuthorization: Bearer {token}\r\n");
     [
-        (401, format!("PUT {RULE} HTTP/1.1\r\n")),
-        (403, put(&token)),
+        (401, format!("PUT {RULE_PATH} HTTP/1.1\r\n")),
+        (403, put_rule(&read_token)),
         (404, "PUT /nothing HTTP/1.1\r\n".to_owned()),
         (405, "PUT /healthz HTTP/1.1\r\n".to_owned()),
-        (413, put(&writer)),
+        (413, put_rule(&write_token)),
         (413, "POST /oauth/sign_in HTTP/1.1\r\n".to_owned()),
     ]
 }
 
-/// Returns a server that accepts rules and other bodies up to 1,000 bytes.
-async fn server() -> Server {
-    Server::with(config_with(|config| {
+/// Starts a server that accepts rules and other bodies up to 1,000 bytes.
+async fn start_server() -> Server {
+    Server::with_config(config_with(|config| {
         config.rules.max_body_bytes = 1000;
         config.http.max_body_bytes = 1000;
     }))
@@ -67,21 +69,21 @@ async fn assert_usable_afterwards(stream: &mut TcpStream, status: u16, head: &st
     let response = read_response(stream).await;
     assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
     assert!(!response.contains("connection: close"), "{response}");
-    stream.write_all(NEXT).await.unwrap();
+    stream.write_all(NEXT_REQUEST).await.unwrap();
     let response = read_response(stream).await;
     assert!(response.starts_with("HTTP/1.1 200 "), "after {status}: {response}");
 }
 
 #[tokio::test]
 async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
-    let server = server().await;
+    let server = start_server().await;
     let mut stream = server.connect().await;
     for (status, head) in rejected_requests(&server).await {
-        let with_length = format!("{head}Host: a\r\nContent-Length: 2000\r\n\r\n");
-        assert_usable_afterwards(&mut stream, status, &with_length, &[b'a'; 2000]).await;
-        let chunked = format!("{head}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+        let head_with_length = format!("{head}Host: a\r\nContent-Length: 2000\r\n\r\n");
+        assert_usable_afterwards(&mut stream, status, &head_with_length, &[b'a'; 2000]).await;
+        let chunked_head = format!("{head}Host: a\r\nTransfer-Encoding: chunked\r\n\r\n");
         let body = format!("7d0\r\n{}\r\n0\r\n\r\n", "a".repeat(2000));
-        assert_usable_afterwards(&mut stream, status, &chunked, body.as_bytes()).await;
+        assert_usable_afterwards(&mut stream, status, &chunked_head, body.as_bytes()).await;
     }
     drop(stream);
     server.stop().await;
@@ -89,14 +91,14 @@ async fn a_connection_is_usable_after_a_request_whose_body_was_not_needed() {
 
 #[tokio::test]
 async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
-    let server = Server::with(config_with(|config| {
+    let server = Server::with_config(config_with(|config| {
         config.limits.rows = toml::from_str("ip = { requests = 1 }").unwrap();
     }))
     .await;
     let mut stream = server.connect().await;
     stream.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     assert!(read_response(&mut stream).await.starts_with("HTTP/1.1 404 "));
-    let head = format!("PUT {RULE} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+    let head = format!("PUT {RULE_PATH} HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
     assert_usable_afterwards(&mut stream, 429, &head, b"body").await;
     drop(stream);
     server.stop().await;
@@ -105,14 +107,14 @@ async fn a_connection_is_usable_after_a_request_that_exceeded_a_rate_limit() {
 /// A client that sends its whole body before it reads still gets the response.
 #[tokio::test]
 async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_response() {
-    let server = server().await;
+    let server = start_server().await;
     for (status, head) in rejected_requests(&server).await {
         // More than fits into the buffers of both sockets.
-        let size = 32 * 1024 * 1024;
+        let body_bytes = 32 * 1024 * 1024;
         let mut stream = server.connect().await;
-        let head = format!("{head}Host: a\r\nContent-Length: {size}\r\n\r\n");
+        let head = format!("{head}Host: a\r\nContent-Length: {body_bytes}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
-        stream.write_all(&vec![b'a'; size]).await.expect("no reset");
+        stream.write_all(&vec![b'a'; body_bytes]).await.expect("no reset");
         let response = read_response(&mut stream).await;
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
         assert!(response.contains("connection: close\r\n"), "{response}");
@@ -124,7 +126,7 @@ async fn a_large_body_that_was_not_needed_closes_the_connection_after_the_respon
 /// With HTTP/2, only the stream ends and the connection stays open.
 #[tokio::test]
 async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
-    let server = server().await;
+    let server = start_server().await;
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let url = |path| format!("http://{}{path}", server.address);
     for (path, status) in [("/nothing", 404), ("/healthz", 405), ("/oauth/sign_in", 413)] {
@@ -140,7 +142,7 @@ async fn a_large_body_that_was_not_needed_ends_the_stream_after_the_response() {
 
 #[tokio::test]
 async fn a_rejected_request_gets_no_100_continue() {
-    let server = server().await;
+    let server = start_server().await;
     for (status, head) in rejected_requests(&server).await {
         let head = format!("{head}Host: a\r\nContent-Length: 2000\r\nExpect: 100-continue\r\n\r\n");
         let mut stream = server.connect().await;
@@ -154,16 +156,19 @@ async fn a_rejected_request_gets_no_100_continue() {
 
 #[tokio::test]
 async fn a_connection_whose_unneeded_body_does_not_arrive_keeps_its_slot() {
-    let server = Server::with(config_with(|config| config.http.max_connections = 1)).await;
-    let mut slow = server.connect().await;
-    slow.write_all(b"PUT /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
-    let response = read_response(&mut slow).await;
+    let server = Server::with_config(config_with(|config| config.http.max_connections = 1)).await;
+    let mut slow_stream = server.connect().await;
+    slow_stream
+        .write_all(b"PUT /nothing HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+        .await
+        .unwrap();
+    let response = read_response(&mut slow_stream).await;
     assert!(response.starts_with("HTTP/1.1 404 "), "{response}");
     assert!(response.contains("connection: close\r\n"), "{response}");
-    let mut other = server.connect().await;
-    other.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-    let response = read_response(&mut other).await;
+    let mut other_stream = server.connect().await;
+    other_stream.write_all(b"GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    let response = read_response(&mut other_stream).await;
     assert!(response.starts_with("HTTP/1.1 503 "), "{response}");
-    drop((slow, other));
+    drop((slow_stream, other_stream));
     server.stop().await;
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::process::{belfry, run, run_successfully};
+use crate::support::process::{belfry_command, run_belfry, run_successfully};
 
 /// The event in `docs/evaluation.md`.
 const EVENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/examples/event.json");
@@ -18,8 +18,8 @@ fn dir_with_account() -> tempfile::TempDir {
 }
 
 #[track_caller]
-fn explain(dir: &Path, more: &[&str]) -> String {
-    run_successfully(dir, &[&["explain", "--account", "alice", EVENT], more].concat())
+fn explain(dir: &Path, extra_arguments: &[&str]) -> String {
+    run_successfully(dir, &[&["explain", "--account", "alice", EVENT], extra_arguments].concat())
 }
 
 #[test]
@@ -53,34 +53,34 @@ fn the_room_state_can_be_set_by_flags() {
 #[test]
 fn the_room_state_can_come_from_a_file() {
     let dir = dir_with_account();
-    let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
-    write(
+    let write_file = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+    write_file(
         "event.json",
         r#"{"type":"m.room.message","sender":"@bob:x","content":{"body":"@room"}}"#,
     );
-    write("room.json", r#"{"member_count":2,"power_levels":{},"creators":["@bob:x"]}"#);
-    write("old.json", r#"{"member_count":2,"power_levels":{}}"#);
-    write("wrong.json", r#"{"creators":"@bob:x"}"#);
-    let explain_in = |room: &str, more: &[&str]| {
+    write_file("room.json", r#"{"member_count":2,"power_levels":{},"creators":["@bob:x"]}"#);
+    write_file("old.json", r#"{"member_count":2,"power_levels":{}}"#);
+    write_file("wrong.json", r#"{"creators":"@bob:x"}"#);
+    let explain_in_room = |room: &str, extra_arguments: &[&str]| {
         let arguments = ["explain", "--account", "alice", "event.json", "--room", room];
-        run(dir.path(), &[&arguments, more].concat())
+        run_belfry(dir.path(), &[&arguments, extra_arguments].concat())
     };
-    for (room, more, rule) in [
+    for (room, extra_arguments, rule) in [
         ("room.json", &[][..], "override/.m.rule.roomnotif"),
         ("old.json", &[], "underride/.m.rule.room_one_to_one"),
         ("old.json", &["--member-count", "3"], "underride/.m.rule.message"),
     ] {
-        let output = String::from_utf8(explain_in(room, more).stdout).unwrap();
+        let output = String::from_utf8(explain_in_room(room, extra_arguments).stdout).unwrap();
         assert!(output.contains(&format!("notify, by global/{rule}\n")), "{room}: {output}");
     }
-    let output = explain_in("wrong.json", &[]);
+    let output = explain_in_room("wrong.json", &[]);
     let stderr = String::from_utf8(output.stderr).unwrap();
     let error = "belfry: wrong.json: room.creators must be an array of user ids";
     assert!(stderr.starts_with(error) && output.status.code() == Some(1), "{stderr}");
 }
 
 #[test]
-fn the_json_flag_prints_the_response_of_the_endpoint() {
+fn the_json_flag_prints_the_endpoints_response() {
     let dir = dir_with_account();
     let output: Value = serde_json::from_str(&explain(dir.path(), &["--json"])).unwrap();
     assert_eq!(output["rule"]["rule_id"], ".m.rule.message");
@@ -104,8 +104,8 @@ fn a_disabled_account_is_not_notified() {
 fn a_timed_rule_is_evaluated_until_it_expires() {
     let dir = dir_with_account();
     let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
-    let rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
-    let rules = [rule("expired", 1_700_000_000_000), rule("muted", 9_000_000_000_000)];
+    let timed_rule = |id: &str, until: i64| json!({"rule_id": id, "enabled": true, "actions": [], "conditions": [], "until": until});
+    let rules = [timed_rule("expired", 1_700_000_000_000), timed_rule("muted", 9_000_000_000_000)];
     let changes = json!({".m.rule.master": {"enabled": true, "until": 1_700_000_000_000_i64}});
     let document = json!({"version": "1", "rules": {"override": rules}, "changes": changes});
     let insert = "insert into rulesets (account_id, scope, version, document) \
@@ -120,28 +120,29 @@ fn a_timed_rule_is_evaluated_until_it_expires() {
 #[test]
 fn an_event_is_read_from_standard_input() {
     let dir = dir_with_account();
-    let explain = |event: &str| {
-        let mut command = belfry(dir.path(), &["explain", "--account", "alice", "-"]);
+    let explain_stdin = |event: &str| {
+        let mut command = belfry_command(dir.path(), &["explain", "--account", "alice", "-"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
         child.wait_with_output().unwrap()
     };
     let output =
-        String::from_utf8(explain(r#"{"type":"m.a","sender":"@alice:127.0.0.1"}"#).stdout).unwrap();
+        String::from_utf8(explain_stdin(r#"{"type":"m.a","sender":"@alice:127.0.0.1"}"#).stdout)
+            .unwrap();
     assert!(output.starts_with("no rule is evaluated for the user's own event\n"), "{output}");
-    let error = String::from_utf8(explain("[]").stderr).unwrap();
+    let error = String::from_utf8(explain_stdin("[]").stderr).unwrap();
     assert_eq!(error, "belfry: standard input: an event must be a JSON object\n");
-    let no_type = "an event must have a `type`, such as \"m.room.message\"";
+    let missing_type = "an event must have a `type`, such as \"m.room.message\"";
     let endpoint_body =
         "pass the event alone, which is the object in `event`; --room FILE passes `room`";
     for (event, problem) in [
-        (r#"{"sender":"@bob:x"}"#, no_type),
-        (r#"{"type":7}"#, no_type),
-        (r#"{"event":"m.a"}"#, no_type),
+        (r#"{"sender":"@bob:x"}"#, missing_type),
+        (r#"{"type":7}"#, missing_type),
+        (r#"{"event":"m.a"}"#, missing_type),
         (r#"{"event":{"type":"m.a"},"room":{"member_count":2}}"#, endpoint_body),
     ] {
-        let output = explain(event);
+        let output = explain_stdin(event);
         assert_eq!(output.status.code(), Some(1), "{event}");
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(error, format!("belfry: standard input: {problem}\n"), "{event}");
@@ -159,14 +160,14 @@ fn errors_name_the_cause() {
         ("alice", "list.json", "list.json: an event must be a JSON object"),
         ("alice", "cake.json", "cake.json is not JSON: expected value"),
     ] {
-        let output = run(dir.path(), &["explain", "--account", account, event]);
+        let output = run_belfry(dir.path(), &["explain", "--account", account, event]);
         assert_eq!(output.status.code(), Some(1));
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(stderr.starts_with(&format!("belfry: {error}")), "{stderr}");
     }
     let arguments = ["explain", "--account", "alice", EVENT, "--room", "cake.json"];
-    let stderr = String::from_utf8(run(dir.path(), &arguments).stderr).unwrap();
+    let stderr = String::from_utf8(run_belfry(dir.path(), &arguments).stderr).unwrap();
     assert!(stderr.starts_with("belfry: cake.json is not JSON: expected value"), "{stderr}");
     let arguments = ["explain", "--account", "alice", EVENT, "--profile-tag", "a/b"];
-    assert_eq!(run(dir.path(), &arguments).status.code(), Some(2));
+    assert_eq!(run_belfry(dir.path(), &arguments).status.code(), Some(2));
 }

@@ -4,23 +4,25 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{
-    EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
+    EVALUATE, PRODUCT_SETTINGS, members, message_event, rule_group, silent_rule,
+    start_with_product, start_with_settings, user_id,
 };
 use crate::support::any_events;
 
 #[tokio::test]
 async fn notified_users_are_grouped_by_rule() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     for name in ["ann", "ben", "cat"] {
         service.user_client(name).await;
     }
     let dora = service.user_client("dora").await;
-    dora.put_ok("global/content/cake", &silent_rule("cake")).await;
+    dora.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
     let emma = service.user_client("emma").await;
-    emma.put_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" })).await;
+    emma.put_rules_ok("global/content/cake", &json!({ "actions": ["notify"], "pattern": "cake" }))
+        .await;
 
     let mut body = json!({
-        "event": message("Cake for Ben!"), "room": { "member_count": 6 },
+        "event": message_event("Cake for Ben!"), "room": { "member_count": 6 },
         "members": members(&["ann", "ben", "cat", "dora", "emma"]),
     });
     body["members"][2]["display_name"] = json!("for");
@@ -52,35 +54,35 @@ async fn notified_users_are_grouped_by_rule() {
     assert_eq!(response, expected);
 
     body["all"] = json!(true);
-    let all = product.groups(&body).await;
-    assert_eq!(all.len(), 5);
-    assert_eq!(all[3], group("cake", &["dora"]));
+    let all_groups = product.evaluate(&body).await;
+    assert_eq!(all_groups.len(), 5);
+    assert_eq!(all_groups[3], rule_group("cake", &["dora"]));
 }
 
 #[tokio::test]
 async fn creators_may_notify_the_room() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     service.user_client("ann").await;
-    let body = |room: serde_json::Value| json!({ "event": message("hello @room"), "room": room, "members": members(&["ann"]) });
+    let request_body = |room: serde_json::Value| json!({ "event": message_event("hello @room"), "room": room, "members": members(&["ann"]) });
     let bob = "@bob:elsewhere.example";
     for (room, rule) in [
         (json!({ "power_levels": {}, "creators": ["@c:x", bob] }), ".m.rule.roomnotif"),
         (json!({ "power_levels": {}, "creators": ["@c:x"] }), ".m.rule.message"),
     ] {
-        assert_eq!(product.groups(&body(room)).await, [group(rule, &["ann"])]);
+        assert_eq!(product.evaluate(&request_body(room)).await, [rule_group(rule, &["ann"])]);
     }
 }
 
 #[tokio::test]
 async fn long_actions_are_omitted_from_the_response() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let names = ["ann", "ben", "cat"];
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
         let rule = json!({ "actions": [sound, { "set_tweak": "highlight" }, "notify"] });
-        service.user_client(name).await.put_ok("global/room/!r:x", &rule).await;
+        service.user_client(name).await.put_rules_ok("global/room/!r:x", &rule).await;
     }
-    let body = json!({ "event": message("hello"), "members": members(&names) });
+    let body = json!({ "event": message_event("hello"), "members": members(&names) });
     let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
@@ -91,30 +93,33 @@ async fn long_actions_are_omitted_from_the_response() {
 }
 
 #[tokio::test]
-async fn all_lists_every_member_and_the_sender() {
-    let (service, product) = with_product().await;
+async fn the_all_flag_includes_every_member_and_the_sender() {
+    let (service, product) = start_with_product().await;
     for name in ["ann", "ben"] {
         service.user_client(name).await;
     }
-    let mut event = message("hello");
+    let mut event = message_event("hello");
     event["sender"] = json!(user_id("ann"));
     let mut body = json!({ "event": event, "members": members(&["ann", "ben"]), "all": true });
-    let sender = (None, vec![user_id("ann")]);
-    assert_eq!(product.groups(&body).await, [sender, group(".m.rule.message", &["ben"])]);
+    let sender_group = (None, vec![user_id("ann")]);
+    assert_eq!(
+        product.evaluate(&body).await,
+        [sender_group, rule_group(".m.rule.message", &["ben"])]
+    );
     body["all"] = json!(false);
-    assert_eq!(product.groups(&body).await, [group(".m.rule.message", &["ben"])]);
+    assert_eq!(product.evaluate(&body).await, [rule_group(".m.rule.message", &["ben"])]);
 }
 
 #[tokio::test]
 async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
-    let settings = PRODUCT.replace("@.*", "@in_.*");
-    let (service, product) = with_settings(&settings).await;
+    let settings = PRODUCT_SETTINGS.replace("@.*", "@in_.*");
+    let (service, product) = start_with_settings(&settings).await;
     for name in ["in_ann", "in_off", "outside"] {
         service.add_account(name).await;
     }
-    let off = service.store().account_by_name("in_off").await.unwrap().unwrap();
+    let account_to_disable = service.store().account_by_name("in_off").await.unwrap().unwrap();
     let body = json!({
-        "event": message("hello"), "all": true,
+        "event": message_event("hello"), "all": true,
         "members": [
             { "user_id": user_id("in_ann") }, { "user_id": user_id("outside") }, { "user_id": user_id("product") },
             { "user_id": user_id("in_off") }, { "user_id": user_id("in_nobody") }, { "user_id": "" },
@@ -122,46 +127,50 @@ async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
             { "user_id": "@in_\0:ring.example" }, { "user_id": "@in_ann" },
         ],
     });
-    let three = group(".m.rule.message", &["in_ann", "product", "in_off"]);
-    assert_eq!(product.groups(&body).await, [three]);
+    let enabled_members = rule_group(".m.rule.message", &["in_ann", "product", "in_off"]);
+    assert_eq!(product.evaluate(&body).await, [enabled_members]);
 
     service
         .store()
-        .set_account_disabled_at(&any_events(), off.id, Some(service.now()))
+        .set_account_disabled_at(&any_events(), account_to_disable.id, Some(service.now()))
         .await
         .unwrap();
-    let others = group(".m.rule.message", &["in_ann", "product"]);
-    assert_eq!(product.groups(&body).await, [others]);
+    let remaining_members = rule_group(".m.rule.message", &["in_ann", "product"]);
+    assert_eq!(product.evaluate(&body).await, [remaining_members]);
 
     service.add_account("in_nobody").await;
-    let with_new = group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
-    assert_eq!(product.groups(&body).await, [with_new]);
+    let members_with_new_account =
+        rule_group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
+    assert_eq!(product.evaluate(&body).await, [members_with_new_account]);
 }
 
 #[tokio::test]
-async fn a_member_with_several_devices_is_evaluated_for_each() {
-    let (service, product) = with_product().await;
+async fn a_member_is_evaluated_separately_for_each_device() {
+    let (service, product) = start_with_product().await;
     let ann = service.user_client("ann").await;
-    ann.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
+    ann.put_rules_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
     let body = json!({
-        "event": message("cake"), "all": true,
+        "event": message_event("cake"), "all": true,
         "members": [member("phone"), member("tablet"), { "user_id": user_id("ann") }],
     });
-    let groups = product.groups(&body).await;
-    assert_eq!(groups, [group("cake", &["ann"]), group(".m.rule.message", &["ann", "ann"])]);
+    let groups = product.evaluate(&body).await;
+    assert_eq!(
+        groups,
+        [rule_group("cake", &["ann"]), rule_group(".m.rule.message", &["ann", "ann"])]
+    );
 }
 
 #[tokio::test]
 async fn an_application_service_token_is_required() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let alice = service.user_client("alice").await;
-    let body = json!({ "event": message("cake"), "members": [] });
+    let body = json!({ "event": message_event("cake"), "members": [] });
     let response = alice.send_json(EVALUATE, &body).await;
     assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
-    let app = service.issue_token(None, "read").await;
+    let app_token = service.issue_token(None, "read").await;
     let response =
-        service.anonymous_client().with_token(app.reveal()).send_json(EVALUATE, &body).await;
+        service.anonymous_client().with_token(app_token.reveal()).send_json(EVALUATE, &body).await;
     assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     let response = service.anonymous_client().send_json(EVALUATE, &body).await;
     assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
@@ -177,7 +186,7 @@ async fn an_application_service_token_is_required() {
 
 #[tokio::test]
 async fn an_invalid_body_is_rejected() {
-    let (_service, product) = with_product().await;
+    let (_service, product) = start_with_product().await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
         ("cake", "M_NOT_JSON"),
@@ -201,12 +210,12 @@ async fn an_invalid_body_is_rejected() {
 }
 
 #[tokio::test]
-async fn the_body_has_its_own_size_limit() {
-    let settings = format!("{PRODUCT}\n[rules]\nmax_body_bytes = 64\n");
-    let (_service, product) = with_settings(&settings).await;
-    let body = json!({ "event": message("x"), "members": members(&["ann"]) }).to_string();
-    let padded = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
-    assert_eq!(product.send(EVALUATE, padded(16 << 20)).await.status, 200);
-    let response = product.send(EVALUATE, padded((16 << 20) + 1)).await;
+async fn evaluate_bodies_have_a_separate_size_limit() {
+    let settings = format!("{PRODUCT_SETTINGS}\n[rules]\nmax_body_bytes = 64\n");
+    let (_service, product) = start_with_settings(&settings).await;
+    let body = json!({ "event": message_event("x"), "members": members(&["ann"]) }).to_string();
+    let pad_body = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
+    assert_eq!(product.send(EVALUATE, pad_body(16 << 20)).await.status, 200);
+    let response = product.send(EVALUATE, pad_body((16 << 20) + 1)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

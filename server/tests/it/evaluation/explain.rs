@@ -3,8 +3,8 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{EXPLAIN, message, silent_rule, with_product};
-use crate::rules::service;
+use super::{EXPLAIN, message_event, silent_rule, start_with_product};
+use crate::rules::start_unlimited;
 
 /// Returns the step of the walk for a rule.
 fn walk_step(explanation: &Value, rule: &str) -> Value {
@@ -14,38 +14,39 @@ fn walk_step(explanation: &Value, rule: &str) -> Value {
 
 #[tokio::test]
 async fn the_walk_lists_the_outcome_of_each_rule() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let loud = json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
-    alice.put_ok("global/content/cake", &loud).await;
-    alice.put_ok("global/content/pie", &silent_rule("pie")).await;
-    alice.put_ok("global/content/off", &silent_rule("cake")).await;
-    alice.put_ok("global/content/off/enabled", &json!(false)).await;
+    let loud_rule =
+        json!({ "actions": ["notify", { "set_tweak": "highlight" }], "pattern": "cake" });
+    alice.put_rules_ok("global/content/cake", &loud_rule).await;
+    alice.put_rules_ok("global/content/pie", &silent_rule("pie")).await;
+    alice.put_rules_ok("global/content/off", &silent_rule("cake")).await;
+    alice.put_rules_ok("global/content/off/enabled", &json!(false)).await;
 
-    let explanation = alice.explain(&json!({ "event": message("There is cake!") })).await;
+    let explanation = alice.explain(&json!({ "event": message_event("There is cake!") })).await;
 
     assert_eq!(explanation["notify"], true);
     let rule = json!({ "scope": "global", "kind": "content", "rule_id": "cake" });
     assert_eq!(explanation["rule"], rule);
     assert_eq!(explanation["actions"], json!(["notify", { "set_tweak": "highlight" }]));
     assert_eq!(explanation["tweaks"], json!({ "highlight": true }));
-    let off = json!(
+    let disabled_step = json!(
         { "scope": "global", "kind": "content", "rule_id": "off", "outcome": "disabled" }
     );
-    assert_eq!(walk_step(&explanation, "off"), off);
-    let pie = json!({
+    assert_eq!(walk_step(&explanation, "off"), disabled_step);
+    let failed_step = json!({
         "scope": "global", "kind": "content", "rule_id": "pie", "outcome": "failed",
         "condition": { "kind": "event_match", "key": "content.body", "pattern": "pie" },
         "found": "There is cake!",
     });
-    assert_eq!(walk_step(&explanation, "pie"), pie);
+    assert_eq!(walk_step(&explanation, "pie"), failed_step);
     assert_eq!(walk_step(&explanation, "cake")["outcome"], "won");
     assert_eq!(explanation["walk"].as_array().unwrap().last().unwrap()["rule_id"], "cake");
 }
 
 #[tokio::test]
 async fn the_room_state_is_taken_into_account() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (room, rule) in [
         (json!({}), ".m.rule.message"),
@@ -57,7 +58,7 @@ async fn the_room_state_is_taken_into_account() {
             ".m.rule.roomnotif",
         ),
     ] {
-        let event = message("@room: the Queen of Hearts has tarts");
+        let event = message_event("@room: the Queen of Hearts has tarts");
         let explanation = alice.explain(&json!({ "event": event, "room": room })).await;
         assert_eq!(explanation["rule"]["rule_id"], rule, "{room}");
     }
@@ -65,34 +66,35 @@ async fn the_room_state_is_taken_into_account() {
 
 #[tokio::test]
 async fn device_rules_apply_to_their_profile_tag() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("device/phone/content/cake", &silent_rule("cake")).await;
-    let explanation = async |tag: &str| {
-        alice.explain(&json!({ "event": message("cake"), "profile_tag": tag })).await
+    alice.put_rules_ok("device/phone/content/cake", &silent_rule("cake")).await;
+    let explain_with_tag = async |tag: &str| {
+        alice.explain(&json!({ "event": message_event("cake"), "profile_tag": tag })).await
     };
     let rule = json!({ "scope": "device/phone", "kind": "content", "rule_id": "cake" });
-    assert_eq!(explanation("phone").await["rule"], rule);
-    assert_eq!(explanation("phone").await["notify"], false);
-    assert_eq!(explanation("tablet").await["rule"]["scope"], "global");
+    assert_eq!(explain_with_tag("phone").await["rule"], rule);
+    assert_eq!(explain_with_tag("phone").await["notify"], false);
+    assert_eq!(explain_with_tag("tablet").await["rule"]["scope"], "global");
 }
 
 #[tokio::test]
 async fn users_are_not_notified_of_their_own_events() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let mut event = message("alice");
+    let mut event = message_event("alice");
     event["sender"] = json!("@alice:ring.example");
     let explanation = alice.explain(&json!({ "event": event })).await;
-    let nothing = json!({ "notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": [] });
-    assert_eq!(explanation, nothing);
+    let empty_explanation =
+        json!({ "notify": false, "rule": null, "actions": [], "tweaks": {}, "walk": [] });
+    assert_eq!(explanation, empty_explanation);
 }
 
 #[tokio::test]
 async fn explain_is_a_post_under_every_push_rules_prefix() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let body = json!({ "event": message("cake") });
+    let body = json!({ "event": message_event("cake") });
     for prefix in ["/_service/client/api/v1", "/_service/client/r0", "/_matrix/client/v3"] {
         let path = format!("{prefix}/pushrules/explain");
         let response = alice.send_json(&format!("POST {path}"), &body).await;
@@ -106,8 +108,8 @@ async fn explain_is_a_post_under_every_push_rules_prefix() {
 
 #[tokio::test]
 async fn a_token_with_a_read_scope_is_required() {
-    let (service, product) = with_product().await;
-    let body = json!({ "event": message("cake") });
+    let (service, product) = start_with_product().await;
+    let body = json!({ "event": message_event("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
         let client = service.user_client_with_scopes("alice", scopes).await;
         assert_eq!(client.send_json(EXPLAIN, &body).await.status, status, "{scopes}");
@@ -118,7 +120,7 @@ async fn a_token_with_a_read_scope_is_required() {
     assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/content/cake", &silent_rule("cake")).await;
+    alice.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
     let explanation = product.send_json(&as_alice, &body).await.expect_json(StatusCode::OK);
     assert_eq!(explanation["rule"]["rule_id"], "cake");
@@ -131,7 +133,7 @@ async fn a_token_with_a_read_scope_is_required() {
 
 #[tokio::test]
 async fn an_invalid_body_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
@@ -152,19 +154,19 @@ async fn an_invalid_body_is_rejected() {
 
 #[tokio::test]
 async fn an_event_of_maximum_size_is_accepted_and_truncated_in_the_walk() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for pattern in ["pie", "tea", "milk"] {
-        alice.put_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
+        alice.put_rules_ok(&format!("global/content/{pattern}"), &silent_rule(pattern)).await;
     }
     let body = "cake ".repeat(13_000);
-    let response = alice.send_json(EXPLAIN, &json!({ "event": message(&body) })).await;
+    let response = alice.send_json(EXPLAIN, &json!({ "event": message_event(&body) })).await;
     assert_eq!(response.status, 200);
     assert!(response.text.len() < 16 * 1024, "{}", response.text.len());
     let excerpt = walk_step(&response.json(), "pie")["found"].clone();
     assert_eq!(excerpt, format!("{}…", "cake ".repeat(20)));
 
     let response =
-        alice.send_json(EXPLAIN, &json!({ "event": message(&"x".repeat(200_000)) })).await;
+        alice.send_json(EXPLAIN, &json!({ "event": message_event(&"x".repeat(200_000)) })).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind, RuleScope};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
 use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    EVALUATE, PRODUCT, group, members, message, silent_rule, user_id, with_product, with_settings,
+    EVALUATE, PRODUCT_SETTINGS, members, message_event, rule_group, silent_rule,
+    start_with_product, start_with_settings, user_id,
 };
 use crate::support::{Service, any_events};
 
@@ -21,13 +22,13 @@ use crate::support::{Service, any_events};
 /// to compute.
 pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
     let names: Vec<String> = (0..count).map(|number| format!("person_{number}")).collect();
-    let adding = (1000..).zip(&names).map(|(id, name)| async move {
+    let insertions = (1000..).zip(&names).map(|(id, name)| async move {
         let account = Account {
             id,
             name: name.clone(),
             email: None,
             unverified_email: None,
-            password: "none".to_owned(),
+            password_hash: "none".to_owned(),
             role: Role::User,
             created_at: service.now(),
             signed_in_at: None,
@@ -37,7 +38,7 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
         };
         service.store().add_account(&any_events(), &account).await.unwrap();
     });
-    join_all(adding).await;
+    join_all(insertions).await;
     names
 }
 
@@ -51,7 +52,7 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
         Timestamp::UNIX_EPOCH,
     )
     .unwrap();
-    document.put(RuleKind::Content, word.parse().unwrap(), rule, Position::default()).unwrap();
+    document.put(RuleKind::Content, word.parse().unwrap(), rule, RulePosition::default()).unwrap();
     let rulesets = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(
         store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap(),
@@ -62,99 +63,105 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
 /// Evaluates an event for many members, of whom every twentieth has a silent rule for `cake`.
 async fn evaluate_twenty_thousand_members(settings: &str) {
     const MEMBERS: i64 = 20_000;
-    let (service, product) = with_settings(settings).await;
+    let (service, product) = start_with_settings(settings).await;
     let names = add_accounts(&service, MEMBERS).await;
-    let quiet = (0..MEMBERS).filter(|number| number % 20 == 7);
-    join_all(quiet.map(|number| add_silent_rule(service.store(), 1000 + number, "cake"))).await;
+    let silent_members = (0..MEMBERS).filter(|number| number % 20 == 7);
+    join_all(silent_members.map(|number| add_silent_rule(service.store(), 1000 + number, "cake")))
+        .await;
 
     let members: Value = names.iter().map(|name| json!({ "user_id": user_id(name) })).collect();
-    let mut body = json!({ "event": message("cake!"), "members": members, "all": true });
-    let expected = |quiet: bool| -> Vec<String> {
-        let chosen = (0..MEMBERS).zip(&names).filter(|(number, _)| (number % 20 == 7) == quiet);
-        chosen.map(|(_, name)| user_id(name)).collect()
+    let mut body = json!({ "event": message_event("cake!"), "members": members, "all": true });
+    let expected_users = |is_silent: bool| -> Vec<String> {
+        let members =
+            (0..MEMBERS).zip(&names).filter(|(number, _)| (number % 20 == 7) == is_silent);
+        members.map(|(_, name)| user_id(name)).collect()
     };
-    for _again in 0..2 {
-        let groups: BTreeMap<_, _> = product.groups(&body).await.into_iter().collect();
+    for _ in 0..2 {
+        let groups: BTreeMap<_, _> = product.evaluate(&body).await.into_iter().collect();
         assert_eq!(groups.len(), 2);
-        assert_eq!(groups[&Some("cake".to_owned())], expected(true));
-        assert_eq!(groups[&Some(".m.rule.message".to_owned())], expected(false));
+        assert_eq!(groups[&Some("cake".to_owned())], expected_users(true));
+        assert_eq!(groups[&Some(".m.rule.message".to_owned())], expected_users(false));
     }
     body["all"] = json!(false);
-    let notified = product.groups(&body).await;
-    assert_eq!(notified, [(Some(".m.rule.message".to_owned()), expected(false))]);
+    let notified_groups = product.evaluate(&body).await;
+    assert_eq!(notified_groups, [(Some(".m.rule.message".to_owned()), expected_users(false))]);
 }
 
 #[tokio::test]
 async fn twenty_thousand_members_are_evaluated_in_one_request() {
-    evaluate_twenty_thousand_members(PRODUCT).await;
+    evaluate_twenty_thousand_members(PRODUCT_SETTINGS).await;
 }
 
 #[tokio::test]
-async fn without_a_cache_the_results_are_the_same() {
-    evaluate_twenty_thousand_members(&format!("{PRODUCT}\n[store]\ncache_bytes = 0\n")).await;
+async fn evaluation_without_a_cache_has_the_same_results() {
+    evaluate_twenty_thousand_members(&format!("{PRODUCT_SETTINGS}\n[store]\ncache_bytes = 0\n"))
+        .await;
 }
 
 #[tokio::test]
 async fn a_rule_change_takes_effect_for_the_next_event() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let [ann, ben] = [service.user_client("ann").await, service.user_client("ben").await];
     let body =
-        json!({ "event": message("cake"), "members": members(&["ann", "ben"]), "all": true });
-    let both = [group(".m.rule.message", &["ann", "ben"])];
-    assert_eq!(product.groups(&body).await, both);
+        json!({ "event": message_event("cake"), "members": members(&["ann", "ben"]), "all": true });
+    let unchanged_groups = [rule_group(".m.rule.message", &["ann", "ben"])];
+    assert_eq!(product.evaluate(&body).await, unchanged_groups);
 
-    ann.put_ok("global/content/cake", &silent_rule("cake")).await;
-    let [quiet, loud] = [group("cake", &["ann"]), group(".m.rule.message", &["ben"])];
-    assert_eq!(product.groups(&body).await, [quiet, loud]);
+    ann.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    let [cake_group, message_group] =
+        [rule_group("cake", &["ann"]), rule_group(".m.rule.message", &["ben"])];
+    assert_eq!(product.evaluate(&body).await, [cake_group, message_group]);
 
-    ben.put_ok("global/content/cake", &silent_rule("cake")).await;
-    assert_eq!(product.groups(&body).await, [group("cake", &["ann", "ben"])]);
+    ben.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
+    assert_eq!(product.evaluate(&body).await, [rule_group("cake", &["ann", "ben"])]);
 
-    ann.put_ok("global/content/cake/enabled", &json!(false)).await;
-    let [loud, quiet] = [group(".m.rule.message", &["ann"]), group("cake", &["ben"])];
-    assert_eq!(product.groups(&body).await, [loud, quiet]);
+    ann.put_rules_ok("global/content/cake/enabled", &json!(false)).await;
+    let [message_group, cake_group] =
+        [rule_group(".m.rule.message", &["ann"]), rule_group("cake", &["ben"])];
+    assert_eq!(product.evaluate(&body).await, [message_group, cake_group]);
 
     for user in [&ann, &ben] {
-        user.delete("global/content/cake").await.expect_json(StatusCode::OK);
+        user.delete_rule("global/content/cake").await.expect_json(StatusCode::OK);
     }
-    assert_eq!(product.groups(&body).await, both);
+    assert_eq!(product.evaluate(&body).await, unchanged_groups);
 
-    ann.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
-    let [off, loud] = [group(".m.rule.master", &["ann"]), group(".m.rule.message", &["ben"])];
-    assert_eq!(product.groups(&body).await, [off, loud]);
+    ann.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    let [master_group, message_group] =
+        [rule_group(".m.rule.master", &["ann"]), rule_group(".m.rule.message", &["ben"])];
+    assert_eq!(product.evaluate(&body).await, [master_group, message_group]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_takes_effect_while_other_requests_are_evaluated() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let ann = service.user_client("ann").await;
     add_accounts(&service, 200).await;
     let body = Arc::new(json!({
-        "event": message("cake"), "members": members(&["ann", "person_1", "person_2"]),
+        "event": message_event("cake"), "members": members(&["ann", "person_1", "person_2"]),
     }));
-    let mut others = JoinSet::new();
-    for _other in 0..3 {
+    let mut other_requests = JoinSet::new();
+    for _ in 0..3 {
         let (product, body) = (product.clone(), Arc::clone(&body));
-        others.spawn(async move {
+        other_requests.spawn(async move {
             loop {
                 product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
             }
         });
     }
-    for turn in 0..20 {
-        let rule = format!("rule_{turn}");
-        let loud = json!({ "actions": ["notify"], "pattern": "cake" });
-        ann.put_ok(&format!("global/content/{rule}"), &loud).await;
-        assert_eq!(product.groups(&body).await[0], group(&rule, &["ann"]));
+    for number in 0..20 {
+        let rule = format!("rule_{number}");
+        let loud_rule = json!({ "actions": ["notify"], "pattern": "cake" });
+        ann.put_rules_ok(&format!("global/content/{rule}"), &loud_rule).await;
+        assert_eq!(product.evaluate(&body).await[0], rule_group(&rule, &["ann"]));
     }
-    others.shutdown().await;
+    other_requests.shutdown().await;
 }
 
 #[tokio::test]
 async fn evaluate_and_explain_have_the_same_results() {
-    let (service, product) = with_product().await;
-    let mut people = Vec::new();
-    for (name, kind, rule) in [
+    let (service, product) = start_with_product().await;
+    let mut users = Vec::new();
+    for (name, rule_path, rule) in [
         ("ann", "content/tea", json!({ "actions": ["notify"], "pattern": "t?a" })),
         ("ben", "room/!r:x", json!({ "actions": [] })),
         ("cat", "sender/@bob:elsewhere.example", json!({ "actions": ["notify", "coalesce"] })),
@@ -176,35 +183,36 @@ async fn evaluate_and_explain_have_the_same_results() {
         ),
     ] {
         let user = service.user_client(name).await;
-        user.put_ok(&format!("global/{kind}"), &rule).await;
-        people.push((name, user));
+        user.put_rules_ok(&format!("global/{rule_path}"), &rule).await;
+        users.push((name, user));
     }
-    let names: Vec<&str> = people.iter().map(|(name, _)| *name).collect();
-    let mut invite = message("");
+    let names: Vec<&str> = users.iter().map(|(name, _)| *name).collect();
+    let mut invite = message_event("");
     invite["type"] = json!("m.room.member");
     invite["state_key"] = json!(user_id("ann"));
     invite["content"] = json!({ "membership": "invite" });
-    for event in [message("tea?"), message("dan"), message(""), invite, json!({})] {
+    for event in [message_event("tea?"), message_event("dan"), message_event(""), invite, json!({})]
+    {
         let room = json!({ "member_count": 5 });
         let mut body = json!({ "event": event, "room": room });
-        let mut alone = Vec::new();
-        for (name, user) in &people {
+        let mut explanations = Vec::new();
+        for (name, user) in &users {
             let mut explanation = user.explain(&body).await;
             explanation.as_object_mut().unwrap().remove("walk");
-            alone.push((user_id(name), explanation));
+            explanations.push((user_id(name), explanation));
         }
         body["members"] = members(&names);
         body["all"] = json!(true);
         let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
-        let mut together = Vec::new();
+        let mut evaluations = Vec::new();
         for group in response["groups"].as_array().unwrap() {
             let mut result = group.clone();
-            let users = result.as_object_mut().unwrap().remove("users").unwrap();
-            for user in users.as_array().unwrap() {
-                together.push((user.as_str().unwrap().to_owned(), result.clone()));
+            let group_users = result.as_object_mut().unwrap().remove("users").unwrap();
+            for user in group_users.as_array().unwrap() {
+                evaluations.push((user.as_str().unwrap().to_owned(), result.clone()));
             }
         }
-        together.sort_by(|one, other| one.0.cmp(&other.0));
-        assert_eq!(together, alone, "{event}");
+        evaluations.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!(evaluations, explanations, "{event}");
     }
 }

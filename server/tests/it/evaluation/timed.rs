@@ -4,51 +4,54 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{PRODUCT, group, members, message, start_on, with_product};
-use crate::support::service::START;
+use super::{PRODUCT_SETTINGS, members, message_event, rule_group, start_on, start_with_product};
+use crate::support::service::START_SECONDS;
 use crate::support::{Service, TestClient, TestDatabase};
 
-const HOUR: i64 = 3600;
+const HOUR_SECONDS: i64 = 3600;
 
 /// Returns the time this many seconds after the start of the clock, in milliseconds since 1970.
-fn after(seconds: i64) -> i64 {
-    (START + seconds) * 1000
+fn millis_after_start(seconds: i64) -> i64 {
+    (START_SECONDS + seconds) * 1000
 }
 
 fn evaluation_request(names: &[&str]) -> Value {
-    json!({ "event": message("hello"), "members": members(names), "all": true })
+    json!({ "event": message_event("hello"), "members": members(names), "all": true })
 }
 
 /// Explains a message to Alice. Returns the rule that matches, and the ids of all rules in the
 /// explanation.
 async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
-    let explanation = alice.explain(&json!({ "event": message("hello") })).await;
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let explanation = alice.explain(&json!({ "event": message_event("hello") })).await;
+    let to_string = |value: &Value| value.as_str().unwrap().to_owned();
     let walk = explanation["walk"].as_array().unwrap().iter();
-    (text(&explanation["rule"]["rule_id"]), walk.map(|step| text(&step["rule_id"])).collect())
+    (
+        to_string(&explanation["rule"]["rule_id"]),
+        walk.map(|step| to_string(&step["rule_id"])).collect(),
+    )
 }
 
 #[tokio::test]
 async fn a_timed_rule_is_evaluated_until_it_expires() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let (alice, _bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    let mute = json!({ "actions": [], "until": after(HOUR) });
-    alice.put_ok("global/room/!r:x", &mute).await;
-    let both = evaluation_request(&["alice", "bob"]);
-    let muted = [group("!r:x", &["alice"]), group(".m.rule.message", &["bob"])];
+    let mute_rule = json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) });
+    alice.put_rules_ok("global/room/!r:x", &mute_rule).await;
+    let body = evaluation_request(&["alice", "bob"]);
+    let muted_groups = [rule_group("!r:x", &["alice"]), rule_group(".m.rule.message", &["bob"])];
     // The second evaluation uses the cached index.
     for _ in 0..2 {
-        assert_eq!(product.groups(&both).await, muted);
+        assert_eq!(product.evaluate(&body).await, muted_groups);
         assert_eq!(explain_message(&alice).await.0, "!r:x");
     }
-    service.clock.advance_millis(HOUR * 1000 - 1);
-    assert_eq!(product.groups(&both).await, muted);
+    service.clock.advance_millis(HOUR_SECONDS * 1000 - 1);
+    assert_eq!(product.evaluate(&body).await, muted_groups);
     assert_eq!(explain_message(&alice).await.0, "!r:x");
 
     service.clock.advance_millis(1);
     for _ in 0..2 {
-        let unmuted = [group(".m.rule.message", &["alice", "bob"])];
-        assert_eq!(product.groups(&both).await, unmuted);
+        let unmuted_groups = [rule_group(".m.rule.message", &["alice", "bob"])];
+        assert_eq!(product.evaluate(&body).await, unmuted_groups);
         let (rule, walk) = explain_message(&alice).await;
         assert_eq!(rule, ".m.rule.message");
         assert!(!walk.contains(&"!r:x".to_owned()), "{walk:?}");
@@ -57,16 +60,16 @@ async fn a_timed_rule_is_evaluated_until_it_expires() {
 
 #[tokio::test]
 async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let alice = service.user_client("alice").await;
-    let pause = json!({ "enabled": true, "until": after(HOUR) });
-    alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
+    let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS) });
+    alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     for (advance, rule) in
-        [(0, ".m.rule.master"), (HOUR - 1, ".m.rule.master"), (1, ".m.rule.message")]
+        [(0, ".m.rule.master"), (HOUR_SECONDS - 1, ".m.rule.master"), (1, ".m.rule.message")]
     {
         service.clock.advance(advance);
-        let groups = product.groups(&evaluation_request(&["alice"])).await;
-        assert_eq!(groups, [group(rule, &["alice"])]);
+        let groups = product.evaluate(&evaluation_request(&["alice"])).await;
+        assert_eq!(groups, [rule_group(rule, &["alice"])]);
         assert_eq!(explain_message(&alice).await.0, rule);
     }
 }
@@ -93,19 +96,24 @@ async fn wait_for_cache(service: &Service) {
 async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
-    let (other, remote_product) = start_on(database.share(), PRODUCT).await;
-    let (service, local_product) = start_on(database, PRODUCT).await;
+    let (other_node, remote_product) = start_on(database.share(), PRODUCT_SETTINGS).await;
+    let (service, local_product) = start_on(database, PRODUCT_SETTINGS).await;
     wait_for_cache(&service).await;
-    wait_for_cache(&other).await;
+    wait_for_cache(&other_node).await;
     let alice = service.user_client("alice").await;
-    let remote_alice = other.anonymous_client().with_token(alice.token());
+    let remote_alice = other_node.anonymous_client().with_token(alice.token());
     let body = evaluation_request(&["alice"]);
 
-    alice.put_ok("global/room/!r:x", &json!({ "actions": [], "until": after(HOUR) })).await;
-    let pause = json!({ "enabled": true, "until": after(HOUR / 2) });
-    alice.put_ok("global/override/.m.rule.master/enabled", &pause).await;
+    alice
+        .put_rules_ok(
+            "global/room/!r:x",
+            &json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) }),
+        )
+        .await;
+    let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS / 2) });
+    alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     wait_for_rule(&remote_alice, ".m.rule.master").await;
-    assert_eq!(remote_product.groups(&body).await, [group(".m.rule.master", &["alice"])]);
+    assert_eq!(remote_product.evaluate(&body).await, [rule_group(".m.rule.master", &["alice"])]);
 
     let (mut client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -113,22 +121,22 @@ async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
     for (millis, rule) in [
-        (HOUR / 2 * 1000 - 1, ".m.rule.master"),
+        (HOUR_SECONDS / 2 * 1000 - 1, ".m.rule.master"),
         (1, "!r:x"),
-        (HOUR / 2 * 1000 - 1, "!r:x"),
+        (HOUR_SECONDS / 2 * 1000 - 1, "!r:x"),
         (1, ".m.rule.message"),
     ] {
-        other.clock.advance_millis(millis);
+        other_node.clock.advance_millis(millis);
         assert_eq!(explain_message(&remote_alice).await.0, rule);
-        assert_eq!(remote_product.groups(&body).await, [group(rule, &["alice"])]);
+        assert_eq!(remote_product.evaluate(&body).await, [rule_group(rule, &["alice"])]);
     }
     lock.rollback().await.unwrap();
     let rules = remote_alice.get_rules("global/room/").await;
     assert_eq!(rules, json!([]));
 
     // The clock of the first node has not advanced.
-    assert_eq!(local_product.groups(&body).await, [group(".m.rule.master", &["alice"])]);
-    service.clock.advance(HOUR);
-    assert_eq!(local_product.groups(&body).await, [group(".m.rule.message", &["alice"])]);
+    assert_eq!(local_product.evaluate(&body).await, [rule_group(".m.rule.master", &["alice"])]);
+    service.clock.advance(HOUR_SECONDS);
+    assert_eq!(local_product.evaluate(&body).await, [rule_group(".m.rule.message", &["alice"])]);
     assert_eq!(explain_message(&alice).await.0, ".m.rule.message");
 }

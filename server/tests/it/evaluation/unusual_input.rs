@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{EVALUATE, EXPLAIN, members, silent_rule, user_id, with_product};
+use super::{EVALUATE, EXPLAIN, members, silent_rule, start_with_product, user_id};
 
 fn nested_event(depth: usize) -> Value {
     (0..depth).fold(json!("cake"), |inner, _| json!({ "content": inner }))
@@ -10,11 +10,11 @@ fn nested_event(depth: usize) -> Value {
 
 #[tokio::test]
 async fn every_event_is_evaluated_or_rejected() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
-    alice.put_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
-    alice.put_ok("global/content/empty", &silent_rule("")).await;
+    alice.put_rules_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
+    alice.put_rules_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
+    alice.put_rules_ok("global/content/empty", &silent_rule("")).await;
     for (id, condition) in [
         ("dots", json!({ "kind": "event_match", "key": "....\\", "pattern": "\\" })),
         ("list", json!({ "kind": "event_property_contains", "key": "content.l", "value": null })),
@@ -22,7 +22,7 @@ async fn every_event_is_evaluated_or_rejected() {
         ("level", json!({ "kind": "sender_notification_permission", "key": "" })),
     ] {
         let rule = json!({ "actions": [], "conditions": [condition] });
-        alice.put_ok(&format!("global/override/{id}"), &rule).await;
+        alice.put_rules_ok(&format!("global/override/{id}"), &rule).await;
     }
     let events = [
         json!({}),

@@ -5,8 +5,8 @@ use std::sync::mpsc;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{EVALUATE, EXPLAIN, group, members, message, with_product};
-use crate::rules::service;
+use super::{EVALUATE, EXPLAIN, members, message_event, rule_group, start_with_product};
+use crate::rules::start_unlimited;
 use crate::support::{Service, TestClient};
 
 /// Returns a rule with the maximum number of conditions. An [`expensive_event`] meets all of them
@@ -19,35 +19,36 @@ pub(crate) fn expensive_rule() -> Value {
 }
 
 pub(crate) fn expensive_event() -> Value {
-    let mut event = message("There is cake");
+    let mut event = message_event("There is cake");
     event["content"]["a"] = json!("a".repeat(60_000) + "b");
     event
 }
 
 /// Adds an expensive rule above a cheap one.
-async fn put_rules(user: &TestClient) {
-    user.put_ok("global/content/cake", &super::silent_rule("cake")).await;
-    user.put_ok("global/override/slow", &expensive_rule()).await;
+async fn put_expensive_and_cheap_rules(user: &TestClient) {
+    user.put_rules_ok("global/content/cake", &super::silent_rule("cake")).await;
+    user.put_rules_ok("global/override/slow", &expensive_rule()).await;
 }
 
-async fn exceeded_count(service: &Service) -> String {
-    let text = service.metrics().await;
-    let line =
-        text.lines().find_map(|line| line.strip_prefix("belfry_evaluation_work_exceeded_total "));
+async fn work_exceeded_count(service: &Service) -> String {
+    let metrics = service.metrics().await;
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("belfry_evaluation_work_exceeded_total "));
     line.unwrap().to_owned()
 }
 
 #[tokio::test]
 async fn rules_that_take_too_much_work_do_not_match() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let mallory = service.user_client("mallory").await;
     let alice = service.user_client("alice").await;
-    put_rules(&mallory).await;
-    alice.put_ok("global/content/cake", &super::silent_rule("cake")).await;
+    put_expensive_and_cheap_rules(&mallory).await;
+    alice.put_rules_ok("global/content/cake", &super::silent_rule("cake")).await;
 
     let explanation = mallory.explain(&json!({ "event": expensive_event() })).await;
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
-    let step = |id: &str| {
+    let find_step = |id: &str| {
         let walk = explanation["walk"].as_array().unwrap();
         walk.iter().find(|step| step["rule_id"] == id).cloned().unwrap()
     };
@@ -56,22 +57,26 @@ async fn rules_that_take_too_much_work_do_not_match() {
             "scope": "global", "kind": kind, "rule_id": id, "outcome": "failed",
             "reason": "work_limit",
         });
-        assert_eq!(step(id), expected);
+        assert_eq!(find_step(id), expected);
     }
-    assert_eq!(exceeded_count(&service).await, "1");
+    assert_eq!(work_exceeded_count(&service).await, "1");
 
-    let body = |names: &[&str]| json!({ "event": expensive_event(), "members": members(names), "all": true });
-    let both = product.groups(&body(&["mallory", "alice"])).await;
-    assert_eq!(both, [group(".m.rule.message", &["mallory"]), group("cake", &["alice"])]);
-    assert_eq!(exceeded_count(&service).await, "2");
+    let request_body = |names: &[&str]| json!({ "event": expensive_event(), "members": members(names), "all": true });
+    let groups = product.evaluate(&request_body(&["mallory", "alice"])).await;
+    assert_eq!(
+        groups,
+        [rule_group(".m.rule.message", &["mallory"]), rule_group("cake", &["alice"])]
+    );
+    assert_eq!(work_exceeded_count(&service).await, "2");
 
     // The rules of users who are not members of the room are not evaluated.
-    assert_eq!(product.groups(&body(&["alice"])).await, [group("cake", &["alice"])]);
-    assert_eq!(exceeded_count(&service).await, "2");
+    assert_eq!(product.evaluate(&request_body(&["alice"])).await, [rule_group("cake", &["alice"])]);
+    assert_eq!(work_exceeded_count(&service).await, "2");
 
     // The same rules match an event that takes less work.
-    let cheap = json!({ "event": message("cake"), "members": members(&["mallory"]), "all": true });
-    assert_eq!(product.groups(&cheap).await, [group("cake", &["mallory"])]);
+    let cheap_body =
+        json!({ "event": message_event("cake"), "members": members(&["mallory"]), "all": true });
+    assert_eq!(product.evaluate(&cheap_body).await, [rule_group("cake", &["mallory"])]);
 }
 
 /// Occupies every thread of the pool until the returned senders are dropped.
@@ -97,54 +102,57 @@ async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
 
 #[tokio::test]
 async fn other_requests_are_served_while_evaluations_wait() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let alice = service.user_client("alice").await;
     let releases = occupy_threads(&service).await;
-    let body = json!({ "event": message("hi"), "members": members(&["alice"]) }).to_string();
-    let waiting = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
-    let other = alice.clone();
-    let body = json!({ "event": message("hi") }).to_string();
-    let explaining = tokio::spawn(async move { other.send(EXPLAIN, body).await.status });
+    let body = json!({ "event": message_event("hi"), "members": members(&["alice"]) }).to_string();
+    let evaluation = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
+    let explaining_client = alice.clone();
+    let body = json!({ "event": message_event("hi") }).to_string();
+    let explanation =
+        tokio::spawn(async move { explaining_client.send(EXPLAIN, body).await.status });
     for _ in 0..100 {
         assert_eq!(service.anonymous_client().get("/healthz").await.status, 200);
-        assert_eq!(alice.get(&crate::rules::pushrules("")).await.status, 200);
+        assert_eq!(alice.get(&crate::rules::pushrules_path("")).await.status, 200);
         tokio::task::yield_now().await;
     }
-    assert!(!waiting.is_finished() && !explaining.is_finished());
+    assert!(!evaluation.is_finished() && !explanation.is_finished());
     drop(releases);
-    assert_eq!((waiting.await.unwrap(), explaining.await.unwrap()), (200, 200));
+    assert_eq!((evaluation.await.unwrap(), explanation.await.unwrap()), (200, 200));
 }
 
 #[tokio::test]
 async fn a_full_queue_is_reported_as_unavailable() {
-    let (service, product) = with_product().await;
+    let (service, product) = start_with_product().await;
     let alice = service.user_client("alice").await;
     let pool = &service.state.evaluation_pool;
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
-    let many = json!({ "event": message("hi"), "members": members(&["alice"]) });
-    let one = json!({ "event": message("hi") });
-    for response in [product.send_json(EVALUATE, &many).await, alice.send_json(EXPLAIN, &one).await]
-    {
+    let evaluate_body = json!({ "event": message_event("hi"), "members": members(&["alice"]) });
+    let explain_body = json!({ "event": message_event("hi") });
+    for response in [
+        product.send_json(EVALUATE, &evaluate_body).await,
+        alice.send_json(EXPLAIN, &explain_body).await,
+    ] {
         assert_eq!(response.header("retry-after"), "5");
         assert_eq!(response.status_and_errcode(), (503, "M_UNKNOWN".into()));
     }
     drop(slots);
-    assert_eq!(product.send_json(EVALUATE, &many).await.status, 200);
-    assert_eq!(alice.send_json(EXPLAIN, &one).await.status, 200);
+    assert_eq!(product.send_json(EVALUATE, &evaluate_body).await.status, 200);
+    assert_eq!(alice.send_json(EXPLAIN, &explain_body).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_account_explains_one_event_at_a_time() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let bob = service.user_client("bob").await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let slot = service.state.evaluation_pool.enter_for_account(account).unwrap();
-    let body = json!({ "event": message("hi") });
+    let body = json!({ "event": message_event("hi") });
     let response = alice.send_json(EXPLAIN, &body).await;
     assert_eq!(response.header("retry-after"), "1");
-    let busy = "Another request of this account is being evaluated; try again soon";
-    let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": busy, "retry_after_ms": 1000 });
+    let message = "Another request of this account is being evaluated; try again soon";
+    let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": message, "retry_after_ms": 1000 });
     assert_eq!(response.expect_json(StatusCode::TOO_MANY_REQUESTS), error);
     bob.explain(&body).await;
     drop(slot);

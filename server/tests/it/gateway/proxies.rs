@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use self::configurations::{Addresses, Configuration};
 use self::upstream::Upstream;
 use crate::support::process::run_successfully;
-use crate::support::{Process, report_skipped};
+use crate::support::{ServerProcess, report_skipped};
 
 /// Request timeout, shorter than nginx waits for Belfry by default.
 const TIMEOUT: Duration = Duration::from_secs(45);
@@ -24,12 +24,12 @@ const TIMEOUT: Duration = Duration::from_secs(45);
 /// Belfry, a protected server, the proxy in front of it, and two access tokens of Alice.
 struct Gateway {
     configuration: Configuration,
-    belfry: Process,
+    belfry: ServerProcess,
     upstream: Upstream,
     port: u16,
     token: String,
-    /// A token that may only read.
-    reader: String,
+    /// A token with the scope `read` only.
+    read_token: String,
     _proxy: Proxy,
     dir: TempDir,
 }
@@ -42,11 +42,11 @@ impl Gateway {
         let dir = tempfile::tempdir().unwrap();
         let settings = "trusted_proxies = ['127.0.0.1']\n[limits.rows]\nip = { requests = 1000 }\n";
         std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-        let belfry = Process::start(dir.path(), &[]);
+        let belfry = ServerProcess::start(dir.path(), &[]);
         run_successfully(dir.path(), &["account", "add", "alice"]);
-        let [token, reader] = ["read write", "read"].map(|scopes| {
-            let issue = ["token", "issue", "alice", "--scopes", scopes];
-            run_successfully(dir.path(), &issue).trim().to_owned()
+        let [token, read_token] = ["read write", "read"].map(|scopes| {
+            let issue_token = ["token", "issue", "alice", "--scopes", scopes];
+            run_successfully(dir.path(), &issue_token).trim().to_owned()
         });
         let upstream = Upstream::start().await;
         let port = free_port().unwrap();
@@ -64,17 +64,17 @@ impl Gateway {
             Err(error) => panic!("{error}"),
         };
         let gateway =
-            Self { configuration, belfry, upstream, port, token, reader, _proxy: proxy, dir };
+            Self { configuration, belfry, upstream, port, token, read_token, _proxy: proxy, dir };
         gateway.wait_for_routes().await;
-        gateway.upstream.reset();
+        gateway.upstream.reset_request_count();
         Some(gateway)
     }
 
     /// Waits until the proxy forwards requests: Traefik listens before it has read its routers.
     async fn wait_for_routes(&self) {
-        let end = Instant::now() + Duration::from_mins(1);
+        let deadline = Instant::now() + Duration::from_mins(1);
         while self.send("GET /open/x", None, &[]).await.status() != 200 {
-            assert!(Instant::now() < end, "the proxy forwards nothing");
+            assert!(Instant::now() < deadline, "the proxy forwards nothing");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -97,91 +97,92 @@ impl Gateway {
         request.timeout(TIMEOUT).body("some bytes").send().await.unwrap()
     }
 
-    async fn app_token(&self) -> String {
-        super::app_token(&self.belfry.url).await
+    async fn obtain_app_token(&self) -> String {
+        super::obtain_app_token(&self.belfry.url).await
     }
 
     /// Asserts that identity headers from a client never reach the server: neither all of them nor
     /// each alone, at any path in the guide.
     async fn verify_identity(&self) {
-        const FORGED: [(&str, &str); 3] =
+        const FORGED_HEADERS: [(&str, &str); 3] =
             [("x-account-id", "1"), ("x-app-id", "666"), ("x-scopes", "admin")];
         let token = Some(self.token.as_str());
         let identity = self.send("GET /x", token, &[]).await.text().await.unwrap();
         let (account, scopes) = (identity.split('|').next().unwrap(), identity.split('|').nth(2));
         assert!(account.len() > 1 && account.parse::<i64>().is_ok(), "{identity}");
         assert_eq!(scopes, Some("read write"), "{identity}");
-        let each = FORGED.iter().map(std::slice::from_ref);
-        for forged in each.chain([&FORGED[..]]) {
+        let single_headers = FORGED_HEADERS.iter().map(std::slice::from_ref);
+        for forged_headers in single_headers.chain([&FORGED_HEADERS[..]]) {
             for path in ["/x", "/", "/api/v1/media", "/api/v1/media/1", "/x?a=b"] {
-                let response = self.send(&format!("GET {path}"), token, forged).await;
-                assert_eq!(response.text().await.unwrap(), identity, "{path} {forged:?}");
+                let response = self.send(&format!("GET {path}"), token, forged_headers).await;
+                assert_eq!(response.text().await.unwrap(), identity, "{path} {forged_headers:?}");
             }
             // This path is not checked, with or without a token.
             for token in [token, None] {
-                let body = self.send("GET /open/x", token, forged).await.text().await.unwrap();
-                assert!(["-|-|-", "||"].contains(&&*body), "{body} {forged:?}");
+                let body =
+                    self.send("GET /open/x", token, forged_headers).await.text().await.unwrap();
+                assert!(["-|-|-", "||"].contains(&&*body), "{body} {forged_headers:?}");
             }
         }
     }
 
     /// Asserts that uploads require their scope.
     async fn verify_scope(&self) {
-        self.upstream.reset();
+        self.upstream.reset_request_count();
         for path in ["/api/v1/media", "/api/v1/media/1", "/api/v1/media?scope=read"] {
-            let rejected = self.send(&format!("GET {path}"), Some(&self.reader), &[]).await;
-            assert_eq!(rejected.status(), 403, "{path}");
+            let response = self.send(&format!("GET {path}"), Some(&self.read_token), &[]).await;
+            assert_eq!(response.status(), 403, "{path}");
         }
-        assert_eq!(self.upstream.hits(), 0);
-        assert_eq!(self.send("GET /x", Some(&self.reader), &[]).await.status(), 200);
+        assert_eq!(self.upstream.request_count(), 0);
+        assert_eq!(self.send("GET /x", Some(&self.read_token), &[]).await.status(), 200);
     }
 
     /// Asserts that clients get Belfry's errors unchanged.
     async fn verify_errors(&self) {
-        let reader = Some(self.reader.as_str());
-        let app = self.app_token().await;
+        let read_token = Some(self.read_token.as_str());
+        let app_token = self.obtain_app_token().await;
         for (path, token, status, challenge, error) in [
             ("/x", None, 401, "Bearer", "No access token was sent"),
             ("/x", Some("x"), 401, "error=\"invalid_token\"", "The access token is invalid"),
-            ("/api/v1/media", reader, 403, "insufficient_scope", "outside the authorized"),
-            ("/x", Some(&*app), 403, "insufficient_scope", "requires the token of a user"),
+            ("/api/v1/media", read_token, 403, "insufficient_scope", "outside the authorized"),
+            ("/x", Some(&*app_token), 403, "insufficient_scope", "requires the token of a user"),
         ] {
-            let rejected = self.send(&format!("GET {path}"), token, &[]).await;
-            assert_eq!(rejected.status(), status, "{path} {token:?}");
+            let response = self.send(&format!("GET {path}"), token, &[]).await;
+            assert_eq!(response.status(), status, "{path} {token:?}");
             let challenges: Vec<_> =
-                rejected.headers().get_all("www-authenticate").iter().collect();
+                response.headers().get_all("www-authenticate").iter().collect();
             assert_eq!(challenges.len(), 1, "{challenges:?}");
             assert!(challenges[0].to_str().unwrap().contains(challenge), "{challenges:?}");
-            assert_eq!(rejected.headers()["content-type"], "application/json");
-            assert!(rejected.headers().contains_key("x-ratelimit-remaining"));
-            let body: Value = rejected.json().await.unwrap();
+            assert_eq!(response.headers()["content-type"], "application/json");
+            assert!(response.headers().contains_key("x-ratelimit-remaining"));
+            let body: Value = response.json().await.unwrap();
             assert!(body["error"].as_str().unwrap().contains(error), "{body}");
         }
     }
 
     /// Asserts the behaviour that is required of every proxy. Kills Belfry at the end.
-    async fn verify(self) {
+    async fn verify_all_checks(self) {
         const UPLOAD: &str = "POST /api/v1/media";
         let token = Some(self.token.as_str());
-        let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+        let forged_identity = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
         self.verify_identity().await;
         assert_eq!(self.send("POST /api/v1/media?a=b", token, &[]).await.status(), 200);
 
-        self.upstream.reset();
-        let app = self.app_token().await;
+        self.upstream.reset_request_count();
+        let app_token = self.obtain_app_token().await;
         for uri in ["/x", "/x?app=allow", "/x?scope=read&app=allow"] {
-            assert_eq!(self.send(&format!("GET {uri}"), Some(&app), &[]).await.status(), 403);
+            assert_eq!(self.send(&format!("GET {uri}"), Some(&app_token), &[]).await.status(), 403);
         }
-        assert_eq!(self.upstream.hits(), 0);
+        assert_eq!(self.upstream.request_count(), 0);
         for uri in ["/x?scope=x", "/x?scope=admin:write"] {
             assert_eq!(self.send(&format!("GET {uri}"), token, &[]).await.status(), 200, "{uri}");
         }
-        self.upstream.reset();
+        self.upstream.reset_request_count();
 
-        for invalid in [None, Some("made-up")] {
-            assert_eq!(self.send(UPLOAD, invalid, &forged).await.status(), 401);
+        for invalid_token in [None, Some("made-up")] {
+            assert_eq!(self.send(UPLOAD, invalid_token, &forged_identity).await.status(), 401);
         }
-        assert_eq!(self.upstream.hits(), 0);
+        assert_eq!(self.upstream.request_count(), 0);
 
         for _ in 1..30 {
             assert_eq!(self.send(UPLOAD, token, &[]).await.status(), 200);
@@ -190,41 +191,42 @@ impl Gateway {
         let forged_original = [("x-original-method", "GET"), ("x-original-uri", "/x")];
         let forged_address = [("x-forwarded-for", "192.0.2.9"), ("forwarded", "for=192.0.2.9")];
         for headers in [&[][..], &forged_forwarded, &forged_original, &forged_address] {
-            let rejected = self.send(UPLOAD, token, headers).await;
-            assert_eq!(rejected.status(), 429, "{headers:?}");
-            assert_eq!(rejected.headers()["x-ratelimit-remaining"], "0");
-            let wait: u64 = rejected.headers()["retry-after"].to_str().unwrap().parse().unwrap();
-            assert!((1700..=1800).contains(&wait), "{wait}");
-            let body: Value = rejected.json().await.unwrap();
+            let response = self.send(UPLOAD, token, headers).await;
+            assert_eq!(response.status(), 429, "{headers:?}");
+            assert_eq!(response.headers()["x-ratelimit-remaining"], "0");
+            let retry_after: u64 =
+                response.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+            assert!((1700..=1800).contains(&retry_after), "{retry_after}");
+            let body: Value = response.json().await.unwrap();
             assert_eq!(body["errcode"], "M_LIMIT_EXCEEDED");
             assert_eq!(body["error"], "Too many requests");
-            let wait = body["retry_after_ms"].as_u64().unwrap();
-            assert!((1_700_000..=1_800_000).contains(&wait), "{wait}");
+            let retry_after_ms = body["retry_after_ms"].as_u64().unwrap();
+            assert!((1_700_000..=1_800_000).contains(&retry_after_ms), "{retry_after_ms}");
         }
-        assert_eq!(self.upstream.hits(), 29, "the 31st upload never reached the server");
+        assert_eq!(self.upstream.request_count(), 29, "the 31st upload never reached the server");
         assert_eq!(self.send("GET /api/v1/media/1", token, &[]).await.status(), 200);
 
         self.belfry.signal("KILL");
-        let rejected = self.send("GET /x", token, &[]).await;
+        let response = self.send("GET /x", token, &[]).await;
         match self.configuration {
             Configuration::Traefik => {
-                assert_eq!(rejected.status(), 500);
-                assert_eq!(rejected.text().await.unwrap(), "");
+                assert_eq!(response.status(), 500);
+                assert_eq!(response.text().await.unwrap(), "");
             }
-            _ => assert_unavailable(rejected).await,
+            _ => assert_unavailable(response).await,
         }
-        assert_eq!(self.upstream.hits(), 30, "no request passes without a check");
+        assert_eq!(self.upstream.request_count(), 30, "no request passes without a check");
     }
 }
 
 /// Asserts that the API client gets JSON, and not the proxy's error page.
-async fn assert_unavailable(rejected: reqwest::Response) {
-    assert_eq!(rejected.status(), 503);
-    assert_eq!(rejected.headers()["content-type"], "application/json");
+async fn assert_unavailable(response: reqwest::Response) {
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["content-type"], "application/json");
     let expected = serde_json::json!(
         { "errcode": "M_UNKNOWN", "error": "The service is temporarily unavailable" }
     );
-    assert_eq!(rejected.json::<Value>().await.unwrap(), expected);
+    assert_eq!(response.json::<Value>().await.unwrap(), expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -233,10 +235,11 @@ async fn proxies_pass_app_tokens_only_if_configured() {
         let Some(gateway) = Gateway::start(configuration, "scope=read&app=allow").await else {
             continue;
         };
-        let app = gateway.app_token().await;
-        let forged = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
+        let app_token = gateway.obtain_app_token().await;
+        let forged_identity = [("x-account-id", "1"), ("x-app-id", "1"), ("x-scopes", "admin")];
         for (uri, status) in [("/x", 200), ("/x?a=b&scope=x", 200), ("/x?app=allow", 403)] {
-            let response = gateway.send(&format!("GET {uri}"), Some(&app), &forged).await;
+            let response =
+                gateway.send(&format!("GET {uri}"), Some(&app_token), &forged_identity).await;
             assert_eq!(response.status(), status, "{configuration:?} {uri}");
             let identity = response.text().await.unwrap();
             if status == 200 {
@@ -259,7 +262,7 @@ async fn nginx_checks_every_request() {
     }
     gateway.verify_errors().await;
     gateway.verify_scope().await;
-    gateway.verify().await;
+    gateway.verify_all_checks().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -268,36 +271,36 @@ async fn nginx_can_require_a_scope_by_method() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, options).await else { return };
     for (method, status) in [("GET", 200), ("HEAD", 200), ("POST", 403), ("DELETE", 403)] {
         let target = format!("{method} /x");
-        let reader = gateway.send(&target, Some(&gateway.reader), &[]).await;
-        assert_eq!(reader.status(), status, "{method}");
-        let writer = gateway.send(&target, Some(&gateway.token), &[]).await;
-        assert_eq!(writer.status(), 200, "{method}");
+        let response = gateway.send(&target, Some(&gateway.read_token), &[]).await;
+        assert_eq!(response.status(), status, "{method}");
+        let response = gateway.send(&target, Some(&gateway.token), &[]).await;
+        assert_eq!(response.status(), 200, "{method}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn scripts_from_other_origins_can_read_the_rejections_of_nginx() {
+async fn scripts_from_other_origins_can_read_nginx_rejections() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
-    let (reader, token) = (Some(gateway.reader.as_str()), Some(gateway.token.as_str()));
-    let verify = async |target: &str, token: Option<&str>, status: u16| {
-        let rejected = gateway.send(target, token, &[]).await;
-        assert_eq!(rejected.status(), status, "{target}");
+    let (read_token, token) = (Some(gateway.read_token.as_str()), Some(gateway.token.as_str()));
+    let verify_rejection = async |target: &str, token: Option<&str>, status: u16| {
+        let response = gateway.send(target, token, &[]).await;
+        assert_eq!(response.status(), status, "{target}");
         let origins: Vec<_> =
-            rejected.headers().get_all("access-control-allow-origin").iter().collect();
+            response.headers().get_all("access-control-allow-origin").iter().collect();
         assert_eq!(origins, ["*"], "{status}");
-        let exposed = &rejected.headers()["access-control-expose-headers"];
-        assert_eq!(exposed, "Retry-After, WWW-Authenticate", "{status}");
+        let exposed_headers = &response.headers()["access-control-expose-headers"];
+        assert_eq!(exposed_headers, "Retry-After, WWW-Authenticate", "{status}");
     };
-    verify("GET /x", None, 401).await;
-    verify("GET /api/v1/media", reader, 403).await;
+    verify_rejection("GET /x", None, 401).await;
+    verify_rejection("GET /api/v1/media", read_token, 403).await;
     for _ in 0..30 {
         let response = gateway.send("POST /api/v1/media", token, &[]).await;
         let origin = response.headers().get("access-control-allow-origin");
         assert_eq!((response.status().as_u16(), origin), (200, None), "left to the server");
     }
-    verify("POST /api/v1/media", token, 429).await;
+    verify_rejection("POST /api/v1/media", token, 429).await;
     gateway.belfry.signal("KILL");
-    verify("GET /x", token, 503).await;
+    verify_rejection("GET /x", token, 503).await;
 }
 
 /// Servers that normalise these paths would serve `/api/v1/media` without its scope.
@@ -305,11 +308,11 @@ async fn scripts_from_other_origins_can_read_the_rejections_of_nginx() {
 async fn nginx_rejects_paths_that_some_servers_normalise() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
     // HTTP clients would change some of these paths.
-    let status = async |path: &str| {
+    let get_status = async |path: &str| {
         let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).await.unwrap();
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
-            gateway.reader
+            gateway.read_token
         );
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut response = String::new();
@@ -326,22 +329,22 @@ async fn nginx_rejects_paths_that_some_servers_normalise() {
         "/open/..;/api/v1/media",
         "/open/..\\api/v1/media",
     ] {
-        assert_eq!(status(path).await, "400", "{path}");
+        assert_eq!(get_status(path).await, "400", "{path}");
     }
-    assert_eq!(gateway.upstream.hits(), 0);
+    assert_eq!(gateway.upstream.request_count(), 0);
     for path in ["/x", "/x?a=b;c", "/x?a=..%5c", "/open/x?;"] {
-        assert_eq!(status(path).await, "200", "{path}");
+        assert_eq!(get_status(path).await, "200", "{path}");
     }
 }
 
 /// By default nginx would wait for a minute, and occupy a client connection for each request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nginx_does_not_wait_for_a_belfry_that_does_not_respond() {
+async fn nginx_does_not_wait_for_an_unresponsive_belfry() {
     let Some(gateway) = Gateway::start(Configuration::Nginx, "").await else { return };
     gateway.belfry.signal("STOP");
     assert_unavailable(gateway.send("GET /x", Some(&gateway.token), &[]).await).await;
     gateway.belfry.signal("CONT");
-    assert_eq!(gateway.upstream.hits(), 0);
+    assert_eq!(gateway.upstream.request_count(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -349,7 +352,7 @@ async fn caddy_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Caddy, "").await else { return };
     gateway.verify_errors().await;
     gateway.verify_scope().await;
-    gateway.verify().await;
+    gateway.verify_all_checks().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -357,25 +360,27 @@ async fn traefik_checks_every_request() {
     let Some(gateway) = Gateway::start(Configuration::Traefik, "").await else { return };
     gateway.verify_errors().await;
     gateway.verify_scope().await;
-    gateway.verify().await;
+    gateway.verify_all_checks().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn envoy_checks_every_request() {
     if let Some(gateway) = Gateway::start(Configuration::Envoy, "").await {
-        gateway.verify().await;
+        gateway.verify_all_checks().await;
     }
 }
 
 /// A location with `proxy_set_header` inherits no such directive from the server block, so without
 /// the file in the guide it would forward the client's identity headers.
 #[test]
-fn every_nginx_location_that_sets_headers_includes_the_identity() {
-    let blocks = configurations::blocks("nginx");
+fn every_nginx_location_that_sets_headers_includes_the_identity_file() {
+    let blocks = configurations::guide_blocks("nginx");
     let (_, site) = blocks.iter().find(|(name, _)| name.ends_with("product.conf")).unwrap();
     let server = site.split("location").next().unwrap();
     assert!(server.contains("include belfry_identity.conf;"), "{server}");
-    for location in site.split("location").skip(1).filter(|text| text.contains("proxy_pass")) {
+    for location in
+        site.split("location").skip(1).filter(|location| location.contains("proxy_pass"))
+    {
         // Without a path, nginx would forward `/open/../secret` unchanged.
         let is_checked = !location.contains("auth_request off;");
         assert!(is_checked || location.contains("proxy_pass http://127.0.0.1:3000/open/;"));

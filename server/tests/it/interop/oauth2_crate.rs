@@ -8,7 +8,7 @@ use oauth2::{
 };
 use serde_json::{Value, json};
 
-use super::Home;
+use super::AliceServer;
 use crate::support::Browser;
 
 const CALLBACK: &str = "https://app.example/cb";
@@ -16,38 +16,39 @@ const CALLBACK: &str = "https://app.example/cb";
 type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointSet, EndpointNotSet, EndpointSet>;
 
 /// Registers an app and configures a client from the server metadata.
-async fn client(url: &str) -> Client {
+async fn register_client(url: &str) -> Client {
     let http = reqwest::Client::new();
-    let app = json!({ "client_name": "oauth2", "redirect_uris": CALLBACK, "scopes": "read push" });
-    let app = http.post(format!("{url}/api/v1/apps")).json(&app).send().await.unwrap();
-    let app: Value = app.json().await.unwrap();
-    let metadata = http.get(format!("{url}/.well-known/oauth-authorization-server"));
-    let metadata: Value = metadata.send().await.unwrap().json().await.unwrap();
-    let text = |document: &Value, key: &str| document[key].as_str().unwrap().to_owned();
-    BasicClient::new(ClientId::new(text(&app, "client_id")))
-        .set_client_secret(ClientSecret::new(text(&app, "client_secret")))
-        .set_auth_uri(AuthUrl::new(text(&metadata, "authorization_endpoint")).unwrap())
-        .set_token_uri(TokenUrl::new(text(&metadata, "token_endpoint")).unwrap())
+    let registration =
+        json!({ "client_name": "oauth2", "redirect_uris": CALLBACK, "scopes": "read push" });
+    let request = http.post(format!("{url}/api/v1/apps")).json(&registration);
+    let app: Value = request.send().await.unwrap().json().await.unwrap();
+    let request = http.get(format!("{url}/.well-known/oauth-authorization-server"));
+    let metadata: Value = request.send().await.unwrap().json().await.unwrap();
+    let string_field = |document: &Value, key: &str| document[key].as_str().unwrap().to_owned();
+    BasicClient::new(ClientId::new(string_field(&app, "client_id")))
+        .set_client_secret(ClientSecret::new(string_field(&app, "client_secret")))
+        .set_auth_uri(AuthUrl::new(string_field(&metadata, "authorization_endpoint")).unwrap())
+        .set_token_uri(TokenUrl::new(string_field(&metadata, "token_endpoint")).unwrap())
         .set_introspection_url(
-            IntrospectionUrl::new(text(&metadata, "introspection_endpoint")).unwrap(),
+            IntrospectionUrl::new(string_field(&metadata, "introspection_endpoint")).unwrap(),
         )
         .set_redirect_uri(RedirectUrl::new(CALLBACK.to_owned()).unwrap())
 }
 
 async fn send(request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
-    let received = reqwest::Client::new().execute(request.try_into()?).await?;
+    let reqwest_response = reqwest::Client::new().execute(request.try_into()?).await?;
     let mut response = HttpResponse::new(Vec::new());
-    *response.status_mut() = received.status();
-    *response.headers_mut() = received.headers().clone();
-    *response.body_mut() = received.bytes().await?.into();
+    *response.status_mut() = reqwest_response.status();
+    *response.headers_mut() = reqwest_response.headers().clone();
+    *response.body_mut() = reqwest_response.bytes().await?.into();
     Ok(response)
 }
 
 /// Approves the request as Alice; returns the code and the state.
-async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
-    let mut browser = Browser::over_http(&home.server.url);
-    let page = browser.get(url.strip_prefix(&home.server.url).unwrap()).await;
-    let fields = [("username", "alice"), ("password", &*home.password)];
+async fn approve(server: &AliceServer, url: &str) -> (AuthorizationCode, String) {
+    let mut browser = Browser::over_http(&server.process.url);
+    let page = browser.get(url.strip_prefix(&server.process.url).unwrap()).await;
+    let fields = [("username", "alice"), ("password", &*server.password)];
     let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
     let page = browser.follow(&response).await;
     let mut parameters = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK);
@@ -58,26 +59,26 @@ async fn approve(home: &Home, url: &str) -> (AuthorizationCode, String) {
 }
 
 #[tokio::test]
-async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_authentication() {
-    let home = Home::start();
-    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
-        let client = client(&home.server.url).await.set_auth_type(authentication);
+async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_auth_method() {
+    let server = AliceServer::start();
+    for auth_method in [AuthType::BasicAuth, AuthType::RequestBody] {
+        let client = register_client(&server.process.url).await.set_auth_type(auth_method);
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let (url, state) = client
             .authorize_url(CsrfToken::new_random)
             .add_scopes(["read", "push"].map(|scope| Scope::new(scope.to_owned())))
             .set_pkce_challenge(challenge)
             .url();
-        let (code, returned_state) = approve(&home, url.as_str()).await;
+        let (code, returned_state) = approve(&server, url.as_str()).await;
         assert_eq!(&returned_state, state.secret());
 
-        let (_, other) = PkceCodeChallenge::new_random_sha256();
-        let request = client.exchange_code(code.clone()).set_pkce_verifier(other);
+        let (_, wrong_verifier) = PkceCodeChallenge::new_random_sha256();
+        let request = client.exchange_code(code.clone()).set_pkce_verifier(wrong_verifier);
         match request.request_async(&send).await {
             Err(RequestTokenError::ServerResponse(error)) => {
                 assert_eq!(error.error(), &BasicErrorResponseType::InvalidGrant);
             }
-            other => panic!("{other:?}"),
+            result => panic!("{result:?}"),
         }
         let request = client.exchange_code(code).set_pkce_verifier(verifier);
         let token = request.request_async(&send).await.unwrap();
@@ -94,16 +95,16 @@ async fn the_oauth2_crate_redeems_a_code_with_pkce_and_either_authentication() {
 }
 
 #[tokio::test]
-async fn the_oauth2_crate_gets_an_app_token_with_either_authentication() {
-    let home = Home::start();
-    for authentication in [AuthType::BasicAuth, AuthType::RequestBody] {
-        let client = client(&home.server.url).await.set_auth_type(authentication);
+async fn the_oauth2_crate_gets_an_app_token_with_either_auth_method() {
+    let server = AliceServer::start();
+    for auth_method in [AuthType::BasicAuth, AuthType::RequestBody] {
+        let client = register_client(&server.process.url).await.set_auth_type(auth_method);
         let request = client.exchange_client_credentials().add_scope(Scope::new("push".to_owned()));
         let token = request.request_async(&send).await.unwrap();
         assert_eq!(token.scopes().unwrap().len(), 1);
-        let url = format!("{}/api/v1/apps/verify_credentials", home.server.url);
-        let app = reqwest::Client::new().get(url).bearer_auth(token.access_token().secret());
-        let app: Value = app.send().await.unwrap().json().await.unwrap();
+        let url = format!("{}/api/v1/apps/verify_credentials", server.process.url);
+        let request = reqwest::Client::new().get(url).bearer_auth(token.access_token().secret());
+        let app: Value = request.send().await.unwrap().json().await.unwrap();
         assert_eq!(app["name"], "oauth2");
 
         let admin_scope = Scope::new("admin:read".to_owned());
@@ -112,7 +113,7 @@ async fn the_oauth2_crate_gets_an_app_token_with_either_authentication() {
             Err(RequestTokenError::ServerResponse(error)) => {
                 assert_eq!(error.error(), &BasicErrorResponseType::InvalidScope);
             }
-            other => panic!("{other:?}"),
+            result => panic!("{result:?}"),
         }
     }
 }

@@ -12,7 +12,7 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 /// Runs a script that must succeed. Reports it as skipped if Python or the packages are not
 /// available.
 #[track_caller]
-pub(crate) fn run(script: &str, arguments: &[&str]) {
+pub(crate) fn run_script(script: &str, arguments: &[&str]) {
     static PROGRAMS: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let python = match PROGRAMS.get_or_init(|| pypi::install_programs("python", REQUIREMENTS)) {
         Ok(programs) => programs.join("python"),
@@ -28,7 +28,7 @@ pub(crate) fn run(script: &str, arguments: &[&str]) {
         .unwrap();
     child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
-    let (out, err) =
+    let (stdout, stderr) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{out}\n{err}");
+    assert!(output.status.success(), "{stdout}\n{stderr}");
 }

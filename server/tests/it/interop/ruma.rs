@@ -24,8 +24,8 @@ use ruma_common::push::{
     NewSimplePushRule, PushCondition, RuleKind, Ruleset, SoundTweakValue, Tweak,
 };
 
-use super::{ALICE, Home};
-use crate::support::Process;
+use super::{ALICE, AliceServer};
+use crate::support::ServerProcess;
 
 /// A client on top of ruma's types.
 struct Client {
@@ -35,7 +35,7 @@ struct Client {
 }
 
 impl Client {
-    /// Creates a client that uses the versions that the server supports.
+    /// Creates a client for the API versions that the server supports.
     async fn connect(url: &str) -> Self {
         let request = get_supported_versions::Request::new();
         let request = request.try_into_http_request(url, SendAccessToken::None, ()).unwrap();
@@ -56,10 +56,10 @@ impl Client {
         match send(request).await {
             Ok(response) => Ok(response),
             Err(FromHttpResponseError::Server(error)) => {
-                let kind = error.error_kind().map(|kind| kind.errcode().to_string());
-                Err((error.status_code.as_u16(), kind.unwrap_or_default()))
+                let errcode = error.error_kind().map(|kind| kind.errcode().to_string());
+                Err((error.status_code.as_u16(), errcode.unwrap_or_default()))
             }
-            Err(other) => panic!("{other}"),
+            Err(error) => panic!("{error}"),
         }
     }
 
@@ -81,7 +81,7 @@ impl Client {
         user_rules.map(|rule| rule.rule_id).collect()
     }
 
-    async fn put_content(&self, rule_id: &str, before: Option<&str>, after: Option<&str>) {
+    async fn put_content_rule(&self, rule_id: &str, before: Option<&str>, after: Option<&str>) {
         let pattern = format!("{rule_id}*");
         let rule = NewPatternedPushRule::new(rule_id.to_owned(), pattern, vec![Action::Notify]);
         let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));
@@ -94,38 +94,38 @@ async fn send<R: IncomingResponse>(
     request: http::Request<Vec<u8>>,
 ) -> Result<R, FromHttpResponseError<R::EndpointError>> {
     let request = request.try_into().unwrap();
-    let received = reqwest::Client::new().execute(request).await.unwrap();
+    let reqwest_response = reqwest::Client::new().execute(request).await.unwrap();
     let mut response = http::Response::new(&[][..]);
-    *response.status_mut() = received.status();
-    *response.headers_mut() = received.headers().clone();
-    let body = received.bytes().await.unwrap();
+    *response.status_mut() = reqwest_response.status();
+    *response.headers_mut() = reqwest_response.headers().clone();
+    let body = reqwest_response.bytes().await.unwrap();
     *response.body_mut() = &body;
     R::try_from_http_response(response)
 }
 
-async fn alice() -> (Home, Client) {
-    let home = Home::start();
-    let mut client = Client::connect(&home.server.url).await;
+async fn log_in_alice() -> (AliceServer, Client) {
+    let server = AliceServer::start();
+    let mut client = Client::connect(&server.process.url).await;
     assert!(client.versions.versions.contains(&MatrixVersion::V1_1));
     let user: OwnedUserId = ALICE.try_into().unwrap();
-    assert_eq!(client.log_in(user.clone(), &home.password).await, user);
-    (home, client)
+    assert_eq!(client.log_in(user.clone(), &server.password).await, user);
+    (server, client)
 }
 
 #[tokio::test]
 async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
-    let (_home, client) = alice().await;
-    client.put_content("tea", None, None).await;
-    client.put_content("cake", None, None).await;
-    client.put_content("pie 🥧", None, Some("cake")).await;
+    let (_server, client) = log_in_alice().await;
+    client.put_content_rule("tea", None, None).await;
+    client.put_content_rule("cake", None, None).await;
+    client.put_content_rule("pie 🥧", None, Some("cake")).await;
     assert_eq!(client.content_rule_ids().await, ["cake", "pie 🥧", "tea"]);
-    client.put_content("tea", Some("cake"), None).await;
+    client.put_content_rule("tea", Some("cake"), None).await;
     assert_eq!(client.content_rule_ids().await, ["tea", "cake", "pie 🥧"]);
 
-    let (kind, id) = (RuleKind::Content, || "pie 🥧".to_owned());
-    let disable = set_pushrule_enabled::v3::Request::disable(kind.clone(), id());
+    let (kind, rule_id) = (RuleKind::Content, || "pie 🥧".to_owned());
+    let disable = set_pushrule_enabled::v3::Request::disable(kind.clone(), rule_id());
     client.send(disable).await.unwrap();
-    let get_enabled = get_pushrule_enabled::v3::Request::new(kind.clone(), id());
+    let get_enabled = get_pushrule_enabled::v3::Request::new(kind.clone(), rule_id());
     assert!(!client.send(get_enabled).await.unwrap().enabled);
 
     let actions = vec![
@@ -133,26 +133,30 @@ async fn ruma_creates_orders_enables_changes_and_deletes_rules() {
         Action::SetTweak(Tweak::Sound(SoundTweakValue::Default)),
         Action::SetTweak(Tweak::Highlight(HighlightTweakValue::No)),
     ];
-    let set_actions = set_pushrule_actions::v3::Request::new(kind.clone(), id(), actions.clone());
+    let set_actions =
+        set_pushrule_actions::v3::Request::new(kind.clone(), rule_id(), actions.clone());
     client.send(set_actions).await.unwrap();
-    let request = get_pushrule_actions::v3::Request::new(kind.clone(), id());
-    let stored = client.send(request).await.unwrap().actions;
-    assert_eq!(serde_json::to_value(&stored).unwrap(), serde_json::to_value(&actions).unwrap());
+    let request = get_pushrule_actions::v3::Request::new(kind.clone(), rule_id());
+    let stored_actions = client.send(request).await.unwrap().actions;
+    assert_eq!(
+        serde_json::to_value(&stored_actions).unwrap(),
+        serde_json::to_value(&actions).unwrap()
+    );
 
-    let get_rule = get_pushrule::v3::Request::new(kind.clone(), id());
+    let get_rule = get_pushrule::v3::Request::new(kind.clone(), rule_id());
     let rule = client.send(get_rule.clone()).await.unwrap().rule;
     assert_eq!((rule.pattern.as_deref(), rule.enabled), (Some("pie 🥧*"), false));
-    client.send(delete_pushrule::v3::Request::new(kind.clone(), id())).await.unwrap();
+    client.send(delete_pushrule::v3::Request::new(kind.clone(), rule_id())).await.unwrap();
     assert_eq!(client.content_rule_ids().await, ["tea", "cake"]);
     let not_found = (404, "M_NOT_FOUND".to_owned());
     assert_eq!(client.send(get_rule).await.unwrap_err(), not_found);
-    let second_delete = delete_pushrule::v3::Request::new(kind, id());
+    let second_delete = delete_pushrule::v3::Request::new(kind, rule_id());
     assert_eq!(client.send(second_delete).await.unwrap_err(), not_found);
 }
 
 #[tokio::test]
 async fn ruma_reads_back_override_underride_room_and_sender_rules() {
-    let (_home, client) = alice().await;
+    let (_server, client) = log_in_alice().await;
     let conditions =
         vec![PushCondition::EventMatch(ruma_common::push::EventMatchConditionData::new(
             "type".to_owned(),
@@ -184,16 +188,16 @@ async fn ruma_reads_back_override_underride_room_and_sender_rules() {
         let rule = rules.get(kind.clone(), id).unwrap_or_else(|| panic!("{kind:?} {id}"));
         assert!(rule.enabled() && !rule.is_server_default(), "{id}");
     }
-    let stored = rules.override_.get("over").unwrap();
-    let json = |conditions: &Vec<PushCondition>| serde_json::to_value(conditions).unwrap();
-    assert_eq!(json(&stored.conditions), json(&conditions));
+    let stored_rule = rules.override_.get("over").unwrap();
+    let to_json = |conditions: &Vec<PushCondition>| serde_json::to_value(conditions).unwrap();
+    assert_eq!(to_json(&stored_rule.conditions), to_json(&conditions));
     let global = client.send(get_pushrules_global_scope::v3::Request::new()).await.unwrap().global;
     assert_eq!(serde_json::to_value(global).unwrap(), serde_json::to_value(rules).unwrap());
 }
 
 #[tokio::test]
 async fn ruma_parses_error_responses() {
-    let (_home, mut client) = alice().await;
+    let (_server, mut client) = log_in_alice().await;
     let rule = NewPatternedPushRule::new("x".to_owned(), "x".to_owned(), vec![]);
     let mut request = set_pushrule::v3::Request::new(NewPushRule::Content(rule));
     request.before = Some("nobody".to_owned());
@@ -204,13 +208,13 @@ async fn ruma_parses_error_responses() {
 }
 
 #[tokio::test]
-async fn ruma_registers_a_user_of_an_application_service() {
+async fn ruma_registers_an_application_service_user() {
     let dir = tempfile::tempdir().unwrap();
     let settings = "registration = 'closed'\n[[application_services]]\nid = 'irc'\n\
                     as_token = 'token'\nsender_localpart = 'bot'\n\
                     namespaces.users = [{ regex = '@irc_.*', exclusive = true }]\n";
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let server = Process::start(dir.path(), &[]);
+    let server = ServerProcess::start(dir.path(), &[]);
     let client = Client::connect(&server.url).await;
     let register = async |name: &str| {
         let mut request = register::v3::Request::new();
@@ -223,7 +227,7 @@ async fn ruma_registers_a_user_of_an_application_service() {
     let response: register::v3::Response = register("irc_ann").await.unwrap();
     assert_eq!(response.user_id, "@irc_ann:127.0.0.1");
     assert!(response.access_token.is_some() && response.device_id.is_some());
-    let rejected: Result<register::v3::Response, _> = register("zoe").await;
-    let error = format!("{:?}", rejected.unwrap_err());
+    let rejection: Result<register::v3::Response, _> = register("zoe").await;
+    let error = format!("{:?}", rejection.unwrap_err());
     assert!(error.contains("Exclusive"), "{error}");
 }

@@ -7,10 +7,10 @@ use test_engines::RedisCluster;
 use test_engines::shared::{private_cluster, shared_cluster};
 use tokio::task::JoinSet;
 
-use super::nodes::node;
-use super::outage::{Load, count_admitted, get, has_metric, wait_until};
+use super::nodes::start_node;
+use super::outage::{Load, count_admitted, get_text, has_metric, wait_until};
 use crate::support::process::run_successfully;
-use crate::support::{Process, TestDatabase};
+use crate::support::{ServerProcess, TestDatabase};
 
 /// Each request has a different address, so the counters of its account and of its address are
 /// usually in different slots.
@@ -23,11 +23,11 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
                     limits = { redis_timeout = '30s' }";
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
     let (url, redis) = (database.url().unwrap(), cluster.url());
-    let start = |()| Process::start(dir.path(), &["--database", url, "--redis", &redis]);
-    let nodes = [(); 3].map(start);
+    let start_node = |()| ServerProcess::start(dir.path(), &["--database", url, "--redis", &redis]);
+    let nodes = [(); 3].map(start_node);
     run_successfully(dir.path(), &["account", "add", "alice", "--database", url]);
-    let issue = ["token", "issue", "alice", "--database", url];
-    let token: Arc<str> = run_successfully(dir.path(), &issue).trim().into();
+    let issue_token = ["token", "issue", "alice", "--database", url];
+    let token: Arc<str> = run_successfully(dir.path(), &issue_token).trim().into();
 
     let client = reqwest::Client::new();
     let next_request = Arc::new(AtomicUsize::new(0));
@@ -54,7 +54,7 @@ async fn three_nodes_admit_exactly_300_of_900_requests_for_one_account() {
     }
     assert_eq!(clients.join_all().await.into_iter().sum::<usize>(), 300);
     for node in &nodes {
-        assert!(get(node, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(get_text(node, "/readyz").await.contains("\"redis\":\"ok\""));
         assert!(has_metric(node, "belfry_rate_limit_local_decisions_total 0").await);
     }
 }
@@ -64,16 +64,16 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
     let Some(cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
-    let nodes = [(); 2].map(|()| node(&cluster.url(), settings));
-    let stopped = Arc::new(AtomicBool::new(false));
+    let nodes = [(); 2].map(|()| start_node(&cluster.url(), settings));
+    let is_stopped = Arc::new(AtomicBool::new(false));
     let mut clients = JoinSet::new();
     for number in 0..8_usize {
         let urls = nodes.each_ref().map(|(node, _)| format!("{}/x", node.url));
-        let stopped = Arc::clone(&stopped);
+        let is_stopped = Arc::clone(&is_stopped);
         clients.spawn(async move {
             let client = reqwest::Client::new();
             let mut addresses = 0;
-            while !stopped.load(Ordering::Relaxed) {
+            while !is_stopped.load(Ordering::Relaxed) {
                 let address = format!("10.{number}.{}.{}", addresses / 250, addresses % 250);
                 let mut admitted = 0;
                 for request in 0..25 {
@@ -89,14 +89,14 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
             addresses
         });
     }
-    let moving = tokio::task::spawn_blocking(move || {
+    let slot_moves = tokio::task::spawn_blocking(move || {
         let primaries = cluster.primaries().unwrap();
         cluster.move_slots(primaries[0], primaries[1], 200).unwrap();
         cluster.move_slots(primaries[1], primaries[2], 200).unwrap();
         cluster
     });
-    let _cluster = moving.await.unwrap();
-    stopped.store(true, Ordering::Relaxed);
+    let _cluster = slot_moves.await.unwrap();
+    is_stopped.store(true, Ordering::Relaxed);
     let addresses: usize = clients.join_all().await.into_iter().sum();
     assert!(addresses > 16, "{addresses}");
     for (node, _) in &nodes {
@@ -105,11 +105,12 @@ async fn while_slots_are_moved_exactly_the_limit_is_admitted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
+async fn a_killed_primary_fails_no_request_and_other_shards_keep_their_counts() {
     let Some(mut cluster) = private_cluster() else { return };
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     limits = { redis_timeout = '30s', rows.ip = { requests = 20 } }";
-    let [(one, _one), (two, _two)] = [(); 2].map(|()| node(&cluster.url(), settings));
+    let [(first_node, _first_dir), (second_node, _second_dir)] =
+        [(); 2].map(|()| start_node(&cluster.url(), settings));
     let primaries = cluster.primaries().unwrap();
     let address_on = |cluster: &RedisCluster, primary| {
         let mut addresses = (1..250).map(|last| format!("192.0.2.{last}"));
@@ -123,45 +124,50 @@ async fn a_killed_primary_stops_no_request_and_other_shards_lose_no_count() {
     let load = Load::default();
     let mut clients = JoinSet::new();
     for client in 0..4 {
-        clients.spawn(load.clone().send(one.url.clone(), client));
-        clients.spawn(load.clone().send(two.url.clone(), client + 4));
+        clients.spawn(load.clone().send_requests(first_node.url.clone(), client));
+        clients.spawn(load.clone().send_requests(second_node.url.clone(), client + 4));
     }
     for address in &addresses {
-        assert_eq!(count_admitted(&one, address, 5).await, 5);
+        assert_eq!(count_admitted(&first_node, address, 5).await, 5);
     }
     load.wait_for_progress().await;
 
-    let killed = cluster.node(primaries[0]).address();
+    let killed_address = cluster.node(primaries[0]).address();
     cluster.node(primaries[0]).kill().unwrap();
-    for node in [&one, &two] {
+    for node in [&first_node, &second_node] {
         wait_until(async || has_metric(node, "belfry_redis_up 0").await).await;
     }
-    let ready = get(&one, "/readyz").await;
-    let expected = format!("1 of 3 shards unreachable, counting locally for them: {killed}");
-    assert!(ready.contains(&expected), "{ready}");
+    let readiness = get_text(&first_node, "/readyz").await;
+    let expected =
+        format!("1 of 3 shards unreachable, counting locally for them: {killed_address}");
+    assert!(readiness.contains(&expected), "{readiness}");
     cluster.take_over(primaries[0]).unwrap();
-    for node in [&one, &two] {
+    for node in [&first_node, &second_node] {
         wait_until(async || has_metric(node, "belfry_redis_up 1").await).await;
-        assert!(get(node, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(get_text(node, "/readyz").await.contains("\"redis\":\"ok\""));
         assert!(node.log().matches("Redis unavailable").count() <= 10);
     }
     load.wait_for_progress().await;
     for address in &addresses[1..] {
-        assert_eq!(count_admitted(&two, address, 30).await, 15, "{address} is on another shard");
+        assert_eq!(
+            count_admitted(&second_node, address, 30).await,
+            15,
+            "{address} is on another shard"
+        );
     }
-    let on_failed_shard = count_admitted(&two, &addresses[0], 30).await;
-    assert!((15..=20).contains(&on_failed_shard), "{on_failed_shard}");
+    let admitted_on_failed_shard = count_admitted(&second_node, &addresses[0], 30).await;
+    assert!((15..=20).contains(&admitted_on_failed_shard), "{admitted_on_failed_shard}");
 
-    // The old primary returns as a replica. A planned failover stops no request either.
+    // The old primary returns as a replica. A planned failover fails no request either.
     cluster.node(primaries[0]).restart().unwrap();
-    let cluster = tokio::task::spawn_blocking(move || {
+    let failover = tokio::task::spawn_blocking(move || {
         cluster.wait_until_complete().unwrap();
         cluster.fail_over(primaries[1]).unwrap();
         cluster
     });
-    let _cluster = cluster.await.unwrap();
+    let _cluster = failover.await.unwrap();
     load.wait_for_progress().await;
-    assert_eq!(count_admitted(&one, &addresses[1], 3).await, 0);
-    load.stopped.store(true, Ordering::Relaxed);
+    assert_eq!(count_admitted(&first_node, &addresses[1], 3).await, 0);
+    load.is_stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;
 }

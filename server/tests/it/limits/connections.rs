@@ -4,12 +4,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::Process;
+use crate::support::ServerProcess;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_streams_of_one_connection_are_counted_once_each() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Process::start(dir.path(), &[]);
+    let server = ServerProcess::start(dir.path(), &[]);
     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
     let mut requests = JoinSet::new();
     for _ in 0..1000 {
@@ -24,7 +24,7 @@ async fn a_thousand_streams_of_one_connection_are_counted_once_each() {
 #[tokio::test]
 async fn pipelined_and_http_1_0_requests_are_counted_once_each() {
     let dir = tempfile::tempdir().unwrap();
-    let server = Process::start(dir.path(), &[]);
+    let server = ServerProcess::start(dir.path(), &[]);
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).await.unwrap();
     let mut requests = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n".repeat(303);
     requests += "GET /x HTTP/1.0\r\n\r\n";

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::count_admitted;
 use crate::support::Service;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 
 const HEADERS: [&str; 5] = [
     "x-ratelimit-limit",
@@ -20,7 +20,7 @@ async fn a_response_reports_the_closest_limit_and_all_limits() {
     let alice = service.user_client("alice").await;
     service.clock.advance_millis(250);
     let response = alice.send("POST /api/v1/media", "").await;
-    let reported = HEADERS.map(|name| response.header(name));
+    let header_values = HEADERS.map(|name| response.header(name));
     let expected = [
         "30",
         "29",
@@ -28,7 +28,7 @@ async fn a_response_reports_the_closest_limit_and_all_limits() {
         r#""account";r=299;t=300, "media";r=29;t=1800, "ip";r=299;t=300"#,
         r#""account";q=300;w=300, "media";q=30;w=1800, "ip";q=300;w=300"#,
     ];
-    assert_eq!(reported, expected);
+    assert_eq!(header_values, expected);
     assert_eq!(response.header("retry-after"), "");
 }
 
@@ -55,7 +55,7 @@ async fn error_responses_have_the_headers_too() {
 async fn the_later_reset_is_reported_for_equally_close_limits() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    alice.with_address(address(2)).get("/x").await;
+    alice.with_address(documentation_address(2)).get("/x").await;
     service.clock.advance(100);
     service.anonymous_client().get("/x").await;
     let response = alice.get("/x").await;
@@ -64,28 +64,28 @@ async fn the_later_reset_is_reported_for_equally_close_limits() {
 }
 
 #[tokio::test]
-async fn a_rejection_reports_when_to_retry_in_the_format_of_its_area() {
+async fn a_rejection_reports_when_to_retry_in_its_areas_format() {
     let service = Service::start().await;
     let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 300).await, 300);
     service.clock.advance_millis(100_700);
-    let plain = json!({ "error": "Too many requests" });
-    let matrix = json!({
+    let plain_body = json!({ "error": "Too many requests" });
+    let matrix_body = json!({
         "errcode": "M_LIMIT_EXCEEDED", "error": "Too many requests", "retry_after_ms": 199_300,
     });
     for (path, body) in [
-        ("/api/v1/statuses", &plain),
-        ("/oauth/token", &plain),
-        ("/nowhere", &plain),
-        ("/_matrix/client/v3/pushrules/", &matrix),
-        ("/_service/client/api/v1/pushrules/", &matrix),
+        ("/api/v1/statuses", &plain_body),
+        ("/oauth/token", &plain_body),
+        ("/nowhere", &plain_body),
+        ("/_matrix/client/v3/pushrules/", &matrix_body),
+        ("/_service/client/api/v1/pushrules/", &matrix_body),
     ] {
         let response = anonymous.get(path).await;
         assert_eq!((response.status, &response.json()), (429, body), "{path}");
-        let reported = HEADERS.map(|name| response.header(name));
+        let header_values = HEADERS.map(|name| response.header(name));
         let expected =
             ["300", "0", "2027-01-15T08:05:00.000Z", r#""ip";r=0;t=200"#, r#""ip";q=300;w=300"#];
-        assert_eq!(reported, expected, "{path}");
+        assert_eq!(header_values, expected, "{path}");
         assert_eq!(response.header("retry-after"), "200", "{path}");
     }
     service.clock.advance(200);

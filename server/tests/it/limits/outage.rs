@@ -7,26 +7,26 @@ use std::time::{Duration, Instant};
 use test_engines::Redis;
 use tokio::task::JoinSet;
 
-use super::nodes::{node, own_redis};
-use crate::support::Process;
+use super::nodes::{start_node, start_private_redis};
+use crate::support::ServerProcess;
 
 /// A time far longer than a reconnection takes on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
-type Action = fn(&mut Redis);
+type RedisAction = fn(&mut Redis);
 
 /// Clients with many addresses that send requests until stopped.
 #[derive(Clone, Default)]
 pub(super) struct Load {
-    pub(super) stopped: Arc<AtomicBool>,
+    pub(super) is_stopped: Arc<AtomicBool>,
     responses: Arc<AtomicUsize>,
 }
 
 impl Load {
-    pub(super) async fn send(self, url: String, client_number: usize) {
+    pub(super) async fn send_requests(self, url: String, client_number: usize) {
         let client = reqwest::Client::new();
         for number in 0.. {
-            if self.stopped.load(Ordering::Relaxed) {
+            if self.is_stopped.load(Ordering::Relaxed) {
                 return;
             }
             let address = format!("10.{client_number}.{}.{}", number / 250 % 250, number % 250);
@@ -51,21 +51,25 @@ pub(super) async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
     }
 }
 
-pub(super) async fn get(server: &Process, path: &str) -> String {
+pub(super) async fn get_text(server: &ServerProcess, path: &str) -> String {
     let response = reqwest::get(format!("{}{path}", server.url)).await.unwrap();
     response.text().await.unwrap()
 }
 
-pub(super) async fn has_metric(server: &Process, line: &str) -> bool {
-    get(server, "/metrics").await.lines().any(|other| other == line)
+pub(super) async fn has_metric(server: &ServerProcess, line: &str) -> bool {
+    get_text(server, "/metrics").await.lines().any(|metric| metric == line)
 }
 
 /// Sends this many requests from one client address and returns how many were admitted.
-pub(super) async fn count_admitted(server: &Process, client: &str, requests: usize) -> usize {
+pub(super) async fn count_admitted(
+    server: &ServerProcess,
+    client_address: &str,
+    requests: usize,
+) -> usize {
     let mut admitted = 0;
     for _ in 0..requests {
         let request = reqwest::Client::new().get(format!("{}/x", server.url));
-        let response = request.header("x-forwarded-for", client).send().await.unwrap();
+        let response = request.header("x-forwarded-for", client_address).send().await.unwrap();
         admitted += usize::from(response.status() != 429);
     }
     admitted
@@ -74,61 +78,67 @@ pub(super) async fn count_admitted(server: &Process, client: &str, requests: usi
 /// `/metrics` and `/readyz`, which are not rate limited, show both the outage and its end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_outage_without_requests_is_noticed() {
-    let Some(mut redis) = own_redis() else { return };
-    let (server, _dir) = node(&redis.url(), "[limits]\nredis_timeout = '1s'\n");
-    let outages: [(Action, Action); 2] = [
+    let Some(mut redis) = start_private_redis() else { return };
+    let (server, _dir) = start_node(&redis.url(), "[limits]\nredis_timeout = '1s'\n");
+    let outages: [(RedisAction, RedisAction); 2] = [
         (|redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
         (|redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (begin, end)) in outages.into_iter().enumerate() {
-        let log_count = |text: &str| server.log().matches(text).count();
+        let count_in_log = |text: &str| server.log().matches(text).count();
         wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
-        assert!(log_count("connected to Redis, using shared counters") > number);
-        assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(count_in_log("connected to Redis, using shared counters") > number);
+        assert!(get_text(&server, "/readyz").await.contains("\"redis\":\"ok\""));
 
         begin(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
-        assert!(log_count("Redis unavailable, using local counters") > number);
-        let ready = get(&server, "/readyz").await;
-        assert!(ready.contains("\"redis\":\"redis unreachable, counting locally\""), "{ready}");
+        assert!(count_in_log("Redis unavailable, using local counters") > number);
+        let readiness = get_text(&server, "/readyz").await;
+        assert!(
+            readiness.contains("\"redis\":\"redis unreachable, counting locally\""),
+            "{readiness}"
+        );
         end(&mut redis);
     }
     wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_outage_under_load_rejects_no_request_and_lifts_no_limit() {
-    let Some(mut redis) = own_redis() else { return };
+async fn during_an_outage_under_load_no_request_fails_and_limits_apply() {
+    let Some(mut redis) = start_private_redis() else { return };
     let settings = "\
 trusted_proxies = ['127.0.0.1']
 [limits]
 redis_timeout = '1s'
 rows.ip = { requests = 20 }
 ";
-    let (server, _dir) = node(&redis.url(), settings);
+    let (server, _dir) = start_node(&redis.url(), settings);
     let load = Load::default();
     let mut clients = JoinSet::new();
     for client in 0..8 {
-        clients.spawn(load.clone().send(server.url.clone(), client));
+        clients.spawn(load.clone().send_requests(server.url.clone(), client));
     }
     load.wait_for_progress().await;
     assert!(has_metric(&server, "belfry_redis_up 1").await);
     assert_eq!(count_admitted(&server, "192.0.2.1", 15).await, 15);
 
-    let outages: [(&str, Action, Action); 2] = [
+    let outages: [(&str, RedisAction, RedisAction); 2] = [
         ("192.0.2.2", |redis| redis.stop().unwrap(), |redis| redis.restart().unwrap()),
         ("192.0.2.3", |redis| redis.pause().unwrap(), |redis| redis.resume().unwrap()),
     ];
     for (number, (client, begin, end)) in outages.into_iter().enumerate() {
-        let log_count = |text: &str| server.log().matches(text).count();
+        let count_in_log = |text: &str| server.log().matches(text).count();
         begin(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 0").await).await;
         load.wait_for_progress().await;
-        assert!(log_count("Redis unavailable, using local counters") > number);
-        let ready = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
-        assert_eq!(ready.status(), 200, "the node stays ready");
-        let ready = ready.text().await.unwrap();
-        assert!(ready.contains("\"redis\":\"redis unreachable, counting locally\""), "{ready}");
+        assert!(count_in_log("Redis unavailable, using local counters") > number);
+        let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+        assert_eq!(response.status(), 200, "the node stays ready");
+        let readiness = response.text().await.unwrap();
+        assert!(
+            readiness.contains("\"redis\":\"redis unreachable, counting locally\""),
+            "{readiness}"
+        );
         assert_eq!(count_admitted(&server, client, 30).await, 20, "limits are enforced");
         if number == 0 {
             assert_eq!(
@@ -141,10 +151,10 @@ rows.ip = { requests = 20 }
         end(&mut redis);
         wait_until(async || has_metric(&server, "belfry_redis_up 1").await).await;
         load.wait_for_progress().await;
-        assert!(log_count("connected to Redis, using shared counters") > number + 1);
-        assert!(get(&server, "/readyz").await.contains("\"redis\":\"ok\""));
+        assert!(count_in_log("connected to Redis, using shared counters") > number + 1);
+        assert!(get_text(&server, "/readyz").await.contains("\"redis\":\"ok\""));
         assert_eq!(count_admitted(&server, client, 3).await, 0, "exhausted until the window ends");
     }
-    load.stopped.store(true, Ordering::Relaxed);
+    load.is_stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;
 }

@@ -4,7 +4,7 @@ use belfry::config::Config;
 
 use super::{count_admitted, is_admitted};
 use crate::support::Service;
-use crate::support::process::{Process, run, run_successfully};
+use crate::support::process::{ServerProcess, run_belfry, run_successfully};
 use crate::support::service::config_with;
 
 const SETTINGS: &str = "\
@@ -26,13 +26,13 @@ sign_in_name = { requests = 10 }
 client_secret = false
 ";
 
-fn parse(text: &str) -> Config {
+fn parse_config(text: &str) -> Config {
     toml::from_str(text).unwrap()
 }
 
 #[tokio::test]
 async fn rows_are_changed_removed_and_added() {
-    let service = Service::start_with(parse(SETTINGS)).await;
+    let service = Service::start_with(parse_config(SETTINGS)).await;
     let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 70).await, 60);
     assert_eq!(count_admitted(&alice, "POST /api/v1/accounts", 70).await, 70);
@@ -92,9 +92,9 @@ fn config_check_reports_errors_with_their_line() {
         ("[limits]\nredis_timeout = '0s'", "limits.redis_timeout must be a duration such as"),
     ] {
         std::fs::write(dir.path().join("belfry.toml"), text).unwrap();
-        let outcome = run(dir.path(), &["config", "check"]);
-        let message = String::from_utf8(outcome.stderr).unwrap();
-        assert_eq!(outcome.status.code(), Some(1), "{text}");
+        let output = run_belfry(dir.path(), &["config", "check"]);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
         assert!(message.contains(expected), "{text}\n{message}");
     }
 }
@@ -103,20 +103,20 @@ fn config_check_reports_errors_with_their_line() {
 async fn replacing_the_table_preserves_the_counts() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    let replace = |rows: &str| {
-        let new_config = parse(&format!("[limits.rows]\n{rows}"));
+    let replace_rows = |rows: &str| {
+        let new_config = parse_config(&format!("[limits.rows]\n{rows}"));
         service.state.limits.replace(&new_config, &service.state.metrics.limits)
     };
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 30);
 
-    let changes = replace("media = { requests = 35 }");
+    let changes = replace_rows("media = { requests = 35 }");
     let media = "per account: POST /api/v1/media";
     assert_eq!(changes, [format!("media: 35 in 30m {media} (was 30 in 30m {media})")]);
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 40).await, 5);
 
-    replace("media = { requests = 0 }");
+    replace_rows("media = { requests = 0 }");
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 3).await, 0);
-    replace("media = { requests = 4294967295 }");
+    replace_rows("media = { requests = 4294967295 }");
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 10).await, 10);
     let response = alice.send("POST /api/v1/media", "").await;
     assert!(
@@ -124,11 +124,11 @@ async fn replacing_the_table_preserves_the_counts() {
         "30 + 5 + 10 + 1 requests were counted"
     );
 
-    let changes = replace("media = false");
+    let changes = replace_rows("media = false");
     assert_eq!(changes, [format!("media is removed (was 4294967295 in 30m {media})")]);
     let response = alice.send("POST /api/v1/media", "").await;
     assert!(!response.header("ratelimit").contains("media"));
-    assert_eq!(replace("media = false"), [""; 0]);
+    assert_eq!(replace_rows("media = false"), [""; 0]);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn sighup_reloads_the_limits_without_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("belfry.toml");
     std::fs::write(&file, "[limits.rows]\nip = { requests = 5 }\n").unwrap();
-    let server = Process::start(dir.path(), &[]);
+    let server = ServerProcess::start(dir.path(), &[]);
     let count_admitted = async |requests: usize| {
         let mut admitted = 0;
         for _ in 0..requests {
@@ -154,24 +154,24 @@ async fn sighup_reloads_the_limits_without_a_restart() {
         }
         admitted
     };
-    let reload = async |text: &str, expected: &str| {
-        std::fs::write(&file, text).unwrap();
+    let reload = async |settings: &str, log_message: &str| {
+        std::fs::write(&file, settings).unwrap();
         server.signal("HUP");
         for _ in 0..1000 {
-            if server.log().contains(expected) {
+            if server.log().contains(log_message) {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
-        panic!("{expected} is not in {}", server.log());
+        panic!("{log_message} is not in {}", server.log());
     };
     assert_eq!(count_admitted(7).await, 5);
-    let changed = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
-    reload("[limits.rows]\nip = { requests = 8 }\n", changed).await;
+    let change_message = "ip: 8 in 5m per ip: * (was 5 in 5m per ip: *)";
+    reload("[limits.rows]\nip = { requests = 8 }\n", change_message).await;
     assert_eq!(count_admitted(7).await, 3, "counts are preserved");
 
-    let unchanged = "invalid configuration, no setting changed";
-    reload("[limits.rows]\nip = { requests = ", unchanged).await;
+    let rejection_message = "invalid configuration, no setting changed";
+    reload("[limits.rows]\nip = { requests = ", rejection_message).await;
     assert!(server.log().contains("(belfry.toml, line 2)"), "{}", server.log());
     assert_eq!(count_admitted(2).await, 0);
 

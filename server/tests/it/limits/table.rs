@@ -5,31 +5,35 @@ use belfry::config::{Config, LimitMode};
 use belfry_runtime::clock::Clock;
 
 use super::{count_admitted, is_admitted};
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 use crate::support::{Service, TestDatabase, any_events};
 
 #[tokio::test]
 async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses() {
     let service = Service::start().await;
-    let mut tokens = Vec::new();
+    let mut alice_clients = Vec::new();
     for _ in 0..4 {
-        tokens.push(service.user_client("alice").await);
+        alice_clients.push(service.user_client("alice").await);
     }
     for number in 0..300_u16 {
-        let client = tokens[usize::from(number % 4)]
-            .with_address(address((number % 200).try_into().unwrap()));
+        let client = alice_clients[usize::from(number % 4)]
+            .with_address(documentation_address((number % 200).try_into().unwrap()));
         assert!(is_admitted(&client, "GET /api/v1/timelines/home").await, "request {number}");
     }
-    for token in &tokens {
+    for client in &alice_clients {
         assert!(
-            !is_admitted(&token.with_address(address(210)), "GET /api/v1/timelines/home").await
+            !is_admitted(
+                &client.with_address(documentation_address(210)),
+                "GET /api/v1/timelines/home"
+            )
+            .await
         );
     }
-    let bob = service.user_client("bob").await.with_address(address(1));
+    let bob = service.user_client("bob").await.with_address(documentation_address(1));
     assert!(is_admitted(&bob, "GET /api/v1/timelines/home").await, "another account");
     service.clock.advance(300);
-    assert!(is_admitted(&tokens[0], "GET /api/v1/timelines/home").await, "the next window");
+    assert!(is_admitted(&alice_clients[0], "GET /api/v1/timelines/home").await, "the next window");
 }
 
 #[tokio::test]
@@ -45,7 +49,7 @@ async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
     for client in &clients {
         assert!(!is_admitted(client, "GET /api/v1/x").await);
         assert!(
-            is_admitted(&client.with_address(address(2)), "GET /api/v1/x").await,
+            is_admitted(&client.with_address(documentation_address(2)), "GET /api/v1/x").await,
             "another address"
         );
     }
@@ -59,7 +63,7 @@ async fn an_account_can_upload_30_media_files_in_30_minutes() {
     assert!(is_admitted(&alice, "GET /api/v1/media").await, "other requests are admitted");
     assert!(
         !is_admitted(
-            &service.user_client("alice").await.with_address(address(2)),
+            &service.user_client("alice").await.with_address(documentation_address(2)),
             "POST /api/v1/media"
         )
         .await
@@ -97,7 +101,10 @@ async fn an_address_can_sign_up_5_accounts_in_30_minutes() {
     assert_eq!(count_admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
     let alice = service.user_client("alice").await;
     assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "even with a token");
-    assert!(is_admitted(&anonymous.with_address(address(2)), "POST /api/v1/accounts").await);
+    assert!(
+        is_admitted(&anonymous.with_address(documentation_address(2)), "POST /api/v1/accounts")
+            .await
+    );
     assert!(is_admitted(&anonymous, "GET /api/v1/accounts").await);
 }
 
@@ -131,8 +138,8 @@ async fn every_method_is_counted_once_and_overrides_are_ignored() {
         let remaining = (299 - number).to_string();
         assert_eq!(response.header("x-ratelimit-remaining"), remaining, "{method}");
     }
-    let overriding = alice.with_header("x-http-method-override", "GET");
-    assert_eq!(count_admitted(&overriding, "POST /api/v1/media?_method=get", 31).await, 30);
+    let overriding_client = alice.with_header("x-http-method-override", "GET");
+    assert_eq!(count_admitted(&overriding_client, "POST /api/v1/media?_method=get", 31).await, 30);
 }
 
 /// CORS preflight requests are not counted, because a page could not read the rejection.
@@ -146,20 +153,25 @@ async fn options_requests_are_counted_except_for_preflights() {
         assert_eq!(anonymous.send(&request, "").await.header("x-ratelimit-limit"), "", "{path}");
     }
     assert_eq!(count_admitted(&anonymous, "OPTIONS /oauth/authorize", 310).await, 300);
-    let rejected = anonymous.get("/api/v1/x").await;
-    assert_eq!((rejected.status, rejected.header("access-control-allow-origin")), (429, "*"));
-    assert!(rejected.header("access-control-expose-headers").contains("Retry-After"));
+    let rejection = anonymous.get("/api/v1/x").await;
+    assert_eq!((rejection.status, rejection.header("access-control-allow-origin")), (429, "*"));
+    assert!(rejection.header("access-control-expose-headers").contains("Retry-After"));
 }
 
 #[tokio::test]
 async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    let revoked = service.user_client("alice").await.with_address(address(2));
-    let token = belfry_core::secret::SplitToken::parse(revoked.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let made_up = service.anonymous_client().with_address(address(3)).with_token("made-up");
-    for client in [revoked, made_up] {
+    let revoked_token_client =
+        service.user_client("alice").await.with_address(documentation_address(2));
+    let revoked_token = belfry_core::secret::SplitToken::parse(revoked_token_client.token())
+        .unwrap()
+        .hashed_secret()
+        .lookup;
+    service.store().revoke_token(&any_events(), revoked_token, service.now()).await.unwrap();
+    let unknown_token_client =
+        service.anonymous_client().with_address(documentation_address(3)).with_token("made-up");
+    for client in [revoked_token_client, unknown_token_client] {
         assert_eq!(count_admitted(&client, "GET /api/v1/x", 310).await, 300);
     }
     let response = alice.get("/api/v1/x").await;
@@ -167,19 +179,19 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
 }
 
 #[tokio::test]
-async fn a_token_counts_in_header_and_query_and_two_tokens_count_for_no_account() {
+async fn a_token_in_header_or_query_counts_for_its_account_but_two_tokens_do_not() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     let counts_for_account = async |client: &crate::support::TestClient, path: &str| {
         let response = client.get(path).await;
         response.header("ratelimit-policy").contains("account")
     };
-    let in_query = format!("/api/v1/x?a=b&access_token={}", alice.token());
-    let escaped = in_query.replace("access_token", "%61ccess_token");
+    let path_with_token = format!("/api/v1/x?a=b&access_token={}", alice.token());
+    let escaped_path = path_with_token.replace("access_token", "%61ccess_token");
     assert!(counts_for_account(&alice, "/api/v1/x").await);
-    assert!(counts_for_account(&service.anonymous_client(), &in_query).await);
-    assert!(counts_for_account(&service.anonymous_client(), &escaped).await);
-    assert!(!counts_for_account(&alice, &in_query).await, "in two places");
+    assert!(counts_for_account(&service.anonymous_client(), &path_with_token).await);
+    assert!(counts_for_account(&service.anonymous_client(), &escaped_path).await);
+    assert!(!counts_for_account(&alice, &path_with_token).await, "in two places");
     assert!(!counts_for_account(&service.anonymous_client(), "/api/v1/x?access_token=").await);
     // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
@@ -205,9 +217,9 @@ async fn a_limit_per_app_counts_all_its_users() {
     let [alice, bob] = [service.user_client("alice").await, service.user_client("bob").await];
     assert_eq!(count_admitted(&alice, "GET /api/v1/x", 3).await, 3);
     assert_eq!(count_admitted(&bob, "GET /api/v1/x", 3).await, 2);
-    let app =
+    let app_client =
         service.anonymous_client().with_token(service.issue_token(None, "read").await.reveal());
-    assert_eq!(count_admitted(&app, "GET /api/v1/x", 3).await, 0);
+    assert_eq!(count_admitted(&app_client, "GET /api/v1/x", 3).await, 0);
     assert_eq!(
         count_admitted(&service.anonymous_client(), "GET /api/v1/x", 3).await,
         3,
@@ -221,8 +233,11 @@ async fn the_documented_application_service_is_not_limited() {
     let guide = include_str!("../../../../docs/evaluation.md");
     let settings = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let service = Service::start_with(toml::from_str(settings).unwrap()).await;
-    let product = service.anonymous_client().with_token("a long secret");
-    assert_eq!(count_admitted(&product, "POST /_matrix/app/v1/evaluate", 310).await, 310);
+    let application_service = service.anonymous_client().with_token("a long secret");
+    assert_eq!(
+        count_admitted(&application_service, "POST /_matrix/app/v1/evaluate", 310).await,
+        310
+    );
 }
 
 #[tokio::test]
@@ -237,10 +252,10 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
         let service = Service::start_with(toml::from_str(&settings).unwrap()).await;
         let bot = service.anonymous_client().with_token("token of bot");
         assert_eq!(count_admitted(&bot, "GET /_matrix/x", 310).await, admitted, "{rate_limited}");
-        let remaining = if admitted == 300 { 0 } else { 300 };
+        let remaining_for_address = if admitted == 300 { 0 } else { 300 };
         assert_eq!(
             count_admitted(&service.anonymous_client(), "GET /_matrix/x", 310).await,
-            remaining,
+            remaining_for_address,
             "its address"
         );
     }
@@ -300,10 +315,11 @@ async fn a_rejected_request_does_not_use_the_database() {
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     let lock = client.transaction().await.unwrap();
-    let tables = "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
-    lock.batch_execute(tables).await.unwrap();
-    let unknown = belfry_runtime::random::secret(service.clock.now());
-    let made_up = anonymous.with_token(unknown.reveal());
+    let lock_tables =
+        "lock table tokens, accounts, apps, sessions, rulesets in access exclusive mode";
+    lock.batch_execute(lock_tables).await.unwrap();
+    let unknown_token = belfry_runtime::random::secret(service.clock.now());
+    let unknown_token_client = anonymous.with_token(unknown_token.reveal());
     for request in [
         "GET /_matrix/client/v3/pushrules/",
         "PUT /_matrix/client/v3/pushrules/global/room/a",
@@ -311,11 +327,11 @@ async fn a_rejected_request_does_not_use_the_database() {
         "POST /oauth/sign_in",
         "GET /api/v1/accounts/verify_credentials",
     ] {
-        assert_eq!(made_up.send(request, "").await.status, 429, "{request}");
+        assert_eq!(unknown_token_client.send(request, "").await.status, 429, "{request}");
     }
     // A request within its limits needs the database.
-    let elsewhere = made_up.with_address(address(9));
-    assert_eq!(elsewhere.get("/_matrix/client/v3/pushrules/").await.status, 503);
+    let client_elsewhere = unknown_token_client.with_address(documentation_address(9));
+    assert_eq!(client_elsewhere.get("/_matrix/client/v3/pushrules/").await.status, 503);
     lock.rollback().await.unwrap();
 }
 

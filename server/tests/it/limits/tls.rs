@@ -6,9 +6,9 @@ use test_engines::shared::engine_url;
 use test_engines::{Redis, RedisCluster, free_port};
 
 use super::outage::count_admitted;
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 
 /// Starts a Redis with a certificate for localhost, and returns it with its URL `rediss://…`.
 /// Returns `None` if Redis tests are skipped.
@@ -29,18 +29,24 @@ fn start_tls_redis(dir: &Path) -> Option<(Redis, String)> {
 }
 
 /// Starts a node that trusts the certificates in this file.
-fn node(name: &str, dir: &Path, redis: &str, trusted: &Path) -> Process {
+fn start_node(
+    name: &str,
+    dir: &Path,
+    redis_url: &str,
+    trusted_certificates: &Path,
+) -> ServerProcess {
     let dir = dir.join(name);
     std::fs::create_dir(&dir).unwrap();
     let settings = "trusted_proxies = ['127.0.0.1']\n\
                     [limits]\nredis_timeout = '30s'\nrows.ip = { requests = 20 }";
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();
-    let mut command = belfry(&dir, &["serve", "--listen", "127.0.0.1:0", "--redis", redis]);
-    command.env("SSL_CERT_FILE", trusted).env_remove("SSL_CERT_DIR");
-    Process::launch(command, &dir)
+    let mut command =
+        belfry_command(&dir, &["serve", "--listen", "127.0.0.1:0", "--redis", redis_url]);
+    command.env("SSL_CERT_FILE", trusted_certificates).env_remove("SSL_CERT_DIR");
+    ServerProcess::launch(command, &dir)
 }
 
-async fn readiness(node: &Process) -> String {
+async fn get_readiness(node: &ServerProcess) -> String {
     reqwest::get(format!("{}/readyz", node.url)).await.unwrap().text().await.unwrap()
 }
 
@@ -48,38 +54,38 @@ async fn readiness(node: &Process) -> String {
 async fn nodes_share_counters_over_tls() {
     let dir = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = start_tls_redis(dir.path()) else { return };
-    let trusted = dir.path().join("certificate.pem");
-    let one = node("one", dir.path(), &url, &trusted);
-    let two = node("two", dir.path(), &url, &trusted);
-    for node in [&one, &two] {
-        assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+    let certificate = dir.path().join("certificate.pem");
+    let first_node = start_node("one", dir.path(), &url, &certificate);
+    let second_node = start_node("two", dir.path(), &url, &certificate);
+    for node in [&first_node, &second_node] {
+        assert!(get_readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
     }
-    assert_eq!(count_admitted(&one, "192.0.2.1", 15).await, 15);
-    assert_eq!(count_admitted(&two, "192.0.2.1", 15).await, 5);
+    assert_eq!(count_admitted(&first_node, "192.0.2.1", 15).await, 15);
+    assert_eq!(count_admitted(&second_node, "192.0.2.1", 15).await, 5);
 }
 
 /// The certificate authority and the URL, which usually has a password, are in files.
 #[tokio::test]
-async fn the_certificate_authority_of_redis_can_be_configured() {
+async fn the_redis_certificate_authority_can_be_configured() {
     let dir = tempfile::tempdir().unwrap();
     let Some((_redis, url)) = start_tls_redis(dir.path()) else { return };
     std::fs::write(dir.path().join("url"), format!("{url}\n")).unwrap();
     let settings = "redis_file = 'url'\n[limits]\nredis_timeout = '30s'\n\
                     redis_root_certificate = 'certificate.pem'";
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let node = Process::start(dir.path(), &[]);
-    assert!(readiness(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+    let node = ServerProcess::start(dir.path(), &[]);
+    assert!(get_readiness(&node).await.contains("\"redis\":\"ok\""), "{}", node.log());
 
-    let check = || belfry(dir.path(), &["config", "check"]).output().unwrap();
-    assert!(check().status.success());
+    let run_config_check = || belfry_command(dir.path(), &["config", "check"]).output().unwrap();
+    assert!(run_config_check().status.success());
     for (file, content, problem) in [
         ("certificate.pem", "nothing", "certificate.pem: it contains no certificate"),
         ("url", "redis://localhost", "redis_root_certificate has no effect without TLS"),
     ] {
         std::fs::write(dir.path().join(file), content).unwrap();
-        let rejected = check();
-        let message = String::from_utf8(rejected.stderr).unwrap();
-        assert!(!rejected.status.success() && message.contains(problem), "{message}");
+        let output = run_config_check();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && message.contains(problem), "{message}");
     }
 }
 
@@ -93,15 +99,15 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
     write_certificate(dir.path(), "localhost");
     let [certificate, key] = ["certificate.pem", "key.pem"].map(|name| dir.path().join(name));
     let cluster = RedisCluster::start_tls(&certificate, &key).unwrap();
-    let one = node("one", dir.path(), &cluster.url(), &certificate);
-    let two = node("two", dir.path(), &cluster.url(), &certificate);
-    for node in [&one, &two] {
-        assert!(readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+    let first_node = start_node("one", dir.path(), &cluster.url(), &certificate);
+    let second_node = start_node("two", dir.path(), &cluster.url(), &certificate);
+    for node in [&first_node, &second_node] {
+        assert!(get_readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
         assert!(!node.log().contains("one,two"));
     }
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] {
-        assert_eq!(count_admitted(&one, address, 15).await, 15);
-        assert_eq!(count_admitted(&two, address, 15).await, 5);
+        assert_eq!(count_admitted(&first_node, address, 15).await, 15);
+        assert_eq!(count_admitted(&second_node, address, 15).await, 5);
     }
 }
 
@@ -112,15 +118,15 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
     let other_certificate = dir.path().join("another.pem");
     let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     std::fs::write(&other_certificate, generated.cert.pem()).unwrap();
-    let node = node("one", dir.path(), &url, &other_certificate);
-    assert!(readiness(&node).await.contains("counting locally"));
+    let node = start_node("one", dir.path(), &url, &other_certificate);
+    assert!(get_readiness(&node).await.contains("counting locally"));
     assert!(node.log().contains("invalid peer certificate"), "{}", node.log());
 
     let settings = format!(
         "listen = '127.0.0.1:1'\nredis = '{url}'\nlimits.redis_root_certificate = 'another.pem'"
     );
     std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-    let output = belfry(dir.path(), &["doctor"]).output().unwrap();
+    let output = belfry_command(dir.path(), &["doctor"]).output().unwrap();
     let report = String::from_utf8(output.stdout).unwrap();
     assert!(
         report.contains(": its certificate was issued by an authority that this machine"),
@@ -133,12 +139,12 @@ async fn a_redis_with_an_untrusted_certificate_is_not_used() {
 #[test]
 fn certificate_checks_cannot_be_disabled_in_the_url() {
     let dir = tempfile::tempdir().unwrap();
-    let check = |url: &str| {
-        let mut command = belfry(dir.path(), &["config", "check"]);
+    let run_config_check = |url: &str| {
+        let mut command = belfry_command(dir.path(), &["config", "check"]);
         command.env("BELFRY_REDIS", url).output().unwrap()
     };
-    assert!(check("rediss://cache.internal").status.success());
-    let rejected = check("rediss://cache.internal/#insecure");
-    let message = String::from_utf8(rejected.stderr).unwrap();
+    assert!(run_config_check("rediss://cache.internal").status.success());
+    let output = run_config_check("rediss://cache.internal/#insecure");
+    let message = String::from_utf8(output.stderr).unwrap();
     assert!(message.contains("redis: a fragment (#…) is not supported"), "{message}");
 }

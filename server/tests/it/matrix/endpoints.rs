@@ -3,12 +3,12 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::CLIENT;
-use crate::rules::service;
+use super::CLIENT_API;
+use crate::rules::start_unlimited;
 
 #[tokio::test]
 async fn versions_are_public() {
-    let service = service().await;
+    let service = start_unlimited().await;
     for path in
         ["/_matrix/client/versions", "/_service/client/versions", "/_matrix/client/r0/versions"]
     {
@@ -23,7 +23,7 @@ async fn versions_are_public() {
 
 #[tokio::test]
 async fn every_prefix_serves_all_endpoints() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
@@ -40,8 +40,8 @@ async fn every_prefix_serves_all_endpoints() {
                 let response = alice.send(&format!("POST {prefix}/{path}"), "{}").await;
                 assert_eq!(response.status, status, "{prefix}/{path}");
             }
-            let signed_out = service.user_client("alice").await;
-            let response = signed_out.send(&format!("POST {prefix}/logout"), "").await;
+            let client = service.user_client("alice").await;
+            let response = client.send(&format!("POST {prefix}/logout"), "").await;
             assert_eq!(response.status, 200, "{prefix}");
         }
     }
@@ -49,13 +49,13 @@ async fn every_prefix_serves_all_endpoints() {
 
 #[tokio::test]
 async fn a_wrong_method_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     for request in
         ["PUT login", "GET register", "GET logout", "POST account/whoami", "POST versions"]
     {
         let (method, path) = request.split_once(' ').unwrap();
         let response =
-            service.anonymous_client().send(&format!("{method} {CLIENT}/{path}"), "").await;
+            service.anonymous_client().send(&format!("{method} {CLIENT_API}/{path}"), "").await;
         assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
     }
 }

@@ -3,14 +3,14 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{CLIENT, password_login, post, registration};
-use crate::rules::{pushrules, service};
+use super::{CLIENT_API, password_login, post, registration};
+use crate::rules::{pushrules_path, start_unlimited};
 use crate::support::{Service, any_events};
 
 #[tokio::test]
 async fn the_only_login_flow_is_a_password() {
-    let service = service().await;
-    let response = service.anonymous_client().get(&format!("{CLIENT}/login")).await;
+    let service = start_unlimited().await;
+    let response = service.anonymous_client().get(&format!("{CLIENT_API}/login")).await;
     assert_eq!(
         response.expect_json(StatusCode::OK),
         json!({ "flows": [{ "type": "m.login.password" }] })
@@ -19,14 +19,14 @@ async fn the_only_login_flow_is_a_password() {
 
 #[tokio::test]
 async fn login_with_a_password_returns_a_token_for_push_rules() {
-    let service = service().await;
+    let service = start_unlimited().await;
     service.add_account("alice").await;
-    let legacy =
+    let legacy_body =
         json!({ "type": "m.login.password", "user": "alice", "password": "correct horse alice" });
     for body in [
         password_login("alice", "correct horse alice"),
         password_login("@alice:ring.example", "correct horse alice"),
-        legacy,
+        legacy_body,
     ] {
         let response =
             post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
@@ -35,14 +35,14 @@ async fn login_with_a_password_returns_a_token_for_push_rules() {
         assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
         let alice =
             service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
-        alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
+        alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     }
 }
 
 #[tokio::test]
 async fn a_client_can_choose_its_device_id() {
-    let service = service().await;
+    let service = start_unlimited().await;
     service.add_account("alice").await;
     let mut body = password_login("alice", "correct horse alice");
     body["device_id"] = json!("PHONE");
@@ -51,8 +51,8 @@ async fn a_client_can_choose_its_device_id() {
 }
 
 #[tokio::test]
-async fn whoami_returns_the_device_of_the_token() {
-    let service = service().await;
+async fn whoami_returns_the_tokens_device() {
+    let service = start_unlimited().await;
     service.add_account("alice").await;
     let mut body = password_login("alice", "correct horse alice");
     for device in [None, Some("PHONE"), Some("Zürich 📱")] {
@@ -63,49 +63,52 @@ async fn whoami_returns_the_device_of_the_token() {
             post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
         let alice = service.anonymous_client().with_token(login["access_token"].as_str().unwrap());
         let whoami =
-            alice.get(&format!("{CLIENT}/account/whoami")).await.expect_json(StatusCode::OK);
+            alice.get(&format!("{CLIENT_API}/account/whoami")).await.expect_json(StatusCode::OK);
         assert_eq!(whoami["device_id"], login["device_id"]);
         assert!(device.is_none_or(|device| whoami["device_id"] == device), "{whoami}");
     }
-    let created = post(&service.anonymous_client(), "register", &registration("bob")).await;
+    let response = post(&service.anonymous_client(), "register", &registration("bob")).await;
     let bob =
-        service.anonymous_client().with_token(created.json()["access_token"].as_str().unwrap());
-    let whoami = bob.get(&format!("{CLIENT}/account/whoami")).await.expect_json(StatusCode::OK);
-    assert_eq!(whoami["device_id"], created.json()["device_id"]);
+        service.anonymous_client().with_token(response.json()["access_token"].as_str().unwrap());
+    let whoami = bob.get(&format!("{CLIENT_API}/account/whoami")).await.expect_json(StatusCode::OK);
+    assert_eq!(whoami["device_id"], response.json()["device_id"]);
 }
 
 #[tokio::test]
 async fn a_login_with_the_same_device_id_revokes_the_earlier_token() {
-    let service = service().await;
+    let service = start_unlimited().await;
     service.add_account("alice").await;
     service.add_account("bob").await;
-    let login = async |name: &str, device: &str| {
+    let log_in = async |name: &str, device: &str| {
         let mut body = password_login(name, &format!("correct horse {name}"));
         body["device_id"] = json!(device);
         let login =
             post(&service.anonymous_client(), "login", &body).await.expect_json(StatusCode::OK);
         service.anonymous_client().with_token(login["access_token"].as_str().unwrap())
     };
-    let [first, other, bob] = [
-        login("alice", "PHONE").await,
-        login("alice", "LAPTOP").await,
-        login("bob", "PHONE").await,
+    let [first_phone, laptop, bobs_phone] = [
+        log_in("alice", "PHONE").await,
+        log_in("alice", "LAPTOP").await,
+        log_in("bob", "PHONE").await,
     ];
-    let second = login("alice", "PHONE").await;
-    let whoami = format!("{CLIENT}/account/whoami");
-    assert_eq!(first.get(&whoami).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
-    for client in [other, bob, second] {
-        assert_eq!(client.get(&whoami).await.status, 200);
+    let second_phone = log_in("alice", "PHONE").await;
+    let whoami_path = format!("{CLIENT_API}/account/whoami");
+    assert_eq!(
+        first_phone.get(&whoami_path).await.status_and_errcode(),
+        (401, "M_UNKNOWN_TOKEN".into())
+    );
+    for client in [laptop, bobs_phone, second_phone] {
+        assert_eq!(client.get(&whoami_path).await.status, 200);
     }
 }
 
 /// Responses do not reveal whether an account exists.
 #[tokio::test]
 async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
-    let service = service().await;
+    let service = start_unlimited().await;
     service.add_account("alice").await;
     let mut bodies = Vec::new();
-    for (user, secret) in [
+    for (user, password) in [
         ("alice", "wrong"),
         ("alice", ""),
         ("nobody", "correct horse alice"),
@@ -115,7 +118,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
         ("alice\0", "correct horse alice"),
     ] {
         let response =
-            post(&service.anonymous_client(), "login", &password_login(user, secret)).await;
+            post(&service.anonymous_client(), "login", &password_login(user, password)).await;
         assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{user:?}");
         bodies.push(response.text);
     }
@@ -128,7 +131,7 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_response() {
 async fn login_attempts_are_limited_per_address() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (anonymous, right) =
+    let (anonymous, correct_login) =
         (service.anonymous_client(), password_login("alice", "correct horse alice"));
     for attempt in 0..25 {
         // Unknown names count like known ones.
@@ -137,35 +140,35 @@ async fn login_attempts_are_limited_per_address() {
         assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
         assert_eq!(response.header("x-ratelimit-remaining"), (24 - attempt).to_string());
     }
-    let limited = post(&anonymous, "login", &right).await;
-    assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
-    assert_eq!(limited.json()["retry_after_ms"], 300_000);
-    assert_eq!(limited.header("retry-after"), "300");
-    assert_eq!(limited.header("x-ratelimit-limit"), "25");
-    assert_eq!(limited.header("x-ratelimit-remaining"), "0");
+    let response = post(&anonymous, "login", &correct_login).await;
+    assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert_eq!(response.json()["retry_after_ms"], 300_000);
+    assert_eq!(response.header("retry-after"), "300");
+    assert_eq!(response.header("x-ratelimit-limit"), "25");
+    assert_eq!(response.header("x-ratelimit-remaining"), "0");
     let expected = r#""ip";r=274;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
-    assert_eq!(limited.header("ratelimit"), expected);
+    assert_eq!(response.header("ratelimit"), expected);
 
-    let elsewhere = anonymous.with_address(crate::support::client::address(9));
-    assert_eq!(post(&elsewhere, "login", &right).await.status, 200);
+    let client_elsewhere = anonymous.with_address(crate::support::client::documentation_address(9));
+    assert_eq!(post(&client_elsewhere, "login", &correct_login).await.status, 200);
     service.clock.advance(300);
-    assert_eq!(post(&anonymous, "login", &right).await.status, 200);
+    assert_eq!(post(&anonymous, "login", &correct_login).await.status, 200);
 }
 
 #[tokio::test]
 async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let anonymous = service.anonymous_client();
     assert_eq!(post(&anonymous, "register", &registration("alice")).await.status, 200);
-    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
+    let app_id = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(&any_events(), app_id, Some(service.now())).await.unwrap();
 
-    let mut without_token = registration("bob");
-    without_token["inhibit_login"] = json!(true);
+    let mut registration_without_login = registration("bob");
+    registration_without_login["inhibit_login"] = json!(true);
     for (path, body) in [
         ("login", password_login("alice", "correct horse")),
         ("register", registration("bob")),
-        ("register", without_token),
+        ("register", registration_without_login),
         ("register", json!({})),
     ] {
         let response = post(&anonymous, path, &body).await;
@@ -174,7 +177,7 @@ async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
     }
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 
-    service.store().set_app_disabled_at(&any_events(), app, None).await.unwrap();
+    service.store().set_app_disabled_at(&any_events(), app_id, None).await.unwrap();
     assert_eq!(
         post(&anonymous, "login", &password_login("alice", "correct horse")).await.status,
         200
@@ -183,8 +186,8 @@ async fn no_token_is_issued_while_the_app_for_matrix_clients_is_disabled() {
 
 #[tokio::test]
 async fn a_malformed_login_is_rejected() {
-    let service = service().await;
-    for (body, code) in [
+    let service = start_unlimited().await;
+    for (body, errcode) in [
         ("", "M_NOT_JSON"),
         ("[]", "M_BAD_JSON"),
         ("{}", "M_MISSING_PARAM"),
@@ -202,32 +205,38 @@ async fn a_malformed_login_is_rejected() {
             "M_UNKNOWN",
         ),
     ] {
-        let response = service.anonymous_client().send(&format!("POST {CLIENT}/login"), body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
+        let response =
+            service.anonymous_client().send(&format!("POST {CLIENT_API}/login"), body).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
 }
 
 #[tokio::test]
 async fn a_disabled_account_cannot_sign_in_and_the_reason_requires_the_password() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let id = service.add_account("alice").await;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
-    let right =
+    let response =
         post(&service.anonymous_client(), "login", &password_login("alice", "correct horse alice"))
             .await;
-    assert_eq!(right.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
-    let wrong = post(&service.anonymous_client(), "login", &password_login("alice", "wrong")).await;
-    assert_eq!(wrong.status_and_errcode(), (403, "M_FORBIDDEN".into()));
+    assert_eq!(response.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
+    let response =
+        post(&service.anonymous_client(), "login", &password_login("alice", "wrong")).await;
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
 async fn logout_revokes_only_its_token() {
-    let service = service().await;
-    let (one, other) = (service.user_client("alice").await, service.user_client("alice").await);
-    assert_eq!(one.get(&pushrules("")).await.status, 200);
-    let response = post(&one, "logout", &json!({})).await;
+    let service = start_unlimited().await;
+    let (client, other_client) =
+        (service.user_client("alice").await, service.user_client("alice").await);
+    assert_eq!(client.get(&pushrules_path("")).await.status, 200);
+    let response = post(&client, "logout", &json!({})).await;
     assert_eq!(response.expect_json(StatusCode::OK), json!({}));
-    assert_eq!(one.get(&pushrules("")).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
-    assert_eq!(post(&one, "logout", &json!({})).await.status, 401);
-    assert_eq!(other.get(&pushrules("")).await.status, 200);
+    assert_eq!(
+        client.get(&pushrules_path("")).await.status_and_errcode(),
+        (401, "M_UNKNOWN_TOKEN".into())
+    );
+    assert_eq!(post(&client, "logout", &json!({})).await.status, 401);
+    assert_eq!(other_client.get(&pushrules_path("")).await.status, 200);
 }

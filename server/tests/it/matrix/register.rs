@@ -1,4 +1,4 @@
-//! Tests of `POST /_matrix/client/v3/register`.
+//! `POST /_matrix/client/v3/register`.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::{password_login, post, registration};
-use crate::rules::{pushrules, service};
+use crate::rules::{pushrules_path, start_unlimited};
 use crate::support::Service;
 use crate::support::service::config_with;
 
 #[tokio::test]
 async fn registration_requires_the_dummy_stage_and_creates_the_account() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let anonymous = service.anonymous_client();
     let mut body = json!({ "username": "alice", "password": "correct horse" });
     let challenge = post(&anonymous, "register", &body).await.expect_json(StatusCode::UNAUTHORIZED);
@@ -24,33 +24,36 @@ async fn registration_requires_the_dummy_stage_and_creates_the_account() {
     assert!(service.store().account_by_name("alice").await.unwrap().is_none());
 
     body["auth"] = json!({ "type": "m.login.dummy", "session": challenge["session"] });
-    let created = post(&anonymous, "register", &body).await.expect_json(StatusCode::OK);
-    assert_eq!(created["user_id"], "@alice:ring.example");
-    assert!(created["device_id"].is_string());
-    let alice = anonymous.with_token(created["access_token"].as_str().unwrap());
-    assert_eq!(alice.get(&pushrules("")).await.status, 200);
+    let response = post(&anonymous, "register", &body).await.expect_json(StatusCode::OK);
+    assert_eq!(response["user_id"], "@alice:ring.example");
+    assert!(response["device_id"].is_string());
+    let alice = anonymous.with_token(response["access_token"].as_str().unwrap());
+    assert_eq!(alice.get(&pushrules_path("")).await.status, 200);
     let login = post(&anonymous, "login", &password_login("alice", "correct horse")).await;
     assert_eq!(login.status, 200);
 }
 
 #[tokio::test]
 async fn login_and_username_are_optional() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let mut body = registration("alice");
     body["inhibit_login"] = json!(true);
-    let created =
+    let response =
         post(&service.anonymous_client(), "register", &body).await.expect_json(StatusCode::OK);
-    assert_eq!(created, json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" }));
+    assert_eq!(
+        response,
+        json!({ "user_id": "@alice:ring.example", "home_server": "ring.example" })
+    );
     let mut body = registration("");
     body.as_object_mut().unwrap().remove("username");
-    let created =
+    let response =
         post(&service.anonymous_client(), "register", &body).await.expect_json(StatusCode::OK);
-    assert!(created["user_id"].as_str().unwrap().starts_with("@u"), "{created}");
+    assert!(response["user_id"].as_str().unwrap().starts_with("@u"), "{response}");
 }
 
 #[tokio::test]
 async fn an_invalid_registration_is_rejected_with_its_error_code() {
-    let service = service().await;
+    let service = start_unlimited().await;
     service.add_account("alice").await;
     let with_field = |name: &str, value: Value| {
         let mut body = registration("bob");
@@ -62,7 +65,7 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         body["password"] = json!(password);
         body
     };
-    for (body, code) in [
+    for (body, errcode) in [
         (registration("alice"), "M_USER_IN_USE"),
         (registration("Bob"), "M_INVALID_USERNAME"),
         (registration("b ob"), "M_INVALID_USERNAME"),
@@ -79,14 +82,14 @@ async fn an_invalid_registration_is_rejected_with_its_error_code() {
         (json!({ "username": "bob", "auth": { "type": "m.login.dummy" } }), "M_MISSING_PARAM"),
     ] {
         let response = post(&service.anonymous_client(), "register", &body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
-    let other = with_field("auth", json!({ "type": "m.login.recaptcha" }));
-    let response = post(&service.anonymous_client(), "register", &other).await;
+    let recaptcha_body = with_field("auth", json!({ "type": "m.login.recaptcha" }));
+    let response = post(&service.anonymous_client(), "register", &recaptcha_body).await;
     assert_eq!(response.status_and_errcode(), (401, "M_UNRECOGNIZED".into()));
     assert_eq!(response.json()["flows"], json!([{ "stages": ["m.login.dummy"] }]));
-    let guest = post(&service.anonymous_client(), "register?kind=guest", &json!({})).await;
-    assert_eq!(guest.status_and_errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
+    let response = post(&service.anonymous_client(), "register?kind=guest", &json!({})).await;
+    assert_eq!(response.status_and_errcode(), (403, "M_GUEST_ACCESS_FORBIDDEN".into()));
     assert!(service.store().account_by_name("bob").await.unwrap().is_none());
 }
 
@@ -95,19 +98,20 @@ async fn registrations_share_a_limit_with_the_accounts_api_and_incomplete_stages
     let service = Service::start().await;
     let anonymous = service.anonymous_client();
     for number in 0..5 {
-        let stage = json!({ "username": format!("n{number}"), "password": "correct horse" });
-        assert_eq!(post(&anonymous, "register", &stage).await.status, 401);
+        let incomplete_body =
+            json!({ "username": format!("n{number}"), "password": "correct horse" });
+        assert_eq!(post(&anonymous, "register", &incomplete_body).await.status, 401);
         assert_eq!(
             post(&anonymous, "register", &registration(&format!("n{number}"))).await.status,
             200
         );
     }
-    let limited = post(&anonymous, "register", &registration("n5")).await;
-    assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
-    assert!(limited.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
+    let response = post(&anonymous, "register", &registration("n5")).await;
+    assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
+    assert!(response.header("ratelimit").contains("\"sign_up\";r=0"), "the header names the limit");
     assert!(service.store().account_by_name("n5").await.unwrap().is_none());
-    let api = anonymous.send("POST /api/v1/accounts", "").await;
-    assert_eq!(api.status, 429);
+    let response = anonymous.send("POST /api/v1/accounts", "").await;
+    assert_eq!(response.status, 429);
 }
 
 /// If lookups did not count, existing names could be discovered at the rate of ordinary requests.
@@ -119,17 +123,17 @@ async fn lookups_of_existing_names_count_as_registrations() {
     }
     let anonymous = service.anonymous_client();
     for number in 0..5 {
-        let probe = json!({ "username": format!("n{number}") });
-        let response = post(&anonymous, "register", &probe).await;
+        let lookup_body = json!({ "username": format!("n{number}") });
+        let response = post(&anonymous, "register", &lookup_body).await;
         assert_eq!(response.status_and_errcode(), (400, "M_USER_IN_USE".into()), "{number}");
     }
     for name in ["n5", "n6", "free"] {
-        let limited = post(&anonymous, "register", &json!({ "username": name })).await;
-        assert_eq!(limited.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
+        let response = post(&anonymous, "register", &json!({ "username": name })).await;
+        assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{name}");
     }
     service.clock.advance(1800);
-    let probe = post(&anonymous, "register", &json!({ "username": "free" })).await;
-    assert_eq!(probe.status, 401);
+    let response = post(&anonymous, "register", &json!({ "username": "free" })).await;
+    assert_eq!(response.status, 401);
 }
 
 /// A lookup is counted before it begins; otherwise many could begin before the first is counted.
@@ -138,36 +142,36 @@ async fn concurrent_name_lookups_do_not_exceed_the_limit() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let anonymous = service.anonymous_client();
-    let probe = json!({ "username": "alice" });
-    let lookups = join_all((0..20).map(|_| post(&anonymous, "register", &probe))).await;
-    let revealed =
-        lookups.iter().filter(|response| response.status_and_errcode().1 == "M_USER_IN_USE");
-    assert_eq!(revealed.count(), 5);
-    let limited = lookups.iter().filter(|response| response.status == 429);
-    assert_eq!(limited.count(), 15);
+    let lookup_body = json!({ "username": "alice" });
+    let responses = join_all((0..20).map(|_| post(&anonymous, "register", &lookup_body))).await;
+    let revealed_names =
+        responses.iter().filter(|response| response.status_and_errcode().1 == "M_USER_IN_USE");
+    assert_eq!(revealed_names.count(), 5);
+    let rejections = responses.iter().filter(|response| response.status == 429);
+    assert_eq!(rejections.count(), 15);
 }
 
 #[tokio::test]
 async fn a_matrix_client_token_expires_after_the_configured_lifetime() {
-    let short = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
-    let service = Service::start_with(short).await;
-    let created = post(&service.anonymous_client(), "register", &registration("alice"))
+    let config = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::start_with(config).await;
+    let response = post(&service.anonymous_client(), "register", &registration("alice"))
         .await
         .expect_json(StatusCode::OK);
-    let alice = service.anonymous_client().with_token(created["access_token"].as_str().unwrap());
+    let alice = service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
     service.clock.advance(1799);
-    assert_eq!(alice.get(&pushrules("")).await.status, 200);
+    assert_eq!(alice.get(&pushrules_path("")).await.status, 200);
     service.clock.advance(1);
     assert_eq!(
-        alice.get(&pushrules("")).await.status_and_errcode(),
+        alice.get(&pushrules_path("")).await.status_and_errcode(),
         (401, "M_UNKNOWN_TOKEN".into())
     );
 }
 
 #[tokio::test]
 async fn closed_registration_creates_no_accounts() {
-    let closed = config_with(|config| config.registration = RegistrationPolicy::Closed);
-    let service = Service::start_with(closed).await;
+    let config = config_with(|config| config.registration = RegistrationPolicy::Closed);
+    let service = Service::start_with(config).await;
     for body in [json!({}), registration("alice")] {
         let response = post(&service.anonymous_client(), "register", &body).await;
         assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
@@ -177,8 +181,8 @@ async fn closed_registration_creates_no_accounts() {
 
 #[tokio::test]
 async fn registration_is_open_by_default() {
-    let open: belfry::config::Config = toml::from_str("").unwrap();
-    assert_eq!(open.registration, RegistrationPolicy::Open);
-    let closed: belfry::config::Config = toml::from_str("registration = 'closed'").unwrap();
-    assert_eq!(closed.registration, RegistrationPolicy::Closed);
+    let default_config: belfry::config::Config = toml::from_str("").unwrap();
+    assert_eq!(default_config.registration, RegistrationPolicy::Open);
+    let closed_config: belfry::config::Config = toml::from_str("registration = 'closed'").unwrap();
+    assert_eq!(closed_config.registration, RegistrationPolicy::Closed);
 }

@@ -6,12 +6,12 @@ use belfry_store::{AuditFilter, NO_PASSWORD};
 use serde_json::{Value, json};
 
 use super::{password_login, post, registration};
-use crate::rules::pushrules;
-use crate::support::service::START;
+use crate::rules::pushrules_path;
+use crate::support::service::START_SECONDS;
 use crate::support::{Service, TestClient, any_events, recorded_events};
 
-/// Two bridges: the first has an exclusive and a shared namespace, and the second has a namespace
-/// that contains both.
+/// Two application services: the first has an exclusive and a shared namespace, and the second has
+/// a namespace that contains both.
 const SERVICES: &str = "
 [[application_services]]
 id = 'irc'
@@ -26,14 +26,14 @@ sender_localpart = 'all_bot'
 namespaces.users = [{ regex = '@.*' }]
 ";
 
-async fn start(change: impl FnOnce(&mut Config)) -> Service {
+async fn start_with_services(change: impl FnOnce(&mut Config)) -> Service {
     let mut config: Config = toml::from_str(SERVICES).unwrap();
     config.limits.mode = LimitMode::Off;
     change(&mut config);
     Service::start_with(config).await
 }
 
-fn irc(service: &Service) -> TestClient {
+fn irc_client(service: &Service) -> TestClient {
     service.anonymous_client().with_token("token of irc")
 }
 
@@ -41,7 +41,7 @@ fn service_registration(name: &str) -> Value {
     json!({ "type": "m.login.application_service", "username": name })
 }
 
-fn without_token(name: &str) -> Value {
+fn service_registration_without_login(name: &str) -> Value {
     let mut body = service_registration(name);
     body["inhibit_login"] = json!(true);
     body
@@ -49,76 +49,98 @@ fn without_token(name: &str) -> Value {
 
 #[tokio::test]
 async fn a_service_creates_its_users_even_if_registration_is_closed() {
-    let service = start(|config| config.registration = RegistrationPolicy::Closed).await;
-    let bridge = irc(&service);
-    let created = post(&bridge, "register", &without_token("irc_ann")).await;
+    let service =
+        start_with_services(|config| config.registration = RegistrationPolicy::Closed).await;
+    let irc_client = irc_client(&service);
+    let response =
+        post(&irc_client, "register", &service_registration_without_login("irc_ann")).await;
     let expected = json!({ "user_id": "@irc_ann:ring.example", "home_server": "ring.example" });
-    assert_eq!(created.expect_json(StatusCode::OK), expected);
+    assert_eq!(response.expect_json(StatusCode::OK), expected);
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
-    assert_eq!((&*ann.password, &ann.email), (NO_PASSWORD, &None));
-    assert_eq!(ann.created_at.as_second(), START);
+    assert_eq!((&*ann.password_hash, &ann.email), (NO_PASSWORD, &None));
+    assert_eq!(ann.created_at.as_second(), START_SECONDS);
 
-    let path = pushrules("?user_id=@irc_ann:ring.example");
-    assert_eq!(bridge.get(&path).await.status, 200, "the service acts for the user immediately");
-    for secret in ["", "!", "correct horse"] {
+    let path = pushrules_path("?user_id=@irc_ann:ring.example");
+    assert_eq!(
+        irc_client.get(&path).await.status,
+        200,
+        "the service acts for the user immediately"
+    );
+    for password in ["", "!", "correct horse"] {
         let login =
-            post(&service.anonymous_client(), "login", &password_login("irc_ann", secret)).await;
-        assert_eq!(login.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{secret:?}");
+            post(&service.anonymous_client(), "login", &password_login("irc_ann", password)).await;
+        assert_eq!(login.status_and_errcode(), (403, "M_FORBIDDEN".into()), "{password:?}");
     }
     // The token may also be in the query.
-    let query = "register?access_token=token%20of%20irc";
-    let created = post(&service.anonymous_client(), query, &without_token("irc_ben")).await;
-    assert_eq!(created.status, 200);
+    let path_with_token = "register?access_token=token%20of%20irc";
+    let response = post(
+        &service.anonymous_client(),
+        path_with_token,
+        &service_registration_without_login("irc_ben"),
+    )
+    .await;
+    assert_eq!(response.status, 200);
 }
 
 #[tokio::test]
 async fn a_token_for_the_new_user_is_returned_unless_inhibited() {
-    let service = start(|_| {}).await;
-    let created = post(&irc(&service), "register", &service_registration("irc_ann")).await;
-    let created = created.expect_json(StatusCode::OK);
-    assert_eq!(created["user_id"], "@irc_ann:ring.example");
-    assert_eq!(created["device_id"].as_str().unwrap().len(), 10);
-    let ann = service.anonymous_client().with_token(created["access_token"].as_str().unwrap());
-    ann.put_ok("global/room/a", &json!({ "actions": [] })).await;
+    let service = start_with_services(|_| {}).await;
+    let response = post(&irc_client(&service), "register", &service_registration("irc_ann")).await;
+    let response = response.expect_json(StatusCode::OK);
+    assert_eq!(response["user_id"], "@irc_ann:ring.example");
+    assert_eq!(response["device_id"].as_str().unwrap().len(), 10);
+    let ann = service.anonymous_client().with_token(response["access_token"].as_str().unwrap());
+    ann.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
 
     let mut body = service_registration("irc_ben");
     body["device_id"] = json!("BRIDGE");
-    let created = post(&irc(&service), "register", &body).await.expect_json(StatusCode::OK);
-    assert_eq!(created["device_id"], "BRIDGE");
+    let response = post(&irc_client(&service), "register", &body).await.expect_json(StatusCode::OK);
+    assert_eq!(response["device_id"], "BRIDGE");
 }
 
 #[tokio::test]
 async fn a_service_creates_users_in_its_namespaces_only() {
-    let service = start(|_| {}).await;
+    let service = start_with_services(|_| {}).await;
     service.add_account("irc_old").await;
-    let gone = service.add_account("irc_gone").await;
-    service.store().delete_account(&any_events(), gone, service.now()).await.unwrap();
-    let (irc, all) = (irc(&service), service.anonymous_client().with_token("token of all"));
-    for (client, body, status, code) in [
-        (&irc, service_registration("shared_ann"), 200, ""),
-        (&all, service_registration("zoe"), 200, ""),
+    let deleted_id = service.add_account("irc_gone").await;
+    service.store().delete_account(&any_events(), deleted_id, service.now()).await.unwrap();
+    let (irc_client, all_client) =
+        (irc_client(&service), service.anonymous_client().with_token("token of all"));
+    for (client, body, status, errcode) in [
+        (&irc_client, service_registration("shared_ann"), 200, ""),
+        (&all_client, service_registration("zoe"), 200, ""),
         // Reserved names apply to people only; application services are trusted.
-        (&all, service_registration("support"), 200, ""),
-        (&irc, service_registration("zoe"), 400, "M_EXCLUSIVE"),
-        (&irc, service_registration("xirc_ann"), 400, "M_EXCLUSIVE"),
+        (&all_client, service_registration("support"), 200, ""),
+        (&irc_client, service_registration("zoe"), 400, "M_EXCLUSIVE"),
+        (&irc_client, service_registration("xirc_ann"), 400, "M_EXCLUSIVE"),
         // In the other service's exclusive namespace, or its sender.
-        (&all, service_registration("irc_zoe"), 400, "M_EXCLUSIVE"),
-        (&all, service_registration("irc_bot"), 400, "M_EXCLUSIVE"),
+        (&all_client, service_registration("irc_zoe"), 400, "M_EXCLUSIVE"),
+        (&all_client, service_registration("irc_bot"), 400, "M_EXCLUSIVE"),
         // The sender exists from the start.
-        (&irc, service_registration("irc_bot"), 400, "M_USER_IN_USE"),
-        (&irc, service_registration("irc_old"), 400, "M_USER_IN_USE"),
-        (&irc, service_registration("irc_gone"), 400, "M_USER_IN_USE"),
-        (&irc, service_registration("irc_Ann"), 400, "M_INVALID_USERNAME"),
-        (&irc, service_registration("@irc_ann:ring.example"), 400, "M_INVALID_USERNAME"),
-        (&irc, service_registration(""), 400, "M_INVALID_USERNAME"),
-        (&irc, service_registration(&format!("irc_{}", "x".repeat(27))), 400, "M_INVALID_USERNAME"),
-        (&irc, json!({ "type": "m.login.application_service" }), 400, "M_MISSING_PARAM"),
-        (&irc, json!({ "type": "m.login.application_service", "username": 1 }), 400, "M_BAD_JSON"),
+        (&irc_client, service_registration("irc_bot"), 400, "M_USER_IN_USE"),
+        (&irc_client, service_registration("irc_old"), 400, "M_USER_IN_USE"),
+        (&irc_client, service_registration("irc_gone"), 400, "M_USER_IN_USE"),
+        (&irc_client, service_registration("irc_Ann"), 400, "M_INVALID_USERNAME"),
+        (&irc_client, service_registration("@irc_ann:ring.example"), 400, "M_INVALID_USERNAME"),
+        (&irc_client, service_registration(""), 400, "M_INVALID_USERNAME"),
+        (
+            &irc_client,
+            service_registration(&format!("irc_{}", "x".repeat(27))),
+            400,
+            "M_INVALID_USERNAME",
+        ),
+        (&irc_client, json!({ "type": "m.login.application_service" }), 400, "M_MISSING_PARAM"),
+        (
+            &irc_client,
+            json!({ "type": "m.login.application_service", "username": 1 }),
+            400,
+            "M_BAD_JSON",
+        ),
     ] {
         let response = post(client, "register", &body).await;
         assert_eq!(response.status, status, "{body}");
         if status != 200 {
-            assert_eq!(response.status_and_errcode(), (status, code.into()), "{body}");
+            assert_eq!(response.status_and_errcode(), (status, errcode.into()), "{body}");
         }
     }
 }
@@ -126,37 +148,40 @@ async fn a_service_creates_users_in_its_namespaces_only() {
 /// A service can register its sender if the row of that account is missing.
 #[tokio::test]
 async fn a_service_can_create_its_sender() {
-    let service = start(|_| {}).await;
+    let service = start_with_services(|_| {}).await;
     service.execute_sql("delete from accounts where name = 'irc_bot'");
-    let created = post(&irc(&service), "register", &without_token("irc_bot")).await;
-    assert_eq!(created.expect_json(StatusCode::OK)["user_id"], "@irc_bot:ring.example");
+    let response =
+        post(&irc_client(&service), "register", &service_registration_without_login("irc_bot"))
+            .await;
+    assert_eq!(response.expect_json(StatusCode::OK)["user_id"], "@irc_bot:ring.example");
 }
 
 #[tokio::test]
 async fn a_service_token_is_required() {
-    let service = start(|_| {}).await;
-    let user = service.user_client("alice").await;
-    let app = service.register_client().await.obtain_app_token("read write").await;
-    let app = service.anonymous_client().with_token(&app);
-    let wrong = service.anonymous_client().with_token("token of nobody");
-    for (client, code) in [
+    let service = start_with_services(|_| {}).await;
+    let user_client = service.user_client("alice").await;
+    let app_token = service.register_client().await.obtain_app_token("read write").await;
+    let app_client = service.anonymous_client().with_token(&app_token);
+    let unknown_client = service.anonymous_client().with_token("token of nobody");
+    for (client, errcode) in [
         (&service.anonymous_client(), "M_MISSING_TOKEN"),
-        (&wrong, "M_UNKNOWN_TOKEN"),
-        (&user, "M_UNKNOWN_TOKEN"),
-        (&app, "M_UNKNOWN_TOKEN"),
+        (&unknown_client, "M_UNKNOWN_TOKEN"),
+        (&user_client, "M_UNKNOWN_TOKEN"),
+        (&app_client, "M_UNKNOWN_TOKEN"),
     ] {
         let response = post(client, "register", &service_registration("irc_ann")).await;
-        assert_eq!(response.status_and_errcode(), (401, code.into()));
+        assert_eq!(response.status_and_errcode(), (401, errcode.into()));
     }
-    let twice = "register?access_token=token%20of%20irc";
-    let response = post(&irc(&service), twice, &service_registration("irc_ann")).await;
+    let path_with_token = "register?access_token=token%20of%20irc";
+    let response =
+        post(&irc_client(&service), path_with_token, &service_registration("irc_ann")).await;
     assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     assert!(service.store().account_by_name("irc_ann").await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn people_cannot_register_names_in_an_exclusive_namespace() {
-    let service = start(|_| {}).await;
+    let service = start_with_services(|_| {}).await;
     for (name, status) in [("irc_ann", 400), ("irc_bot", 400), ("shared_ann", 200), ("zoe", 200)] {
         let response = post(&service.anonymous_client(), "register", &registration(name)).await;
         assert_eq!(response.status, status, "{name}");
@@ -164,19 +189,19 @@ async fn people_cannot_register_names_in_an_exclusive_namespace() {
             assert_eq!(response.status_and_errcode(), (400, "M_EXCLUSIVE".into()), "{name}");
         }
         // A service token has no effect without the login type of services.
-        let other = format!("{name}2");
-        let response = post(&irc(&service), "register", &registration(&other)).await;
-        assert_eq!(response.status, status, "{other}");
+        let second_name = format!("{name}2");
+        let response = post(&irc_client(&service), "register", &registration(&second_name)).await;
+        assert_eq!(response.status, status, "{second_name}");
     }
 }
 
 #[tokio::test]
-async fn the_creation_of_a_user_is_recorded_with_the_service_id() {
-    let service = start(|_| {}).await;
-    post(&irc(&service), "register", &service_registration("irc_ann"))
+async fn a_users_creation_is_recorded_with_the_service_id() {
+    let service = start_with_services(|_| {}).await;
+    post(&irc_client(&service), "register", &service_registration("irc_ann"))
         .await
         .expect_json(StatusCode::OK);
-    post(&irc(&service), "register", &service_registration("irc_ann")).await;
+    post(&irc_client(&service), "register", &service_registration("irc_ann")).await;
     let ann = service.store().account_by_name("irc_ann").await.unwrap().unwrap();
     let filter = AuditFilter { account: Some(ann.id), ..recorded_events() };
     let events = service.store().audit_events(filter, 10).await.unwrap();
@@ -194,29 +219,34 @@ async fn the_creation_of_a_user_is_recorded_with_the_service_id() {
 }
 
 #[tokio::test]
-async fn users_of_a_service_do_not_count_as_sign_ups() {
-    let service = start(|config| config.limits.mode = LimitMode::Enforce).await;
+async fn service_users_do_not_count_as_sign_ups() {
+    let service = start_with_services(|config| config.limits.mode = LimitMode::Enforce).await;
     for number in 0..20 {
-        let body = without_token(&format!("irc_{number}"));
-        assert_eq!(post(&irc(&service), "register", &body).await.status, 200, "{number}");
+        let body = service_registration_without_login(&format!("irc_{number}"));
+        assert_eq!(post(&irc_client(&service), "register", &body).await.status, 200, "{number}");
     }
     // Sign-ups of people do count, from the same address.
-    let person = post(&service.anonymous_client(), "register", &registration("zoe")).await;
-    assert!(person.header("ratelimit").contains("\"sign_up\";r=4"), "{person:?}");
+    let response = post(&service.anonymous_client(), "register", &registration("zoe")).await;
+    assert!(response.header("ratelimit").contains("\"sign_up\";r=4"), "{response:?}");
 }
 
 /// With `inhibit_login`, a service can register users even if the built-in app for Matrix clients is
 /// disabled.
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_for_its_users() {
-    let service = start(|_| {}).await;
-    post(&irc(&service), "register", &service_registration("irc_ann"))
+    let service = start_with_services(|_| {}).await;
+    post(&irc_client(&service), "register", &service_registration("irc_ann"))
         .await
         .expect_json(StatusCode::OK);
-    let app = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
-    let with_token = post(&irc(&service), "register", &service_registration("irc_ben")).await;
-    assert_eq!(with_token.status_and_errcode(), (403, "M_FORBIDDEN".into()));
+    let app_id = service.store().app_by_client_id("matrix").await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(&any_events(), app_id, Some(service.now())).await.unwrap();
+    let response = post(&irc_client(&service), "register", &service_registration("irc_ben")).await;
+    assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
     assert!(service.store().account_by_name("irc_ben").await.unwrap().is_none());
-    assert_eq!(post(&irc(&service), "register", &without_token("irc_ben")).await.status, 200);
+    assert_eq!(
+        post(&irc_client(&service), "register", &service_registration_without_login("irc_ben"))
+            .await
+            .status,
+        200
+    );
 }

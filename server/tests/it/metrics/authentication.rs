@@ -27,8 +27,8 @@ async fn sign_ins_are_counted_by_method_and_outcome() {
     let page = browser.get("/oauth/sign_in").await;
     // The second attempt exceeds the limit.
     for status in [401, 429] {
-        let wrong = [("username", "bob"), ("password", "wrong")];
-        assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, status);
+        let wrong_fields = [("username", "bob"), ("password", "wrong")];
+        assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong_fields).await.status, status);
     }
     for status in [403, 429] {
         assert_eq!(login(&service, "alice", "wrong").await.status, status);
@@ -55,14 +55,14 @@ async fn tokens_are_counted_by_grant() {
     assert_eq!(app.redeem(&code, &[]).await.status, 200);
     assert_eq!(app.redeem(&code, &[]).await.status, 400, "no token, so not counted");
     let app_token = app.obtain_app_token("write:accounts").await;
-    let bob = [
+    let sign_up_fields = [
         ("username", "bob"),
         ("email", "bob@example.org"),
         ("password", "correct horse"),
         ("agreement", "true"),
     ];
     let http = app.http.with_token(&app_token);
-    assert_eq!(http.send("POST /api/v1/accounts", encode_form(&bob)).await.status, 200);
+    assert_eq!(http.send("POST /api/v1/accounts", encode_form(&sign_up_fields)).await.status, 200);
     assert_eq!(login(&service, "alice", "correct horse alice").await.status, 200);
 
     let scrape = Scrape::parse(&service.metrics().await);

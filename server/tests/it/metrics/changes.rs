@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use belfry::metrics::families;
 
 use super::documents::{MetricsTable, parse_table};
-use super::promtool::check_metrics;
+use super::promtool::assert_valid_metrics;
 use super::text::{Labels, Scrape};
 
 /// Far longer than any event takes on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 /// Families that no scenario changes, with the reason.
-const UNCHANGED: [(&str, &str); 13] = [
+const UNCHANGED_FAMILIES: [(&str, &str); 13] = [
     ("belfry_build_info", "constant"),
     ("belfry_http_max_connections", "a setting"),
     ("belfry_postgres_max_connections", "a setting"),
@@ -40,8 +40,8 @@ const UNCHANGED: [(&str, &str); 13] = [
 /// The families that were seen, and those that have changed.
 struct Observer {
     table: MetricsTable,
-    seen: BTreeSet<String>,
-    changed: BTreeSet<String>,
+    seen_families: BTreeSet<String>,
+    changed_families: BTreeSet<String>,
 }
 
 /// The metrics of one server over time.
@@ -57,7 +57,7 @@ impl Observer {
 
     /// Asserts that the metrics table lists the values of labels, if it lists any for a label.
     #[track_caller]
-    fn check_values(&self, family: &str, labels: &Labels) {
+    fn assert_label_values(&self, family: &str, labels: &Labels) {
         let row = self.table.get(family).unwrap_or_else(|| panic!("{family} has no row"));
         for (name, values) in &row.1 {
             let value = &labels[name];
@@ -73,17 +73,17 @@ impl Watch<'_> {
     fn observe(&mut self, text: &str) -> &Scrape {
         let scrape = Scrape::parse(text);
         if self.previous.is_none() {
-            check_metrics(text);
+            assert_valid_metrics(text);
         }
         for ((name, labels), value) in &scrape.series {
             let family = scrape.family(name);
-            self.observer.check_values(&family, labels);
+            self.observer.assert_label_values(&family, labels);
             let series = (name.clone(), labels.clone());
-            let before = self.previous.as_ref().map(|before| before.series.get(&series));
-            if before.is_some_and(|before| before != Some(value)) {
-                self.observer.changed.insert(family.clone());
+            let previous_value = self.previous.as_ref().map(|scrape| scrape.series.get(&series));
+            if previous_value.is_some_and(|previous| previous != Some(value)) {
+                self.observer.changed_families.insert(family.clone());
             }
-            self.observer.seen.insert(family);
+            self.observer.seen_families.insert(family);
         }
         self.previous.insert(scrape)
     }
@@ -105,15 +105,18 @@ impl Watch<'_> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_family_changes_with_its_event() {
-    let (seen, changed) = (BTreeSet::new(), BTreeSet::new());
-    let mut observer = Observer { table: parse_table(), seen, changed };
-    Box::pin(sqlite::drive(&mut observer)).await;
-    sqlite::drive_failures(&mut observer).await;
-    tls::drive(&mut observer).await;
-    let has_postgres = postgres::drive(&mut observer).await;
-    let has_redis = redis::drive(&mut observer).await;
+    let mut observer = Observer {
+        table: parse_table(),
+        seen_families: BTreeSet::new(),
+        changed_families: BTreeSet::new(),
+    };
+    Box::pin(sqlite::observe_events(&mut observer)).await;
+    sqlite::observe_failures(&mut observer).await;
+    tls::observe_new_certificate(&mut observer).await;
+    let has_postgres = postgres::observe_outage(&mut observer).await;
+    let has_redis = redis::observe_outage(&mut observer).await;
 
-    let Observer { seen, changed, .. } = observer;
+    let Observer { seen_families, changed_families, .. } = observer;
     // With SQLite alone, the cache is never disabled.
     let needs_postgres = |name: &str| name.contains("postgres") || name == "belfry_cache_enabled";
     let needs_redis = |name: &str| name.contains("redis") || name.contains("local_decisions");
@@ -121,8 +124,8 @@ async fn every_family_changes_with_its_event() {
         if needs_postgres(name) && !has_postgres || needs_redis(name) && !has_redis {
             continue;
         }
-        assert!(seen.contains(name), "{name} does not exist");
-        let is_constant = UNCHANGED.iter().any(|(unchanged, _reason)| *unchanged == name);
-        assert!(is_constant || changed.contains(name), "{name} did not change");
+        assert!(seen_families.contains(name), "{name} does not exist");
+        let is_exempt = UNCHANGED_FAMILIES.iter().any(|(unchanged, _reason)| *unchanged == name);
+        assert!(is_exempt || changed_families.contains(name), "{name} did not change");
     }
 }

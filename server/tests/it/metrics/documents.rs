@@ -22,7 +22,7 @@ pub(super) type MetricsTable = BTreeMap<String, (String, DocumentedLabels)>;
 /// Parses the metrics table in the guide.
 pub(super) fn parse_table() -> MetricsTable {
     let section = GUIDE.split("\n## Metrics\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let names = |text: &str| -> Vec<String> {
+    let code_spans = |text: &str| -> Vec<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     };
     let mut rows = BTreeMap::new();
@@ -32,7 +32,7 @@ pub(super) fn parse_table() -> MetricsTable {
         let [kind, labels, meaning, ""] = cells[..] else { continue };
         let labels = labels.split(';').filter(|label| !label.is_empty()).map(|label| {
             let (label, values) = label.split_once(':').unwrap_or((label, ""));
-            (names(label).remove(0), names(values))
+            (code_spans(label).remove(0), code_spans(values))
         });
         assert!(!meaning.is_empty(), "{name}");
         let previous = rows.insert(name.to_owned(), (kind.to_owned(), labels.collect()));
@@ -44,16 +44,16 @@ pub(super) fn parse_table() -> MetricsTable {
 #[test]
 fn the_table_lists_every_family_with_its_type_and_labels() {
     let table = parse_table();
-    let documented: BTreeMap<&str, (&str, Vec<&str>)> = table
+    let documented_families: BTreeMap<&str, (&str, Vec<&str>)> = table
         .iter()
         .map(|(name, (kind, labels))| {
             (&**name, (&**kind, labels.iter().map(|(label, _)| &**label).collect()))
         })
         .collect();
-    let declared: BTreeMap<&str, (&str, Vec<&str>)> = families::all()
+    let declared_families: BTreeMap<&str, (&str, Vec<&str>)> = families::all()
         .map(|family| (family.name, (family.kind.as_str(), family.labels.to_vec())))
         .collect();
-    assert_eq!(documented, declared);
+    assert_eq!(documented_families, declared_families);
 }
 
 #[test]
@@ -67,20 +67,24 @@ fn names_follow_prometheus_conventions() {
 }
 
 /// Returns all expressions of the dashboard: panels, variables and annotations.
-pub(super) fn expressions() -> Vec<String> {
+pub(super) fn dashboard_expressions() -> Vec<String> {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
-    let mut list = Vec::new();
-    collect_expressions(&dashboard, &mut list);
-    assert!(list.len() > 50, "{}", list.len());
-    list
+    let mut expressions = Vec::new();
+    collect_expressions(&dashboard, &mut expressions);
+    assert!(expressions.len() > 50, "{}", expressions.len());
+    expressions
 }
 
-fn collect_expressions(value: &Value, list: &mut Vec<String>) {
+fn collect_expressions(value: &Value, expressions: &mut Vec<String>) {
     match value {
-        Value::Array(values) => values.iter().for_each(|value| collect_expressions(value, list)),
+        Value::Array(values) => {
+            for value in values {
+                collect_expressions(value, expressions);
+            }
+        }
         Value::Object(fields) => {
-            list.extend(fields.get("expr").map(|expr| expr.as_str().unwrap().to_owned()));
-            fields.values().for_each(|value| collect_expressions(value, list));
+            expressions.extend(fields.get("expr").map(|expr| expr.as_str().unwrap().to_owned()));
+            fields.values().for_each(|value| collect_expressions(value, expressions));
         }
         _ => {}
     }
@@ -88,24 +92,26 @@ fn collect_expressions(value: &Value, list: &mut Vec<String>) {
 
 /// Replaces the dashboard's variables with sample values.
 pub(super) fn replace_variables(expression: &str) -> String {
-    let replaced = expression.replace("$__rate_interval", "5m").replace("$job", "belfry");
-    let replaced = replaced.replace("$instance", "a|b");
-    assert!(!replaced.contains('$'), "{replaced}");
-    replaced
+    let resolved_expression = expression
+        .replace("$__rate_interval", "5m")
+        .replace("$job", "belfry")
+        .replace("$instance", "a|b");
+    assert!(!resolved_expression.contains('$'), "{resolved_expression}");
+    resolved_expression
 }
 
 /// Returns the metrics in an expression with the labels in their selectors, and the labels in
 /// `by (…)`.
 fn parse_expression(expression: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_name_character = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut metrics = Vec::new();
     for prefix in ["belfry_", "process_"] {
         for (start, _) in expression.match_indices(prefix) {
-            if expression[..start].ends_with(is_name) {
+            if expression[..start].ends_with(is_name_character) {
                 continue;
             }
             let rest = &expression[start..];
-            let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+            let end = rest.find(|c| !is_name_character(c)).unwrap_or(rest.len());
             let selector = rest[end..].strip_prefix('{').and_then(|rest| rest.split_once('}'));
             let labels = selector.map_or("", |(labels, _)| labels).split(", ");
             let labels = labels.filter(|label| !label.is_empty());
@@ -127,24 +133,25 @@ fn find_family(name: &str) -> Option<&'static Family> {
     })
 }
 
-/// Asserts that the metrics and labels in an expression exist, and adds the families to `used`.
+/// Asserts that the metrics and labels in an expression exist, and adds the families to
+/// `used_families`.
 #[track_caller]
-fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
+fn check_expression(expression: &str, used_families: &mut BTreeSet<&'static str>) {
     let (metrics, groups) = parse_expression(expression);
     let mut all_labels: BTreeSet<&str> = TARGET_LABELS.into();
     for (name, labels) in &metrics {
         let family =
             find_family(name).unwrap_or_else(|| panic!("{name} does not exist: {expression}"));
-        used.insert(family.name);
-        let mut allowed: BTreeSet<&str> = TARGET_LABELS.into();
-        allowed.extend(family.labels);
+        used_families.insert(family.name);
+        let mut allowed_labels: BTreeSet<&str> = TARGET_LABELS.into();
+        allowed_labels.extend(family.labels);
         if name.ends_with("_bucket") {
-            allowed.insert("le");
+            allowed_labels.insert("le");
         }
         for label in labels {
-            assert!(allowed.contains(&**label), "{name} has no label {label}: {expression}");
+            assert!(allowed_labels.contains(&**label), "{name} has no label {label}: {expression}");
         }
-        all_labels.extend(allowed);
+        all_labels.extend(allowed_labels);
     }
     for group in groups {
         assert!(all_labels.contains(&*group), "no metric has the label {group}: {expression}");
@@ -153,13 +160,13 @@ fn check_expression(expression: &str, used: &mut BTreeSet<&'static str>) {
 
 #[test]
 fn the_dashboard_uses_metrics_and_labels_that_exist() {
-    let mut used = BTreeSet::new();
-    for expression in expressions() {
-        check_expression(&expression, &mut used);
+    let mut used_families = BTreeSet::new();
+    for expression in dashboard_expressions() {
+        check_expression(&expression, &mut used_families);
     }
-    let missing = families::all().map(|family| family.name);
-    let missing: Vec<&str> = missing.filter(|name| !used.contains(name)).collect();
-    assert_eq!(missing, ["process_virtual_memory_bytes"], "the dashboard shows all others");
+    let names = families::all().map(|family| family.name);
+    let unused_families: Vec<&str> = names.filter(|name| !used_families.contains(name)).collect();
+    assert_eq!(unused_families, ["process_virtual_memory_bytes"], "the dashboard shows all others");
 }
 
 #[test]
@@ -189,20 +196,20 @@ fn the_dashboard_can_be_imported() {
 
 #[test]
 fn the_alerts_use_metrics_and_labels_that_exist() {
-    let mut used = BTreeSet::new();
+    let mut used_families = BTreeSet::new();
     for rule in ALERTS.split("- alert: ").skip(1) {
         let (_, rest) = rule.split_once("expr: ").unwrap();
         let expression = rest.split("labels: {").next().unwrap().replace('\n', " ");
-        check_expression(&expression, &mut used);
+        check_expression(&expression, &mut used_families);
     }
-    assert!(used.len() > 15, "{used:?}");
+    assert!(used_families.len() > 15, "{used_families:?}");
 }
 
 #[test]
-fn each_alert_says_what_to_do_and_is_in_the_guide() {
-    let guide = GUIDE.split("\n### Alerts\n").nth(1).unwrap().split("\n## ").next().unwrap();
-    let rows = guide.lines().filter_map(|line| line.strip_prefix("| `Belfry"));
-    let mut documented: Vec<&str> = rows.map(|row| row.split('`').next().unwrap()).collect();
+fn each_alert_has_a_description_and_is_in_the_guide() {
+    let section = GUIDE.split("\n### Alerts\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `Belfry"));
+    let mut documented_names: Vec<&str> = rows.map(|row| row.split('`').next().unwrap()).collect();
     let mut names = Vec::new();
     for rule in ALERTS.split("- alert: Belfry").skip(1) {
         let name = rule.lines().next().unwrap();
@@ -213,6 +220,6 @@ fn each_alert_says_what_to_do_and_is_in_the_guide() {
         names.push(name);
     }
     names.sort_unstable();
-    documented.sort_unstable();
-    assert_eq!(names, documented);
+    documented_names.sort_unstable();
+    assert_eq!(names, documented_names);
 }

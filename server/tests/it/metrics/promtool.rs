@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use super::documents::{ALERTS, expressions, replace_variables};
+use super::documents::{ALERTS, dashboard_expressions, replace_variables};
 use crate::support::{Service, report_skipped};
 
 /// Runs promtool; `None` if it is not installed.
@@ -24,20 +24,20 @@ fn run_promtool(dir: &Path, arguments: &[&str], input: &str) -> Option<Output> {
 
 #[track_caller]
 fn assert_success(output: &Output) {
-    let text = [&output.stdout[..], &output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
+    let messages = [&output.stdout[..], &output.stderr].concat();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&messages));
 }
 
 #[tokio::test]
 async fn promtool_accepts_the_metrics() {
     let service = Service::start().await;
     service.user_client("alice").await.get("/_matrix/client/v3/pushrules/").await;
-    check_metrics(&service.metrics().await);
+    assert_valid_metrics(&service.metrics().await);
 }
 
 /// Asserts that promtool accepts scraped metrics without a warning.
 #[track_caller]
-pub(super) fn check_metrics(text: &str) {
+pub(super) fn assert_valid_metrics(text: &str) {
     let dir = tempfile::tempdir().unwrap();
     let Some(output) = run_promtool(dir.path(), &["check", "metrics"], text) else { return };
     assert_success(&output);
@@ -54,10 +54,10 @@ fn the_alerts_are_valid() {
 }
 
 #[test]
-fn each_alert_fires_in_its_situation_and_not_otherwise() {
-    let tests = include_str!("alerts.test.yml");
+fn each_alert_fires_only_in_its_situation() {
+    let alert_tests = include_str!("alerts.test.yml");
     for alert in ALERTS.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
-        assert!(tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
+        assert!(alert_tests.contains(&format!("alertname: {alert}\n")), "{alert} has no test");
     }
     let mut rules = String::new();
     let mut is_annotation = false;
@@ -70,7 +70,7 @@ fn each_alert_fires_in_its_situation_and_not_otherwise() {
     }
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("alerts.yml"), rules).unwrap();
-    std::fs::write(dir.path().join("test.yml"), tests).unwrap();
+    std::fs::write(dir.path().join("test.yml"), alert_tests).unwrap();
     if let Some(output) = run_promtool(dir.path(), &["test", "rules", "test.yml"], "") {
         assert_success(&output);
     }
@@ -79,7 +79,7 @@ fn each_alert_fires_in_its_situation_and_not_otherwise() {
 #[test]
 fn the_dashboard_expressions_are_valid() {
     let mut rules = "groups:\n- name: dashboard\n  rules:\n".to_owned();
-    for (number, expression) in expressions().iter().enumerate() {
+    for (number, expression) in dashboard_expressions().iter().enumerate() {
         let expression = serde_json::to_string(&replace_variables(expression)).unwrap();
         writeln!(rules, "  - record: panel:{number}\n    expr: {expression}").unwrap();
     }

@@ -19,19 +19,22 @@ impl Scrape {
     #[track_caller]
     pub(super) fn parse(text: &str) -> Self {
         let mut scrape = Self::default();
-        let mut described: Vec<&str> = Vec::new();
+        let mut described_families: Vec<&str> = Vec::new();
         for line in text.lines() {
             if let Some(help) = line.strip_prefix("# HELP ") {
                 let (name, _) = help.split_once(' ').unwrap();
-                assert!(!described.contains(&name), "{name} is described twice");
-                described.push(name);
+                assert!(!described_families.contains(&name), "{name} is described twice");
+                described_families.push(name);
             } else if let Some(kind) = line.strip_prefix("# TYPE ") {
                 let (name, kind) = kind.split_once(' ').unwrap();
-                let previous = scrape.types.insert(name.to_owned(), kind.to_owned());
-                assert!(previous.is_none() && described.last() == Some(&name), "{name}");
+                let previous_type = scrape.types.insert(name.to_owned(), kind.to_owned());
+                assert!(
+                    previous_type.is_none() && described_families.last() == Some(&name),
+                    "{name}"
+                );
             } else {
                 let (name, labels, value) = parse_sample(line);
-                let family = described.last().expect("a description comes first");
+                let family = described_families.last().expect("a description comes first");
                 assert_eq!(scrape.family(&name), *family, "samples of a family are together");
                 let previous = scrape.series.insert((name, labels), value);
                 assert_eq!(previous, None, "{line}");
@@ -44,14 +47,16 @@ impl Scrape {
     pub(super) fn family(&self, name: &str) -> String {
         let suffixes = ["_bucket", "_sum", "_count"];
         let base = suffixes.iter().find_map(|suffix| name.strip_suffix(suffix));
-        let histogram = base.filter(|base| self.types.get(*base).is_some_and(|t| t == "histogram"));
+        let histogram =
+            base.filter(|base| self.types.get(*base).is_some_and(|kind| kind == "histogram"));
         histogram.unwrap_or(name).to_owned()
     }
 
     /// Returns the value of a series.
     pub(super) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        let labels = labels.iter().map(own).collect();
+        let to_owned_pair =
+            |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let labels = labels.iter().map(to_owned_pair).collect();
         self.series.get(&(name.to_owned(), labels)).copied()
     }
 }

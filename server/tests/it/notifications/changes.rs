@@ -1,24 +1,27 @@
-//! Changes on the page, and how clients see them immediately afterwards.
+//! Changes on the page, and their effect on the rules that clients read.
 
 use serde_json::json;
 
-use super::{Alice, PAGE, seen};
+use super::{Alice, PAGE_PATH, seen_field};
 use crate::support::browser::visible_text;
-use crate::support::service::START;
+use crate::support::service::START_SECONDS;
 
 #[tokio::test]
 async fn a_keyword_is_added_changed_and_removed() {
     let mut alice = Alice::new().await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     page.assert_page(200, "You have no keywords.");
     let response = alice
         .post(&[("change", "keyword"), ("word", " cake "), ("sound", "on"), ("highlight", "on")])
         .await;
-    assert_eq!(response.header("location"), format!("{PAGE}?part=keywords&notice=saved#keywords"));
+    assert_eq!(
+        response.header("location"),
+        format!("{PAGE_PATH}?part=keywords&notice=saved#keywords")
+    );
     let sound = json!({"set_tweak": "sound", "value": "default"});
     let highlight = json!({"set_tweak": "highlight"});
     assert_eq!(
-        alice.rules("global/content/cake").await,
+        alice.get_rules("global/content/cake").await,
         json!({"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake",
             "actions": ["notify", sound, highlight]})
     );
@@ -28,16 +31,16 @@ async fn a_keyword_is_added_changed_and_removed() {
     assert!(text.contains("|cake|Sound|Highlight|"), "{text}");
     assert!(!text.contains("You have no keywords."));
 
-    let seen = seen(&page, "cake");
-    let change = [("change", "keyword"), ("rule", "cake"), ("seen", &seen), ("highlight", "on")];
-    let page = alice.change(&change).await;
+    let seen = seen_field(&page, "cake");
+    let fields = [("change", "keyword"), ("rule", "cake"), ("seen", &seen), ("highlight", "on")];
+    let page = alice.submit(&fields).await;
     assert_eq!(
-        alice.rules("global/content/cake/actions").await["actions"],
+        alice.get_rules("global/content/cake/actions").await["actions"],
         json!(["notify", highlight])
     );
     assert!(visible_text(&page).contains("|cake|Highlight|"));
 
-    let page = alice.change(&[("change", "remove-keyword"), ("rule", "cake")]).await;
+    let page = alice.submit(&[("change", "remove-keyword"), ("rule", "cake")]).await;
     let text = visible_text(&page);
     assert!(
         text.contains("Keywords|0|Removed.|") && text.contains("You have no keywords."),
@@ -49,12 +52,12 @@ async fn a_keyword_is_added_changed_and_removed() {
 #[tokio::test]
 async fn a_word_is_muted_and_removed() {
     let mut alice = Alice::new().await;
-    alice.page().await.assert_page(200, "You have no muted words.");
+    alice.get_page().await.assert_page(200, "You have no muted words.");
     let response = alice.post(&[("change", "mute-word"), ("word", " spam ")]).await;
-    let location = format!("{PAGE}?part=muted-words&notice=saved#muted-words");
+    let location = format!("{PAGE_PATH}?part=muted-words&notice=saved#muted-words");
     assert_eq!(response.header("location"), location);
     assert_eq!(
-        alice.rules("global/content/spam").await,
+        alice.get_rules("global/content/spam").await,
         json!({"rule_id": "spam", "default": false, "enabled": true, "pattern": "spam",
             "actions": []})
     );
@@ -63,19 +66,19 @@ async fn a_word_is_muted_and_removed() {
     assert!(text.contains("You have no keywords.") && !text.contains("no muted words"), "{text}");
 
     // A word is either a keyword or muted, whatever its case.
-    let page = alice.change(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
+    let page = alice.submit(&[("change", "keyword"), ("word", "Spam"), ("sound", "on")]).await;
     let text = visible_text(&page);
     assert!(text.contains("|spam|Sound|") && text.contains("You have no muted words."), "{text}");
     let notice = "Keywords|1|Saved. This word was muted. It is now a keyword instead.|";
     assert!(text.contains(notice), "{text}");
-    let page = alice.change(&[("change", "mute-word"), ("word", "SPAM")]).await;
+    let page = alice.submit(&[("change", "mute-word"), ("word", "SPAM")]).await;
     let text = visible_text(&page);
     let notice =
         "Muted words|1|Saved. This word was one of your keywords. It is now muted instead.|";
     assert!(text.contains(notice), "{text}");
-    assert_eq!(alice.rules("global/content/spam/actions").await, json!({"actions": []}));
+    assert_eq!(alice.get_rules("global/content/spam/actions").await, json!({"actions": []}));
 
-    let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
+    let page = alice.submit(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
     let text = visible_text(&page);
     assert!(text.contains("Muted words|0|Removed.|") && text.contains("no muted words"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
@@ -84,37 +87,40 @@ async fn a_word_is_muted_and_removed() {
 #[tokio::test]
 async fn a_word_that_an_app_muted_is_listed_with_its_end_time() {
     let mut alice = Alice::new().await;
-    let until = (START + 3600) * 1000;
-    let muted = json!({"pattern": "spam", "actions": ["dont_notify"], "until": until});
-    alice.put_rule("global/content/x", &muted).await;
+    let until = (START_SECONDS + 3600) * 1000;
+    let muted_word = json!({"pattern": "spam", "actions": ["dont_notify"], "until": until});
+    alice.put_rule("global/content/x", &muted_word).await;
     alice.put_rule("global/content/y", &json!({"pattern": "tea", "actions": []})).await;
     alice.put_rule("global/content/y/enabled", &json!(false)).await;
-    let text = visible_text(&alice.page().await);
+    let text = visible_text(&alice.get_page().await);
     assert!(text.contains("|spam|Until|09:00 UTC|Remove|tea|Off|Remove|"), "{text}");
 }
 
 #[tokio::test]
 async fn a_person_or_room_can_be_muted_or_always_notify() {
     let mut alice = Alice::new().await;
-    alice.page().await.assert_page(200, "You have no settings for people or rooms.");
+    alice.get_page().await.assert_page(200, "You have no settings for people or rooms.");
     for (id, choice) in [("@bob:x", "notify"), ("!tea:x", "mute"), ("@eve:x", "mute")] {
         alice
-            .change(&[("change", "subject"), ("id", id), ("choice", choice)])
+            .submit(&[("change", "subject"), ("id", id), ("choice", choice)])
             .await
             .assert_page(200, id);
     }
     let sound = json!({"set_tweak": "sound", "value": "default"});
-    let rule = |id: &str, actions| json!({"rule_id": id, "default": false, "enabled": true, "actions": actions});
+    let expected_rule = |id: &str, actions| json!({"rule_id": id, "default": false, "enabled": true, "actions": actions});
     assert_eq!(
-        alice.rules("global/sender/").await,
-        json!([rule("@eve:x", json!([])), rule("@bob:x", json!(["notify", sound]))])
+        alice.get_rules("global/sender/").await,
+        json!([
+            expected_rule("@eve:x", json!([])),
+            expected_rule("@bob:x", json!(["notify", sound]))
+        ])
     );
-    assert_eq!(alice.rules("global/room/").await, json!([rule("!tea:x", json!([]))]));
-    let text = visible_text(&alice.page().await);
+    assert_eq!(alice.get_rules("global/room/").await, json!([expected_rule("!tea:x", json!([]))]));
+    let text = visible_text(&alice.get_page().await);
     assert!(text.contains("People|@bob:x|Always notifies|"), "{text}");
     assert!(text.contains("|@eve:x|Muted|") && text.contains("Rooms|!tea:x|Muted|"), "{text}");
 
-    let page = alice.change(&[("change", "remove-subject"), ("rule", "%40eve%3Ax")]).await;
+    let page = alice.submit(&[("change", "remove-subject"), ("rule", "%40eve%3Ax")]).await;
     let text = visible_text(&page);
     assert!(text.contains("People and rooms|2|Removed.|") && !text.contains("@eve:x"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/sender/").await, ["@bob:x"]);
@@ -123,18 +129,18 @@ async fn a_person_or_room_can_be_muted_or_always_notify() {
 #[tokio::test]
 async fn a_room_that_element_muted_is_recognised_and_can_be_changed() {
     let mut alice = Alice::new().await;
-    let room = json!({"kind": "event_match", "key": "room_id", "pattern": "!tea:x"});
-    let mute = json!({"actions": ["dont_notify"], "conditions": [room]});
-    alice.put_rule("global/override/!tea:x", &mute).await;
+    let room_condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!tea:x"});
+    let mute_rule = json!({"actions": ["dont_notify"], "conditions": [room_condition]});
+    alice.put_rule("global/override/!tea:x", &mute_rule).await;
     alice.put_rule("global/room/!cake:x", &json!({"actions": ["dont_notify"]})).await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     let text = visible_text(&page);
     assert!(text.contains("!cake:x|Muted|"), "{text}");
     assert!(text.contains("!tea:x|Muted, also mentions|"), "{text}");
-    let seen = seen(&page, "%21tea%3Ax");
-    let change =
+    let seen = seen_field(&page, "%21tea%3Ax");
+    let fields =
         [("change", "subject"), ("rule", "%21tea%3Ax"), ("seen", &seen), ("choice", "notify")];
-    let text = visible_text(&alice.change(&change).await);
+    let text = visible_text(&alice.submit(&fields).await);
     assert!(text.contains("!tea:x|Always notifies|"), "{text}");
     assert_eq!(alice.app.user_rule_ids("global/override/").await, [""; 0]);
 }
@@ -142,18 +148,18 @@ async fn a_room_that_element_muted_is_recognised_and_can_be_changed() {
 #[tokio::test]
 async fn everything_is_paused_and_switched_on_again() {
     let mut alice = Alice::new().await;
-    alice.page().await.assert_page(200, "Notifications are on.");
-    let page = alice.change(&[("change", "pause"), ("for", "open")]).await;
+    alice.get_page().await.assert_page(200, "Notifications are on.");
+    let page = alice.submit(&[("change", "pause"), ("for", "open")]).await;
     page.assert_page(200, "Everything is paused until you switch it on again.");
     assert!(!page.text.contains("value=\"hour\"") && page.text.contains("Switch on again"));
     assert_eq!(
-        alice.rules("global/override/.m.rule.master/enabled").await,
+        alice.get_rules("global/override/.m.rule.master/enabled").await,
         json!({"enabled": true})
     );
-    let page = alice.change(&[("change", "resume")]).await;
+    let page = alice.submit(&[("change", "resume")]).await;
     page.assert_page(200, "Notifications are on.");
     assert_eq!(
-        alice.rules("global/override/.m.rule.master/enabled").await,
+        alice.get_rules("global/override/.m.rule.master/enabled").await,
         json!({"enabled": false})
     );
 }
@@ -161,7 +167,7 @@ async fn everything_is_paused_and_switched_on_again() {
 #[tokio::test]
 async fn a_pause_ends_by_itself() {
     let mut alice = Alice::new().await;
-    let enabled = "global/override/.m.rule.master/enabled";
+    let enabled_path = "global/override/.m.rule.master/enabled";
     // The clock of the tests starts at 2027-01-15 08:00 UTC.
     for (length, morning, end_text, seconds) in [
         ("hour", "", "until|09:00 UTC|.", 3600),
@@ -172,42 +178,42 @@ async fn a_pause_ends_by_itself() {
         ("morning", "junk", "until|2027-01-16 08:00 UTC|.", 86_400),
     ] {
         let now = alice.service.now().as_second();
-        alice.service.clock.advance(START - now);
+        alice.service.clock.advance(START_SECONDS - now);
         let page =
-            alice.change(&[("change", "pause"), ("for", length), ("morning", morning)]).await;
+            alice.submit(&[("change", "pause"), ("for", length), ("morning", morning)]).await;
         let text = visible_text(&page);
         assert!(text.contains(&format!("Everything is paused {end_text}")), "{length}: {text}");
-        let end = format!(
+        let end_attribute = format!(
             "datetime=\"{}\"",
             alice.service.now().checked_add(jiff::Span::new().seconds(seconds)).unwrap()
         );
-        assert!(page.text.contains(&end), "{end}: {}", page.text);
-        assert_eq!(alice.rules(enabled).await["enabled"], true);
+        assert!(page.text.contains(&end_attribute), "{end_attribute}: {}", page.text);
+        assert_eq!(alice.get_rules(enabled_path).await["enabled"], true);
         alice.service.clock.advance(seconds - 1);
-        assert_eq!(alice.rules(enabled).await["enabled"], true, "{length}");
+        assert_eq!(alice.get_rules(enabled_path).await["enabled"], true, "{length}");
         alice.service.clock.advance(1);
-        assert_eq!(alice.rules(enabled).await["enabled"], false, "{length}");
-        alice.page().await.assert_page(200, "Notifications are on.");
+        assert_eq!(alice.get_rules(enabled_path).await["enabled"], false, "{length}");
+        alice.get_page().await.assert_page(200, "Notifications are on.");
     }
 }
 
 #[tokio::test]
 async fn the_overview_shows_a_pause_with_its_end_and_a_link() {
     let mut alice = Alice::new().await;
-    let overview = async |alice: &mut Alice| alice.browser.get("/oauth/account?lang=en").await;
-    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
-    alice.change(&[("change", "pause"), ("for", "hour")]).await;
-    let page = overview(&mut alice).await;
+    let get_overview = async |alice: &mut Alice| alice.browser.get("/oauth/account?lang=en").await;
+    assert!(!get_overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.submit(&[("change", "pause"), ("for", "hour")]).await;
+    let page = get_overview(&mut alice).await;
     let text = visible_text(&page);
     let expected = "|Everything is paused until|09:00 UTC|.|Notifications|";
     assert!(text.contains(expected), "{text}");
-    let link = format!(" <a href=\"{PAGE}?lang=en\">Notifications</a></p>");
+    let link = format!(" <a href=\"{PAGE_PATH}?lang=en\">Notifications</a></p>");
     assert!(page.text.contains(&link), "{page:?}");
     alice.service.clock.advance(3600);
-    assert!(!overview(&mut alice).await.text.contains("Everything is paused"));
-    alice.change(&[("change", "pause"), ("for", "open")]).await;
+    assert!(!get_overview(&mut alice).await.text.contains("Everything is paused"));
+    alice.submit(&[("change", "pause"), ("for", "open")]).await;
     let expected = "Everything is paused until you switch it on again. <a href=";
-    overview(&mut alice).await.assert_page(200, expected);
+    get_overview(&mut alice).await.assert_page(200, expected);
 }
 
 #[tokio::test]
@@ -220,7 +226,7 @@ async fn a_timed_mute_ends_by_itself() {
         ("mute-week", 604_800),
     ] {
         let page =
-            alice.change(&[("change", "subject"), ("id", "@bob:x"), ("choice", choice)]).await;
+            alice.submit(&[("change", "subject"), ("id", "@bob:x"), ("choice", choice)]).await;
         let text = visible_text(&page);
         assert!(text.contains("|@bob:x|Muted|Until|"), "{choice}: {text}");
         // Saving the form without a choice would make the mute permanent.
@@ -229,12 +235,12 @@ async fn a_timed_mute_ends_by_itself() {
             "<select name=\"choice\" required>\n<option value=\"\" selected disabled>Until <",
         );
         let until = (alice.service.now().as_second() + seconds) * 1000;
-        assert_eq!(alice.rules("global/sender/@bob:x").await["until"], until);
+        assert_eq!(alice.get_rules("global/sender/@bob:x").await["until"], until);
         alice.service.clock.advance(seconds - 1);
         assert_eq!(alice.app.user_rule_ids("global/sender/").await, ["@bob:x"]);
         alice.service.clock.advance(1);
         assert_eq!(alice.app.user_rule_ids("global/sender/").await, [""; 0]);
-        let text = visible_text(&alice.page().await);
+        let text = visible_text(&alice.get_page().await);
         assert!(text.contains("You have no settings for people or rooms."), "{text}");
     }
 }
@@ -242,7 +248,7 @@ async fn a_timed_mute_ends_by_itself() {
 #[tokio::test]
 async fn every_switch_turns_its_rules_off_and_on() {
     let mut alice = Alice::new().await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     let names: Vec<String> = page
         .text
         .split("<div id=\"switch-")
@@ -250,52 +256,54 @@ async fn every_switch_turns_its_rules_off_and_on() {
         .map(|rest| rest.split('"').next().unwrap().to_owned())
         .collect();
     assert_eq!(names.len(), 14);
-    let defaults = alice.rules("global/").await;
+    let defaults = alice.get_rules("global/").await;
     for name in &names {
         // These switches are off by default.
         let is_on = !["bots", "edits", "reactions", "members", "servers"].contains(&name.as_str());
-        let [default, other] = if is_on { ["on", "off"] } else { ["off", "on"] };
-        page.assert_page(200, &switch(name, is_on));
-        let button = format!("{name}-{other}");
+        let [default_state, other_state] = if is_on { ["on", "off"] } else { ["off", "on"] };
+        page.assert_page(200, &switch_html(name, is_on));
+        let button = format!("{name}-{other_state}");
         let response = alice.post(&[("change", "switch"), ("switch", &button)]).await;
         assert_eq!(
             response.header("location"),
-            format!("{PAGE}?part=switch-{name}&notice=saved#switch-{name}")
+            format!("{PAGE_PATH}?part=switch-{name}&notice=saved#switch-{name}")
         );
         let page = alice.browser.follow(&response).await;
-        page.assert_page(200, &switch(name, !is_on));
+        page.assert_page(200, &switch_html(name, !is_on));
         // The notice is next to the switch, where the user sees it.
         let notice =
             format!("<div id=\"switch-{name}\">\n<p class=\"notice\" role=\"status\">Saved.");
         page.assert_page(200, &notice);
         assert_eq!(page.text.matches("Saved.").count(), 1, "{name}");
-        assert_ne!(alice.rules("global/").await, defaults, "{name}");
-        alice.change(&[("change", "switch"), ("switch", &format!("{name}-{default}"))]).await;
-        assert_eq!(alice.rules("global/").await, defaults, "{name}");
+        assert_ne!(alice.get_rules("global/").await, defaults, "{name}");
+        alice.submit(&[("change", "switch"), ("switch", &format!("{name}-{default_state}"))]).await;
+        assert_eq!(alice.get_rules("global/").await, defaults, "{name}");
     }
 }
 
 /// Returns part of the HTML of a switch in this state.
-fn switch(name: &str, is_on: bool) -> String {
-    let other = if is_on { "off" } else { "on" };
-    format!("role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other}\">")
+fn switch_html(name: &str, is_on: bool) -> String {
+    let other_state = if is_on { "off" } else { "on" };
+    format!(
+        "role=\"switch\" aria-checked=\"{is_on}\" name=\"switch\" value=\"{name}-{other_state}\">"
+    )
 }
 
 /// Every label begins with "Notify me", and the switch shows whether that is the case.
 #[tokio::test]
 async fn a_switch_that_is_on_notifies() {
     let mut alice = Alice::new().await;
-    let text = visible_text(&alice.page().await);
+    let text = visible_text(&alice.get_page().await);
     assert_eq!(text.matches("|Notify me ").count(), 14, "{text}");
     assert!(text.contains("|Notify me of reactions|Off|"), "{text}");
-    alice.change(&[("change", "switch"), ("switch", "reactions-on")]).await;
-    let rule = alice.rules("global/override/.m.rule.reaction").await;
+    alice.submit(&[("change", "switch"), ("switch", "reactions-on")]).await;
+    let rule = alice.get_rules("global/override/.m.rule.reaction").await;
     assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(true), &json!(["notify"])));
     // The rules for messages notify of messages from bots, unless the room is muted.
-    alice.change(&[("change", "switch"), ("switch", "bots-on")]).await;
-    let rule = alice.rules("global/override/.m.rule.suppress_notices").await;
+    alice.submit(&[("change", "switch"), ("switch", "bots-on")]).await;
+    let rule = alice.get_rules("global/override/.m.rule.suppress_notices").await;
     assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!([])));
-    let text = visible_text(&alice.page().await);
+    let text = visible_text(&alice.get_page().await);
     assert!(text.contains("|Notify me of messages from bots|On|"), "{text}");
     assert!(text.contains("|Notify me of reactions|On|"), "{text}");
 }
@@ -304,33 +312,33 @@ async fn a_switch_that_is_on_notifies() {
 #[tokio::test]
 async fn a_section_without_entries_is_folded_until_it_is_used() {
     let mut alice = Alice::new().await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     for part in ["keywords", "muted-words", "subjects"] {
         page.assert_page(200, &format!("<details class=\"part\" id=\"{part}\">"));
     }
-    let muted = "<details class=\"part\" id=\"muted-words\" open>";
-    let add =
+    let open_section = "<details class=\"part\" id=\"muted-words\" open>";
+    let add_form =
         |state: &str| format!("<details class=\"add\"{state}>\n<summary>Mute a word</summary>");
     // The form is open when the user unfolds the section.
-    page.assert_page(200, &add(" open"));
-    let page = alice.change(&[("change", "mute-word"), ("word", "spam")]).await;
-    page.assert_page(200, muted);
-    let page = alice.page().await;
-    page.assert_page(200, muted);
-    page.assert_page(200, &add(""));
+    page.assert_page(200, &add_form(" open"));
+    let page = alice.submit(&[("change", "mute-word"), ("word", "spam")]).await;
+    page.assert_page(200, open_section);
+    let page = alice.get_page().await;
+    page.assert_page(200, open_section);
+    page.assert_page(200, &add_form(""));
     // The notice is visible after the last entry was removed, and so is an error.
-    let page = alice.change(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
-    page.assert_page(200, muted);
-    alice.post(&[("change", "mute-word"), ("word", "")]).await.assert_page(422, muted);
+    let page = alice.submit(&[("change", "remove-muted-word"), ("rule", "spam")]).await;
+    page.assert_page(200, open_section);
+    alice.post(&[("change", "mute-word"), ("word", "")]).await.assert_page(422, open_section);
 }
 
 #[tokio::test]
 async fn everyday_switches_come_first_and_rare_ones_are_folded() {
     let mut alice = Alice::new().await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     let text = visible_text(&page);
     let position = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
-    let order = [
+    let expected_order = [
         "Pause for an hour",
         "Notify me of messages in all other rooms",
         "Notify me when somebody calls me",
@@ -339,36 +347,40 @@ async fn everyday_switches_come_first_and_rare_ones_are_folded() {
         "You have no muted words.",
         "You have no settings for people or rooms.",
     ];
-    assert!(order.map(position).is_sorted(), "{text}");
-    let (_, folded) = page.text.split_once("<details>").unwrap();
-    let folded = folded.split_once("</details>").unwrap().0;
-    assert_eq!(folded.matches("role=\"switch\"").count(), 6);
+    assert!(expected_order.map(position).is_sorted(), "{text}");
+    let (_, after_details) = page.text.split_once("<details>").unwrap();
+    let folded_switches = after_details.split_once("</details>").unwrap().0;
+    assert_eq!(folded_switches.matches("role=\"switch\"").count(), 6);
     // The rare switches are unfolded after one of them was changed.
-    let page = alice.change(&[("change", "switch"), ("switch", "edits-on")]).await;
-    let (_, open) = page.text.split_once("<details open>").unwrap();
-    assert!(open.split_once("</details>").unwrap().0.contains("Saved."), "{}", page.text);
+    let page = alice.submit(&[("change", "switch"), ("switch", "edits-on")]).await;
+    let (_, after_open_details) = page.text.split_once("<details open>").unwrap();
+    assert!(
+        after_open_details.split_once("</details>").unwrap().0.contains("Saved."),
+        "{}",
+        page.text
+    );
 }
 
 /// Element turns a rule off by changing its actions.
 #[tokio::test]
-async fn a_switch_shows_what_clients_changed() {
+async fn a_switch_reflects_changes_by_clients() {
     let mut alice = Alice::new().await;
-    let silent = json!({"actions": ["dont_notify"]});
-    alice.put_rule("global/underride/.m.rule.call/actions", &silent).await;
+    let silent_actions = json!({"actions": ["dont_notify"]});
+    alice.put_rule("global/underride/.m.rule.call/actions", &silent_actions).await;
     alice.put_rule("global/underride/.m.rule.encrypted/enabled", &json!(false)).await;
-    let page = alice.page().await;
-    page.assert_page(200, &switch("call", false));
-    page.assert_page(200, &switch("group", false));
+    let page = alice.get_page().await;
+    page.assert_page(200, &switch_html("call", false));
+    page.assert_page(200, &switch_html("group", false));
     assert!(visible_text(&page).contains("|Notify me of messages in all other rooms|Partly on|"));
-    alice.change(&[("change", "switch"), ("switch", "call-on")]).await;
-    let rule = alice.rules("global/underride/.m.rule.call").await;
+    alice.submit(&[("change", "switch"), ("switch", "call-on")]).await;
+    let rule = alice.get_rules("global/underride/.m.rule.call").await;
     assert_eq!(rule["actions"], json!(["notify", {"set_tweak": "sound", "value": "ring"}]));
 }
 
 #[tokio::test]
 async fn the_fields_for_words_explain_the_placeholders() {
     let mut alice = Alice::new().await;
-    let page = alice.page().await;
+    let page = alice.get_page().await;
     for id in ["word", "muted-word"] {
         let hint = "Capital letters make no difference; * stands for any characters, ? for one.";
         page.assert_page(

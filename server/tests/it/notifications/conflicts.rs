@@ -1,16 +1,16 @@
 //! Rejected forms: invalid fields, two tabs, stale pages, double submits and limits. Nothing that
-//! was entered or stored is lost, and the page says what happened.
+//! was entered or stored is lost, and the page reports the problem.
 
 use serde_json::{Value, json};
 
-use super::{Alice, csrf, seen};
+use super::{Alice, csrf_token, seen_field};
 use crate::support::TestResponse;
 use crate::support::browser::visible_text;
 use crate::support::service::{config_with, unlimited_config};
 
 /// Asserts that a field is marked as invalid, with this text next to it and this value.
 #[track_caller]
-fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
+fn assert_invalid_field(page: &TestResponse, status: u16, field: &str, value: &str, text: &str) {
     page.assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
     let input = page.text.split(&format!("<input id=\"{field}\"")).nth(1).unwrap();
     let input = input.split('>').next().unwrap();
@@ -26,7 +26,7 @@ fn assert_invalid(page: &TestResponse, status: u16, field: &str, value: &str, te
 }
 
 #[tokio::test]
-async fn an_invalid_field_is_shown_again_with_the_entered_value() {
+async fn an_invalid_field_keeps_the_entered_value() {
     let mut alice = Alice::new().await;
     for (id, expected_value, text) in [
         ("", "", "Please enter the id of a person or a room."),
@@ -43,22 +43,22 @@ async fn an_invalid_field_is_shown_again_with_the_entered_value() {
     ] {
         let fields = [("change", "subject"), ("id", id), ("choice", "mute-day")];
         let page = alice.post(&fields).await;
-        assert_invalid(&page, 422, "id", expected_value, text);
+        assert_invalid_field(&page, 422, "id", expected_value, text);
         page.assert_page(422, "<option value=\"mute-day\" selected>");
     }
-    let long = "x".repeat(241);
-    for (word, text) in [(" ", "Please enter a word."), (&*long, "This word is too long.")] {
+    let long_word = "x".repeat(241);
+    for (word, text) in [(" ", "Please enter a word."), (&*long_word, "This word is too long.")] {
         let page = alice.post(&[("change", "mute-word"), ("word", word)]).await;
-        assert_invalid(&page, 422, "muted-word", word, text);
+        assert_invalid_field(&page, 422, "muted-word", word, text);
         // The form with the error is unfolded, and the other one is blank.
         page.assert_page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
         page.assert_page(422, "<input id=\"word\" name=\"word\" value=\"\"");
         let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
-        assert_invalid(&page, 422, "word", word, text);
+        assert_invalid_field(&page, 422, "word", word, text);
         page.assert_page(422, "id=\"highlight\" name=\"highlight\" checked>");
         page.assert_page(422, "id=\"sound\" name=\"sound\">");
     }
-    let text = visible_text(&alice.page().await);
+    let text = visible_text(&alice.get_page().await);
     assert!(text.contains("You have no keywords.") && text.contains("You have no muted words."));
 }
 
@@ -74,37 +74,46 @@ async fn an_unknown_change_is_rejected() {
 #[tokio::test]
 async fn a_form_from_a_stale_page_changes_nothing() {
     let mut alice = Alice::new().await;
-    alice.change(&[("change", "keyword"), ("word", "cake"), ("sound", "on")]).await;
-    alice.change(&[("change", "subject"), ("id", "@bob:x"), ("choice", "notify")]).await;
-    let stale = alice.page().await;
-    let [cake, bob] = ["cake", "%40bob%3Ax"].map(|rule| seen(&stale, rule));
+    alice.submit(&[("change", "keyword"), ("word", "cake"), ("sound", "on")]).await;
+    alice.submit(&[("change", "subject"), ("id", "@bob:x"), ("choice", "notify")]).await;
+    let stale_page = alice.get_page().await;
+    let [cake_seen, bob_seen] = ["cake", "%40bob%3Ax"].map(|rule| seen_field(&stale_page, rule));
     alice
-        .change(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake), ("highlight", "on")])
+        .submit(&[
+            ("change", "keyword"),
+            ("rule", "cake"),
+            ("seen", &cake_seen),
+            ("highlight", "on"),
+        ])
         .await;
     alice
-        .change(&[
+        .submit(&[
             ("change", "subject"),
             ("rule", "%40bob%3Ax"),
-            ("seen", &bob),
+            ("seen", &bob_seen),
             ("choice", "mute"),
         ])
         .await;
-    let before = alice.rules("").await;
+    let before = alice.get_rules("").await;
 
-    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
+    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake_seen)]).await;
     page.assert_page(409, "role=\"alert\" tabindex=\"-1\" autofocus>");
     let text = visible_text(&page);
     assert!(text.contains("Keywords|1|cake was changed in the meantime"), "{text}");
     assert!(text.contains("|cake|Highlight|"), "the page shows the current state: {text}");
-    let fields =
-        [("change", "subject"), ("rule", "%40bob%3Ax"), ("seen", &*bob), ("choice", "mute-week")];
+    let fields = [
+        ("change", "subject"),
+        ("rule", "%40bob%3Ax"),
+        ("seen", &*bob_seen),
+        ("choice", "mute-week"),
+    ];
     let page = alice.post(&fields).await;
     assert!(visible_text(&page).contains("People and rooms|1|@bob:x was changed in the meantime"));
-    assert_eq!(alice.rules("").await, before);
+    assert_eq!(alice.get_rules("").await, before);
 
-    // An app has removed the keyword in the meantime.
-    alice.app.delete("global/content/cake").await;
-    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake)]).await;
+    // An app has removed the keyword since the page was loaded.
+    alice.app.delete_rule("global/content/cake").await;
+    let page = alice.post(&[("change", "keyword"), ("rule", "cake"), ("seen", &cake_seen)]).await;
     page.assert_page(409, "was removed in the meantime");
     assert_eq!(alice.app.user_rule_ids("global/content/").await, [""; 0]);
 }
@@ -112,7 +121,7 @@ async fn a_form_from_a_stale_page_changes_nothing() {
 #[tokio::test]
 async fn a_form_may_be_submitted_twice() {
     let mut alice = Alice::new().await;
-    let csrf = csrf(&alice.page().await);
+    let csrf_token = csrf_token(&alice.get_page().await);
     for fields in [
         &[("change", "keyword"), ("word", "cake"), ("sound", "on")][..],
         &[("change", "keyword"), ("rule", "cake"), ("seen", "sound"), ("highlight", "on")],
@@ -133,18 +142,18 @@ async fn a_form_may_be_submitted_twice() {
         &[("change", "remove-subject"), ("rule", "%40bob%3Ax")],
     ] {
         let fields: Vec<(&str, &str)> =
-            [("csrf", &*csrf)].into_iter().chain(fields.iter().copied()).collect();
-        let first = alice.browser.post(super::PAGE, &fields).await;
-        assert_eq!(first.status, 303, "{fields:?}: {first:?}");
-        let rules = alice.rules("").await;
+            [("csrf", &*csrf_token)].into_iter().chain(fields.iter().copied()).collect();
+        let first_response = alice.browser.post(super::PAGE_PATH, &fields).await;
+        assert_eq!(first_response.status, 303, "{fields:?}: {first_response:?}");
+        let rules = alice.get_rules("").await;
         // The second click comes a second later.
         alice.service.clock.advance(1);
-        let second = alice.browser.post(super::PAGE, &fields).await;
+        let second_response = alice.browser.post(super::PAGE_PATH, &fields).await;
         // By then, the word is already muted.
-        let expected = first.header("location").replace("keyword-muted", "saved");
-        assert_eq!(second.header("location"), expected, "{fields:?}");
+        let expected = first_response.header("location").replace("keyword-muted", "saved");
+        assert_eq!(second_response.header("location"), expected, "{fields:?}");
         // The end of a timed setting is rounded up to a minute, so it may be a minute later.
-        assert_eq!(without_expiry(alice.rules("").await), without_expiry(rules), "{fields:?}");
+        assert_eq!(without_expiry(alice.get_rules("").await), without_expiry(rules), "{fields:?}");
     }
 }
 
@@ -161,17 +170,17 @@ fn without_expiry(mut rulesets: Value) -> Value {
 #[tokio::test]
 async fn simultaneous_submits_are_all_saved() {
     let mut alice = Alice::new().await;
-    let csrf = csrf(&alice.page().await);
+    let csrf_token = csrf_token(&alice.get_page().await);
     let cookies = alice.browser.cookies.clone();
     let mut tabs = Vec::new();
     for number in 0..8 {
         let mut browser = alice.service.browser();
         browser.cookies.clone_from(&cookies);
-        let csrf = csrf.clone();
+        let csrf_token = csrf_token.clone();
         tabs.push(tokio::spawn(async move {
             let word = format!("word {}", number / 2);
-            let fields = [("csrf", &*csrf), ("change", "keyword"), ("word", &*word)];
-            browser.post(super::PAGE, &fields).await.status
+            let fields = [("csrf", &*csrf_token), ("change", "keyword"), ("word", &*word)];
+            browser.post(super::PAGE_PATH, &fields).await.status
         }));
     }
     for tab in tabs {
@@ -184,27 +193,27 @@ async fn simultaneous_submits_are_all_saved() {
 
 #[tokio::test]
 async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
-    let two_rules = config_with(|config| {
+    let config = config_with(|config| {
         *config = unlimited_config();
         config.rules.max_rules = 2;
     });
-    let mut alice = Alice::with(two_rules).await;
+    let mut alice = Alice::with_config(config).await;
     for word in ["one", "two"] {
-        alice.change(&[("change", "keyword"), ("word", word)]).await;
+        alice.submit(&[("change", "keyword"), ("word", word)]).await;
     }
     let page = alice.post(&[("change", "keyword"), ("word", "three"), ("sound", "on")]).await;
     let text = "You have as many rules as this server allows (2).";
-    assert_invalid(&page, 422, "word", "three", text);
+    assert_invalid_field(&page, 422, "word", "three", text);
     let page = alice.post(&[("change", "subject"), ("id", "@bob:x"), ("choice", "mute")]).await;
-    assert_invalid(&page, 422, "id", "@bob:x", text);
+    assert_invalid_field(&page, 422, "id", "@bob:x", text);
     assert_eq!(alice.app.user_rule_ids("global/content/").await, ["two", "one"]);
     // Changes that add no rule are possible.
     alice
-        .change(&[("change", "keyword"), ("word", "ONE"), ("sound", "on")])
+        .submit(&[("change", "keyword"), ("word", "ONE"), ("sound", "on")])
         .await
         .assert_page(200, "Saved.");
 
-    let mut alice = Alice::with(config_with(|config| {
+    let mut alice = Alice::with_config(config_with(|config| {
         *config = unlimited_config();
         config.rules.max_bytes = 400;
     }))
@@ -212,10 +221,10 @@ async fn the_api_limits_apply_and_are_explained_next_to_the_field() {
     let word = "w".repeat(200);
     alice.put_rule("global/content/a", &json!({"pattern": "a", "actions": []})).await;
     let page = alice.post(&[("change", "keyword"), ("word", &word)]).await;
-    assert_invalid(&page, 422, "word", &word, "Your rules take up all the space");
+    assert_invalid_field(&page, 422, "word", &word, "Your rules take up all the space");
 
     // A switch has no field, so the reason is above all switches.
-    let mut alice = Alice::with(config_with(|config| {
+    let mut alice = Alice::with_config(config_with(|config| {
         *config = unlimited_config();
         config.rules.max_bytes = 1;
     }))

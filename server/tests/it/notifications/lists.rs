@@ -1,15 +1,15 @@
 //! Many rules on the page.
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition};
 use belfry_store::SerializedDocument;
 use jiff::Timestamp;
 use serde_json::json;
 
-use super::{Alice, PAGE};
+use super::{Alice, PAGE_PATH};
 use crate::support::browser::visible_text;
 
 /// Stores as many words, people and rooms as the limits allow. The last 50 words are muted.
-async fn fill(alice: &Alice) {
+async fn add_thousand_rules(alice: &Alice) {
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let mut document = Document::new("global".parse().unwrap());
     for (kind, count, prefix) in [
@@ -31,7 +31,7 @@ async fn fill(alice: &Alice) {
             )
             .unwrap();
             let id = format!("{prefix}{number:03}:x").parse().unwrap();
-            document.put(kind, id, rule, Position::default()).unwrap();
+            document.put(kind, id, rule, RulePosition::default()).unwrap();
         }
     }
     let now = alice.service.now();
@@ -40,10 +40,10 @@ async fn fill(alice: &Alice) {
 }
 
 #[tokio::test]
-async fn a_thousand_rules_are_shown_in_pages() {
+async fn a_thousand_rules_are_split_into_pages() {
     let mut alice = Alice::new().await;
-    fill(&alice).await;
-    let page = alice.page().await;
+    add_thousand_rules(&alice).await;
+    let page = alice.get_page().await;
     assert!(page.text.len() < 200_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("value=\"remove-keyword\"").count(), 50);
     let text = visible_text(&page);
@@ -52,36 +52,36 @@ async fn a_thousand_rules_are_shown_in_pages() {
     assert!(text.contains("You have rules that this page cannot show: 1.|All rules"), "{text}");
     page.assert_page(200, "<a href=\"/oauth/account/rules\">All rules</a>");
 
-    let page = alice.browser.get(&format!("{PAGE}?page=8&lang=de")).await;
+    let page = alice.browser.get(&format!("{PAGE_PATH}?page=8&lang=de")).await;
     let text = visible_text(&page);
     assert!(text.contains("word 399") && text.contains("word 350") && !text.contains("word 349"));
     assert_eq!(page.text.matches("value=\"remove-muted-word\"").count(), 50);
     assert!(!text.contains("@000:x") && text.contains("Vorige Seite|Seite 8 von 20|"), "{text}");
-    page.assert_page(200, &format!("<a href=\"{PAGE}?lang=de&#38;page=9\" rel=\"next\">"));
-    let text = visible_text(&alice.browser.get(&format!("{PAGE}?page=9")).await);
+    page.assert_page(200, &format!("<a href=\"{PAGE_PATH}?lang=de&#38;page=9\" rel=\"next\">"));
+    let text = visible_text(&alice.browser.get(&format!("{PAGE_PATH}?page=9")).await);
     assert!(text.contains("|@000:x|") && !text.contains("word 399"), "{text}");
     assert!(!text.contains("You have no keywords."), "{text}");
     assert!(!text.contains("You have no muted words."), "{text}");
-    // A page number that does not exist leads to the first or the last page.
+    // A page number that does not exist opens the first or the last page.
     for number in ["21", "99999999999999999999", "0", "-1", "x"] {
-        alice.browser.get(&format!("{PAGE}?page={number}")).await.assert_page(200, "</html>");
+        alice.browser.get(&format!("{PAGE_PATH}?page={number}")).await.assert_page(200, "</html>");
     }
 }
 
 #[tokio::test]
 async fn the_page_after_a_change_shows_the_changed_entry() {
     let mut alice = Alice::new().await;
-    fill(&alice).await;
+    add_thousand_rules(&alice).await;
     for id in ["000:x", "001:x"] {
-        alice.app.delete(&format!("global/content/{id}")).await;
+        alice.app.delete_rule(&format!("global/content/{id}")).await;
     }
     for (fields, page, part) in [
         ([("change", "keyword"), ("word", "word 400"), ("sound", "on")], 7, "keywords"),
         ([("change", "mute-word"), ("word", "word 401"), ("sound", "")], 8, "muted-words"),
         ([("change", "subject"), ("id", "!280:x"), ("choice", "notify")], 20, "subjects"),
     ] {
-        let response = alice.post_to(&format!("{PAGE}?lang=de&page=3"), &fields).await;
-        let location = format!("{PAGE}?lang=de&page={page}&part={part}&notice=saved#{part}");
+        let response = alice.post_to(&format!("{PAGE_PATH}?lang=de&page=3"), &fields).await;
+        let location = format!("{PAGE_PATH}?lang=de&page={page}&part={part}&notice=saved#{part}");
         assert_eq!(response.header("location"), location);
         let text = visible_text(&alice.browser.follow(&response).await);
         assert!(text.contains("|Gespeichert.|") && text.contains(fields[1].1), "{text}");

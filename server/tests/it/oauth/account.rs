@@ -33,8 +33,8 @@ pub(super) async fn register_app(service: &Service, name: &str, website: &str) -
     ];
     let app =
         http.send("POST /api/v1/apps", encode_form(&fields)).await.expect_json(StatusCode::OK);
-    let text = |key: &str| app[key].as_str().unwrap().to_owned();
-    let (id, secret) = (text("client_id"), text("client_secret"));
+    let string_field = |key: &str| app[key].as_str().unwrap().to_owned();
+    let (id, secret) = (string_field("client_id"), string_field("client_secret"));
     OAuthClient { http, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
@@ -61,8 +61,8 @@ async fn a_signed_out_user_signs_in_first_and_returns() {
         let page = browser.follow(&response).await;
         page.assert_page(200, "name=\"password\"");
         let fields = [("username", "alice"), ("password", "correct horse alice")];
-        let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
-        assert_eq!((signed_in.status, signed_in.header("location")), (303, ACCOUNT));
+        let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!((response.status, response.header("location")), (303, ACCOUNT));
         browser.get(path).await.assert_page(200, "<bdi>@alice:ring.example</bdi>");
         // The sign-in page redirects a user who is signed in.
         assert_eq!(browser.get("/oauth/sign_in").await.header("location"), ACCOUNT);
@@ -76,11 +76,11 @@ async fn a_form_from_an_ended_session_returns_to_its_page_after_sign_in() {
     let page = browser.get(ACCOUNT).await;
     service.execute_sql("delete from sessions");
     let response = browser.submit(&page, "/oauth/account/remove_app", &[("app", "1")]).await;
-    let not_saved = "Nothing was saved, because you were no longer signed in.";
+    let notice = "Nothing was saved, because you were no longer signed in.";
     assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
     let page = browser.follow(&response).await;
-    page.assert_page(200, not_saved);
-    browser.sign_in(&page, "alice").await.assert_page(200, not_saved);
+    page.assert_page(200, notice);
+    browser.sign_in(&page, "alice").await.assert_page(200, notice);
     // A form without the session cookie, which browsers delete when it expires.
     let response = service.browser().post("/oauth/account/remove_app", &[("app", "1")]).await;
     assert_eq!(response.header("location"), "/oauth/sign_in?notice=not-saved");
@@ -88,7 +88,7 @@ async fn a_form_from_an_ended_session_returns_to_its_page_after_sign_in() {
 
 /// The page to return to and the notice are names from fixed lists.
 #[tokio::test]
-async fn the_sign_in_page_leads_only_to_account_pages() {
+async fn signing_in_redirects_only_to_account_pages() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let fields = [("username", "alice"), ("password", "correct horse alice")];
@@ -106,15 +106,15 @@ async fn the_sign_in_page_leads_only_to_account_pages() {
         page.assert_page(200, &format!(" action=\"/oauth/sign_in{action}\">"));
         assert!(!page.text.contains("evil"), "{page:?}");
         let mut fields: Vec<(&str, &str)> = fields.into();
-        let csrf = page.form(&format!("/oauth/sign_in{action}"))[0].1.clone();
+        let csrf = page.hidden_fields(&format!("/oauth/sign_in{action}"))[0].1.clone();
         fields.push(("csrf", &csrf));
-        // The form is shown again after a wrong password, and again leads to the page.
+        // The form on the error page after a wrong password has the same action.
         let path = format!("/oauth/sign_in{}", action.replace("&#38;", "&"));
-        let wrong = browser.post(&path, &[("csrf", &csrf), ("username", "alice")]).await;
-        wrong.assert_page(401, &format!(" action=\"/oauth/sign_in{action}\">"));
-        let signed_in = browser.post(&path, &fields).await;
-        assert_eq!(signed_in.header("location"), target, "{query}");
-        // A double submit, and a bookmark of the sign-in page, lead to the same page.
+        let error_page = browser.post(&path, &[("csrf", &csrf), ("username", "alice")]).await;
+        error_page.assert_page(401, &format!(" action=\"/oauth/sign_in{action}\">"));
+        let response = browser.post(&path, &fields).await;
+        assert_eq!(response.header("location"), target, "{query}");
+        // A double submit and a bookmark of the sign-in page redirect to the same page.
         assert_eq!(browser.post(&path, &fields).await.header("location"), target, "{query}");
         let location = browser.get(&path).await.header("location").to_owned();
         assert_eq!(location.replace("?lang=de", ""), target, "{query}");
@@ -124,15 +124,15 @@ async fn the_sign_in_page_leads_only_to_account_pages() {
 #[tokio::test]
 async fn only_the_language_is_preserved_in_the_redirect() {
     let service = Service::start().await;
-    let location = async |query: &str| {
+    let redirect_location = async |query: &str| {
         let response = service.browser().get(&format!("{ACCOUNT}?{query}")).await;
         assert_eq!(response.status, 303);
         response.header("location").to_owned()
     };
-    assert_eq!(location("lang=pt-BR").await, "/oauth/sign_in?lang=pt");
+    assert_eq!(redirect_location("lang=pt-BR").await, "/oauth/sign_in?lang=pt");
     // Other parameters could be used for an open redirect.
     for query in ["lang=//evil.example", "lang=x%0d%0aSet-Cookie:a=b", "next=//evil.example"] {
-        assert_eq!(location(query).await, "/oauth/sign_in", "{query}");
+        assert_eq!(redirect_location(query).await, "/oauth/sign_in", "{query}");
     }
     let page = service.browser().get("/oauth/sign_in?lang=pt").await;
     page.assert_page(200, "<html lang=\"pt-BR\"");
@@ -142,29 +142,32 @@ async fn only_the_language_is_preserved_in_the_redirect() {
 async fn the_page_lists_the_apps_with_permissions_and_dates() {
     let (service, client, mut browser) = start_signed_in().await;
     browser.get(ACCOUNT).await.assert_page(200, "No app has access to your account.");
-    let other = register_app(&service, "Elk", "https://elk.example/about").await;
+    let elk_client = register_app(&service, "Elk", "https://elk.example/about").await;
     authorize_app(&client, &mut browser, "alice", "read:notifications").await;
     service.clock.advance(86_400);
     authorize_app(&client, &mut browser, "alice", "push").await;
-    authorize_app(&other, &mut browser, "alice", "write:media").await;
+    authorize_app(&elk_client, &mut browser, "alice", "write:media").await;
 
     let page = browser.get(ACCOUNT).await;
     assert!(!page.text.contains("No app has access"));
-    let elk = "Elk|elk.example|Upload pictures, sounds and videos|Since|2027-01-16|· Not used yet|Remove access";
-    let tusky = "Tusky|See your notifications and the rules for them|\
+    let elk_text = "Elk|elk.example|Upload pictures, sounds and videos|Since|2027-01-16|· Not used yet|Remove access";
+    let tusky_text = "Tusky|See your notifications and the rules for them|\
                  Send you push notifications, and see and change the rules for them|\
                  Since|2027-01-15|· Not used yet|Signed in 2 times|\
                  Since|2027-01-16|· Not used yet|Sign out|\
                  Since|2027-01-15|· Not used yet|Sign out|Remove access";
-    let text = visible_text(&page);
+    let page_text = visible_text(&page);
     // The confirmation is folded below the button that opens it.
-    let removal =
+    let confirmation =
         "An app that you remove loses its access immediately. You can allow it again later.";
-    assert!(text.contains(&format!("{elk}|{removal}|Remove access|{tusky}")), "{text}");
+    assert!(
+        page_text.contains(&format!("{elk_text}|{confirmation}|Remove access|{tusky_text}")),
+        "{page_text}"
+    );
 
     // Disabled apps and other accounts' apps are not listed.
-    let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
+    let elk_id = service.store().app_by_client_id(&elk_client.id).await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(&any_events(), elk_id, Some(service.now())).await.unwrap();
     assert!(!browser.get(ACCOUNT).await.text.contains("Elk"));
     service.add_account("bob").await;
     let mut bob = service.browser();
@@ -177,8 +180,8 @@ async fn an_app_with_expired_tokens_is_not_listed() {
     let (service, _client, mut browser) = start_signed_in().await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     service.issue_token(None, "read").await;
-    let expiring = NewToken {
-        secret: belfry_runtime::random::secret(service.now()).hashed(),
+    let token = NewToken {
+        secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
         app_id: 1,
         account_id: Some(alice),
         scopes: "read".parse().unwrap(),
@@ -186,7 +189,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
         expires_at: service.now().checked_add(std::time::Duration::from_mins(1)).ok(),
         device: None,
     };
-    service.store().add_token(&any_events(), &expiring).await.unwrap();
+    service.store().add_token(&any_events(), &token).await.unwrap();
     browser.get(ACCOUNT).await.assert_page(200, "Tests");
     service.clock.advance(60);
     browser.get(ACCOUNT).await.assert_page(200, "No app has access to your account.");
@@ -195,7 +198,7 @@ async fn an_app_with_expired_tokens_is_not_listed() {
 #[tokio::test]
 async fn a_matrix_device_is_listed_by_its_name() {
     let (service, _client, mut browser) = start_signed_in().await;
-    let sign_in = async |device: serde_json::Value| {
+    let log_in = async |device: serde_json::Value| {
         let mut body = json!({
             "type": "m.login.password",
             "user": "alice",
@@ -203,21 +206,21 @@ async fn a_matrix_device_is_listed_by_its_name() {
         });
         body.as_object_mut().unwrap().append(&mut device.as_object().unwrap().clone());
         let client = service.anonymous_client();
-        let login = client.send("POST /_matrix/client/v3/login", body.to_string()).await;
-        assert_eq!(login.status, 200);
+        let response = client.send("POST /_matrix/client/v3/login", body.to_string()).await;
+        assert_eq!(response.status, 200);
     };
-    sign_in(json!({ "initial_device_display_name": "Element on Pixel" })).await;
+    log_in(json!({ "initial_device_display_name": "Element on Pixel" })).await;
     let page = browser.get(ACCOUNT).await;
-    let text = visible_text(&page);
+    let page_text = visible_text(&page);
     let expected = "Apps with access|Element on Pixel|You signed in there with your password.|";
-    assert!(text.contains(expected), "{text}");
+    assert!(page_text.contains(expected), "{page_text}");
 
-    let evil = "<script>\u{202e}";
-    sign_in(json!({ "device_id": "LAPTOP", "initial_device_display_name": evil })).await;
-    sign_in(json!({ "device_id": "TABLET" })).await;
+    let evil_name = "<script>\u{202e}";
+    log_in(json!({ "device_id": "LAPTOP", "initial_device_display_name": evil_name })).await;
+    log_in(json!({ "device_id": "TABLET" })).await;
     let page = browser.get(ACCOUNT).await;
-    for shown in ["Element on Pixel", "\u{2068}&#60;script&#62;\u{2069}"] {
-        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    for name in ["Element on Pixel", "\u{2068}&#60;script&#62;\u{2069}"] {
+        assert!(page.text.contains(name), "{name}: {}", page.text);
     }
     assert!(visible_text(&page).contains("Matrix clients|Apps in which you signed in"));
     browser.get(ACCOUNT).await.assert_page(200, "Signed in 3 times");
@@ -226,16 +229,16 @@ async fn a_matrix_device_is_listed_by_its_name() {
 #[tokio::test]
 async fn names_are_escaped_and_isolated() {
     let (service, _client, mut browser) = start_signed_in().await;
-    let evil = "<script>alert(1)</script>{{7*7}}<img src=x onerror=alert(1)>";
-    let client = register_app(&service, evil, "https://xn--pple-43d.example/").await;
+    let evil_name = "<script>alert(1)</script>{{7*7}}<img src=x onerror=alert(1)>";
+    let client = register_app(&service, evil_name, "https://xn--pple-43d.example/").await;
     authorize_app(&client, &mut browser, "alice", "push").await;
     let page = browser.get(ACCOUNT).await;
     assert_security_headers(&page, "'self'");
     for tag in ["<script>", "<img", "onerror=alert(1)>"] {
         assert!(!page.text.contains(tag), "{tag}: {}", page.text);
     }
-    for shown in ["{{7*7}}", "&#60;script&#62;", "&#60;img", "xn--pple-43d"] {
-        assert!(page.text.contains(shown), "{shown}: {}", page.text);
+    for text in ["{{7*7}}", "&#60;script&#62;", "&#60;img", "xn--pple-43d"] {
+        assert!(page.text.contains(text), "{text}: {}", page.text);
     }
     // The page contains only first-strong isolates, all closed.
     for control in ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2067}'] {
@@ -251,14 +254,14 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     let page = browser.get(ACCOUNT).await;
     assert_security_headers(&page, "'self'");
     let scripts: Vec<&str> = page.text.split("<script src=\"/static/").skip(1).collect();
-    let names = scripts.iter().filter_map(|script| Some(script.rsplit_once(".js\"")?.0));
-    let names: Vec<&str> = names.filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
+    let file_names = scripts.iter().filter_map(|script| Some(script.rsplit_once(".js\"")?.0));
+    let names: Vec<&str> = file_names.filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
     assert_eq!(names, ["press-guard", "local-times"], "unexpected scripts");
-    let more = browser.get(ACCOUNT).await;
-    let remaining =
+    let second_page = browser.get(ACCOUNT).await;
+    let remaining_requests =
         |response: &TestResponse| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();
     assert_eq!(page.header("x-ratelimit-limit"), "300");
-    assert_eq!(remaining(&page) - remaining(&more), 1);
+    assert_eq!(remaining_requests(&page) - remaining_requests(&second_page), 1);
     for name in ["x-ratelimit-reset", "ratelimit", "ratelimit-policy"] {
         assert_ne!(page.header(name), "", "{name}");
     }
@@ -268,11 +271,11 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
 #[tokio::test]
 async fn an_unknown_scope_does_not_hide_known_ones() {
     let (service, client, mut browser) = start_signed_in().await;
-    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
+    let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let token = NewToken {
-        secret: belfry_runtime::random::secret(service.now()).hashed(),
-        app_id: app,
+        secret: belfry_runtime::random::secret(service.now()).hashed_secret(),
+        app_id,
         account_id: Some(alice),
         scopes: "read".parse().unwrap(),
         created_at: service.now(),
@@ -302,7 +305,7 @@ async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
          select '00000000000000000000000000' || p.id || n, '', p.id, a.id, 'read', 0, 'g'
          from numbers, accounts a, apps p where p.id < 220",
     );
-    for (query, apps, links) in [
+    for (query, listed_apps, links) in [
         ("", 100..150, vec!["/oauth/account?page=2"]),
         ("?page=2", 150..200, vec!["/oauth/account", "/oauth/account?page=3"]),
         ("?page=3", 200..220, vec!["/oauth/account?page=2"]),
@@ -313,7 +316,11 @@ async fn apps_are_listed_in_pages_of_50_below_a_megabyte() {
         let html = &page.text;
         assert!(html.len() < 1_000_000, "{}", html.len());
         for app in 100..220 {
-            assert_eq!(html.contains(&format!("App {app}")), apps.contains(&app), "{query} {app}");
+            assert_eq!(
+                html.contains(&format!("App {app}")),
+                listed_apps.contains(&app),
+                "{query} {app}"
+            );
         }
         let pager = html.split("class=\"pager\"").nth(1).unwrap();
         let hrefs: Vec<&str> = pager

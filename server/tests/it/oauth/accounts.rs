@@ -9,7 +9,7 @@ use crate::support::browser::encode_form;
 use crate::support::service::{config_with, unlimited_config};
 use crate::support::{OAuthClient, Service, TestClient, TestResponse, any_events};
 
-const ALICE: [(&str, &str); 4] = [
+const ALICE_FIELDS: [(&str, &str); 4] = [
     ("username", "alice"),
     ("email", "Alice@example.org"),
     ("password", "correct horse"),
@@ -22,20 +22,20 @@ async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
 }
 
 /// Returns a client with an app token that may sign up users.
-async fn app(service: &Service) -> TestClient {
+async fn app_client(service: &Service) -> TestClient {
     let client = service.register_client().await;
     service.anonymous_client().with_token(&client.obtain_app_token("write:accounts").await)
 }
 
 #[tokio::test]
-async fn a_new_user_gets_a_token_with_the_non_admin_scopes_of_the_app() {
+async fn a_new_user_gets_a_token_with_the_apps_non_admin_scopes() {
     let service = Service::start().await;
     let scopes = "read write push admin:read";
     let client =
         OAuthClient::register_with(service.anonymous_client(), "https://a.example/", scopes).await;
-    let app = service.anonymous_client().with_token(&client.obtain_app_token("write").await);
+    let app_client = service.anonymous_client().with_token(&client.obtain_app_token("write").await);
 
-    let response = sign_up(&app, &ALICE).await;
+    let response = sign_up(&app_client, &ALICE_FIELDS).await;
 
     let token = response.expect_json(StatusCode::OK);
     assert_eq!(token["token_type"], "Bearer");
@@ -49,7 +49,7 @@ async fn a_new_user_gets_a_token_with_the_non_admin_scopes_of_the_app() {
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.email, None);
     assert_eq!(account.unverified_email.as_deref(), Some("alice@example.org"));
-    assert!(account.password.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+    assert!(account.password_hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
 }
 
 #[tokio::test]
@@ -63,16 +63,16 @@ async fn only_an_app_token_with_the_scope_may_sign_up_users() {
         (reader, 403, "This action is outside the authorized scopes"),
         (user, 403, "This method requires an client credentials authentication"),
     ] {
-        let response = sign_up(&http, &ALICE).await;
+        let response = sign_up(&http, &ALICE_FIELDS).await;
         assert_eq!((response.status, &response.json()["error"]), (status, &error.into()));
     }
 }
 
 #[tokio::test]
 async fn sign_up_is_rejected_when_registration_is_closed() {
-    let closed = config_with(|config| config.registration = RegistrationPolicy::Closed);
-    let service = Service::start_with(closed).await;
-    let response = sign_up(&app(&service).await, &ALICE).await;
+    let closed_config = config_with(|config| config.registration = RegistrationPolicy::Closed);
+    let service = Service::start_with(closed_config).await;
+    let response = sign_up(&app_client(&service).await, &ALICE_FIELDS).await;
     assert_eq!(response.status, 403);
     assert_eq!(response.json()["error"], "Registration is closed on this server");
     let instance = service.anonymous_client().get("/api/v2/instance").await.json();
@@ -82,8 +82,8 @@ async fn sign_up_is_rejected_when_registration_is_closed() {
 #[tokio::test]
 async fn sign_up_errors_are_reported_per_field() {
     let service = Service::start_with(unlimited_config()).await;
-    let app = app(&service).await;
-    let response = sign_up(&app, &[("username", "Alice"), ("email", "a@b")]).await;
+    let app_client = app_client(&service).await;
+    let response = sign_up(&app_client, &[("username", "Alice"), ("email", "a@b")]).await;
     let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
         body["error"],
@@ -101,37 +101,38 @@ async fn sign_up_errors_are_reported_per_field() {
             "agreement": [{ "error": "ERR_ACCEPTED", "description": "must be accepted" }],
         })
     );
-    let code = async |field: &str, value: &str| {
-        let mut fields = ALICE;
+    let sign_up_error = async |field: &str, value: &str| {
+        let mut fields = ALICE_FIELDS;
         fields.iter_mut().find(|(name, _)| *name == field).unwrap().1 = value;
-        let response = sign_up(&app, &fields).await;
+        let response = sign_up(&app_client, &fields).await;
         assert_eq!(response.status, 422, "{response:?}");
         response.json()["details"][field][0]["error"].as_str().unwrap().to_owned()
     };
-    assert_eq!(code("password", "password123").await, "ERR_INVALID");
-    assert_eq!(code("password", "alice@example.ORG").await, "ERR_INVALID");
-    assert_eq!(code("password", &"a b".repeat(50)).await, "ERR_TOO_LONG");
-    assert_eq!(code("password", "short").await, "ERR_TOO_SHORT");
-    assert_eq!(code("username", "admin").await, "ERR_RESERVED");
-    assert_eq!(code("email", "nowhere").await, "ERR_INVALID");
+    assert_eq!(sign_up_error("password", "password123").await, "ERR_INVALID");
+    assert_eq!(sign_up_error("password", "alice@example.ORG").await, "ERR_INVALID");
+    assert_eq!(sign_up_error("password", &"a b".repeat(50)).await, "ERR_TOO_LONG");
+    assert_eq!(sign_up_error("password", "short").await, "ERR_TOO_SHORT");
+    assert_eq!(sign_up_error("username", "admin").await, "ERR_RESERVED");
+    assert_eq!(sign_up_error("email", "nowhere").await, "ERR_INVALID");
 }
 
 #[tokio::test]
 async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
     let service = Service::start().await;
-    let app = app(&service).await;
-    assert_eq!(sign_up(&app, &ALICE).await.status, 200);
-    let details = async |fields: &[(&str, &str)]| {
-        sign_up(&app, fields).await.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["details"].clone()
+    let app_client = app_client(&service).await;
+    assert_eq!(sign_up(&app_client, &ALICE_FIELDS).await.status, 200);
+    let sign_up_details = async |fields: &[(&str, &str)]| {
+        sign_up(&app_client, fields).await.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["details"]
+            .clone()
     };
-    let taken = json!([{ "error": "ERR_TAKEN", "description": "has already been taken" }]);
-    assert_eq!(details(&ALICE).await, json!({ "username": taken }));
+    let taken_error = json!([{ "error": "ERR_TAKEN", "description": "has already been taken" }]);
+    assert_eq!(sign_up_details(&ALICE_FIELDS).await, json!({ "username": taken_error }));
     // An address in use is not reported, whether from another sign-up or set by the operator.
     service.add_account("bob").await;
     for (name, email) in [("other", "alice@example.org"), ("another", "bob@example.org")] {
-        let mut fields = ALICE;
+        let mut fields = ALICE_FIELDS;
         (fields[0].1, fields[1].1) = (name, email);
-        assert_eq!(sign_up(&app, &fields).await.status, 200, "{name}");
+        assert_eq!(sign_up(&app_client, &fields).await.status, 200, "{name}");
     }
 }
 
@@ -139,7 +140,7 @@ async fn a_taken_name_is_reported_and_a_taken_email_address_is_not() {
 #[tokio::test]
 async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
     let service = Service::start().await;
-    assert_eq!(sign_up(&app(&service).await, &ALICE).await.status, 200);
+    assert_eq!(sign_up(&app_client(&service).await, &ALICE_FIELDS).await.status, 200);
     service.add_account("bob").await;
     for (name, password, status) in [
         ("alice", "correct horse", 303),
@@ -157,9 +158,9 @@ async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
         assert_eq!(has_advice, status == 401 && name.contains('@'), "{name}");
     }
     // A sign-up cannot take over the address of an existing account.
-    let mut squatter = ALICE;
-    (squatter[0].1, squatter[1].1) = ("mallory", "bob@example.org");
-    assert_eq!(sign_up(&app(&service).await, &squatter).await.status, 200);
+    let mut mallory_fields = ALICE_FIELDS;
+    (mallory_fields[0].1, mallory_fields[1].1) = ("mallory", "bob@example.org");
+    assert_eq!(sign_up(&app_client(&service).await, &mallory_fields).await.status, 200);
     let bob = service.store().account_by_email("bob@example.org").await.unwrap().unwrap();
     assert_eq!(bob.name, "bob");
 }
@@ -167,20 +168,20 @@ async fn only_an_email_address_set_by_the_operator_can_be_used_to_sign_in() {
 #[tokio::test]
 async fn a_name_may_contain_dots_and_hyphens_except_at_its_ends() {
     let service = Service::start_with(unlimited_config()).await;
-    let app = app(&service).await;
-    let mut fields = ALICE;
+    let app_client = app_client(&service).await;
+    let mut fields = ALICE_FIELDS;
     fields[0].1 = "al.ice-b";
-    let token = sign_up(&app, &fields).await.expect_json(StatusCode::OK);
+    let token = sign_up(&app_client, &fields).await.expect_json(StatusCode::OK);
     let alice = service.anonymous_client().with_token(token["access_token"].as_str().unwrap());
     let whoami = alice.get("/_matrix/client/v3/account/whoami").await.expect_json(StatusCode::OK);
     assert_eq!(whoami["user_id"], "@al.ice-b:ring.example");
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    let sign_in = [("username", "al.ice-b"), ("password", "correct horse")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &sign_in).await.status, 303);
-    for wrong in [".alice", "alice-", "a/b"] {
-        fields[0].1 = wrong;
-        assert_eq!(sign_up(&app, &fields).await.status, 422, "{wrong}");
+    let credentials = [("username", "al.ice-b"), ("password", "correct horse")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &credentials).await.status, 303);
+    for invalid_name in [".alice", "alice-", "a/b"] {
+        fields[0].1 = invalid_name;
+        assert_eq!(sign_up(&app_client, &fields).await.status, 422, "{invalid_name}");
     }
 }
 
@@ -208,9 +209,10 @@ async fn an_account_has_the_fields_that_mastodon_clients_expect() {
     }
     assert_eq!(account["source"]["privacy"], "public");
     assert_eq!(account["role"]["permissions"], "0");
-    let picture = account["avatar"].as_str().unwrap().strip_prefix("https://ring.example").unwrap();
+    let avatar_path =
+        account["avatar"].as_str().unwrap().strip_prefix("https://ring.example").unwrap();
     assert_eq!(
-        service.anonymous_client().get(picture).await.header("content-type"),
+        service.anonymous_client().get(avatar_path).await.header("content-type"),
         "image/svg+xml"
     );
 }
@@ -220,53 +222,61 @@ async fn each_token_error_has_its_message_and_challenge() {
     let service = Service::start().await;
     let path = "/api/v1/accounts/verify_credentials";
     let realm = "Bearer realm=\"belfry\"";
-    let invalid = format!(
+    let invalid_challenge = format!(
         "{realm}, error=\"invalid_token\", error_description=\"The access token is invalid\""
     );
-    let expect = async |http: &TestClient, status: u16, error: &str, challenge: &str| {
+    let assert_error = async |http: &TestClient, status: u16, error: &str, challenge: &str| {
         let response = http.get(path).await;
         assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
         assert_eq!(response.header("www-authenticate"), challenge);
     };
     let anonymous = service.anonymous_client();
     // Without a token the challenge has no error code (RFC 6750, section 3.1).
-    expect(&anonymous, 401, "The access token is invalid", realm).await;
+    assert_error(&anonymous, 401, "The access token is invalid", realm).await;
     for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
         let http = anonymous.with_header("authorization", header);
-        expect(&http, 401, "The access token is invalid", realm).await;
+        assert_error(&http, 401, "The access token is invalid", realm).await;
     }
     for header in ["Bearer nope", "Bearer  nope", "Bearer a b", "bearer \"x\""] {
         let http = anonymous.with_header("authorization", header);
-        expect(&http, 401, "The access token is invalid", &invalid).await;
+        assert_error(&http, 401, "The access token is invalid", &invalid_challenge).await;
     }
     let alice = service.user_client_with_scopes("alice", "read").await;
-    expect(&alice.with_token("other"), 401, "The access token is invalid", &invalid).await;
-    let upper_case = anonymous.with_header("authorization", &format!("BEARER {}", alice.token()));
-    assert_eq!(upper_case.get(path).await.status, 200);
+    assert_error(
+        &alice.with_token("other"),
+        401,
+        "The access token is invalid",
+        &invalid_challenge,
+    )
+    .await;
+    let upper_case_client =
+        anonymous.with_header("authorization", &format!("BEARER {}", alice.token()));
+    assert_eq!(upper_case_client.get(path).await.status, 200);
 
     let reader = service.user_client_with_scopes("alice", "read:statuses").await;
     let response = reader.get(path).await;
-    let lacks = "This token lacks the scope profile or read:accounts";
-    let outside = "This action is outside the authorized scopes";
-    let body = json!({ "error": outside, "error_description": lacks });
+    let reason = "This token lacks the scope profile or read:accounts";
+    let error = "This action is outside the authorized scopes";
+    let body = json!({ "error": error, "error_description": reason });
     assert_eq!((response.status, response.json()), (403, body));
     let challenge = format!(
-        "{realm}, error=\"insufficient_scope\", error_description=\"{lacks}\", scope=\"profile\""
+        "{realm}, error=\"insufficient_scope\", error_description=\"{reason}\", scope=\"profile\""
     );
     assert_eq!(response.header("www-authenticate"), challenge);
-    let app = anonymous.with_token(service.issue_token(None, "read").await.reveal());
+    let app_client = anonymous.with_token(service.issue_token(None, "read").await.reveal());
     // An app token has no user.
-    expect(&app, 422, "This method requires an authenticated user", "").await;
+    assert_error(&app_client, 422, "This method requires an authenticated user", "").await;
 
-    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let revoked = invalid.replace("is invalid", "was revoked");
-    expect(&alice, 401, "The access token was revoked", &revoked).await;
+    let lookup =
+        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup;
+    service.store().revoke_token(&any_events(), lookup, service.now()).await.unwrap();
+    let revoked_challenge = invalid_challenge.replace("is invalid", "was revoked");
+    assert_error(&alice, 401, "The access token was revoked", &revoked_challenge).await;
 
     let bob = service.user_client_with_scopes("bob", "read").await;
     let id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
     service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
-    expect(&bob, 403, "Your login is currently disabled", "").await;
+    assert_error(&bob, 403, "Your login is currently disabled", "").await;
 }
 
 #[tokio::test]
@@ -297,14 +307,14 @@ async fn userinfo_requires_the_scope_profile() {
 }
 
 #[tokio::test]
-async fn a_name_of_an_application_service_is_reserved() {
+async fn a_name_in_an_application_services_namespace_is_reserved() {
     let settings = "[[application_services]]\n\
         id = 'irc'\nurl = ''\nas_token = 'as'\nhs_token = 'hs'\nsender_localpart = 'irc_bot'\n\
         namespaces.users = [{ exclusive = true, regex = '@irc_.*' }]\n";
     let service = Service::start_with(toml::from_str(settings).unwrap()).await;
-    let mut bridged = ALICE;
-    bridged[0].1 = "irc_ann";
-    let response = sign_up(&app(&service).await, &bridged).await;
+    let mut bridged_fields = ALICE_FIELDS;
+    bridged_fields[0].1 = "irc_ann";
+    let response = sign_up(&app_client(&service).await, &bridged_fields).await;
     let details = &response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["details"];
     assert_eq!(details["username"][0]["error"], "ERR_RESERVED");
 }

@@ -6,13 +6,13 @@ use belfry_store::AppListFilter;
 use serde_json::{Value, json};
 
 use crate::support::browser::encode_form;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service, TestClient, TestResponse};
 
-const URI: &str = "https://app.example/cb";
+const REDIRECT_URI: &str = "https://app.example/cb";
 
-async fn register(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
+async fn register_app(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
     let client = client.with_header("content-type", "application/x-www-form-urlencoded");
     client.send("POST /api/v1/apps", encode_form(fields)).await
 }
@@ -20,7 +20,7 @@ async fn register(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse 
 #[tokio::test]
 async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     let service = Service::start().await;
-    let response = register(
+    let response = register_app(
         &service.anonymous_client(),
         &[
             ("client_name", "Tusky"),
@@ -32,8 +32,8 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     )
     .await;
     let app = response.expect_json(StatusCode::OK);
-    for secret in ["client_id", "client_secret"] {
-        assert_eq!(app[secret].as_str().unwrap().len(), 64, "{secret}");
+    for key in ["client_id", "client_secret"] {
+        assert_eq!(app[key].as_str().unwrap().len(), 64, "{key}");
     }
     let expected = json!({
         "id": app["id"].as_str().unwrap(),
@@ -51,15 +51,15 @@ async fn a_registered_app_gets_an_id_a_secret_and_its_data() {
     assert_eq!(response.header("cache-control"), "private, no-store");
 }
 
-/// Existing apps continue to work.
+/// Existing apps can still get tokens.
 #[tokio::test]
 async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let closed = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
-    let service = service.restart(closed).await;
-    let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    let response = register(&service.anonymous_client(), &fields).await;
+    let closed_config = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
+    let service = service.restart(closed_config).await;
+    let fields = [("client_name", "A"), ("redirect_uris", REDIRECT_URI)];
+    let response = register_app(&service.anonymous_client(), &fields).await;
     let error = "App registration is closed on this server; only its operator can add apps";
     assert_eq!(response.expect_json(StatusCode::FORBIDDEN), json!({ "error": error }));
     let apps = service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap();
@@ -73,22 +73,24 @@ async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
 }
 
 #[tokio::test]
-async fn two_registrations_are_two_apps() {
+async fn registering_twice_creates_two_apps() {
     let service = Service::start().await;
-    let fields = [("client_name", "A"), ("redirect_uris", URI)];
-    let one = register(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
-    let other = register(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
+    let fields = [("client_name", "A"), ("redirect_uris", REDIRECT_URI)];
+    let first_app =
+        register_app(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
+    let second_app =
+        register_app(&service.anonymous_client(), &fields).await.expect_json(StatusCode::OK);
     for key in ["id", "client_id", "client_secret"] {
-        assert_ne!(one[key], other[key], "{key}");
+        assert_ne!(first_app[key], second_app[key], "{key}");
     }
-    assert_eq!(one["scopes"], json!(["read"]));
-    assert_eq!(one["website"], Value::Null);
+    assert_eq!(first_app["scopes"], json!(["read"]));
+    assert_eq!(first_app["website"], Value::Null);
 }
 
 #[tokio::test]
 async fn all_registration_errors_are_reported_together() {
     let service = Service::start().await;
-    let long = format!("https://a.example/{}", "a".repeat(2000));
+    let long_uri = format!("https://a.example/{}", "a".repeat(2000));
     for (fields, error) in [
         (vec![], "Validation failed: Application name can't be blank, Redirect URI can't be blank"),
         // An invisible name.
@@ -110,19 +112,23 @@ async fn all_registration_errors_are_reported_together() {
             "Validation failed: Redirect URI cannot contain a wildcard.",
         ),
         (
-            vec![("client_name", "A"), ("redirect_uris", &*long)],
+            vec![("client_name", "A"), ("redirect_uris", &*long_uri)],
             "Validation failed: Redirect URI is too long (maximum is 2000 characters)",
         ),
         (
-            vec![("client_name", "A"), ("redirect_uris", URI), ("scopes", "read nope")],
+            vec![("client_name", "A"), ("redirect_uris", REDIRECT_URI), ("scopes", "read nope")],
             "Validation failed: Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
-            vec![("client_name", "A"), ("redirect_uris", URI), ("website", "javascript:x")],
+            vec![
+                ("client_name", "A"),
+                ("redirect_uris", REDIRECT_URI),
+                ("website", "javascript:x"),
+            ],
             "Validation failed: Application website is not a valid URL",
         ),
     ] {
-        let response = register(&service.anonymous_client(), &fields).await;
+        let response = register_app(&service.anonymous_client(), &fields).await;
         let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(body, json!({ "error": error }));
     }
@@ -130,16 +136,16 @@ async fn all_registration_errors_are_reported_together() {
 }
 
 #[tokio::test]
-async fn an_app_with_a_scheme_that_is_no_longer_allowed_still_works() {
-    let allowed =
+async fn an_existing_app_may_use_a_redirect_scheme_that_is_no_longer_allowed() {
+    let config_with_scheme =
         config_with(|config| config.oauth.redirect_schemes = vec!["myapp".parse().unwrap()]);
-    let service = Service::start_with(allowed).await;
+    let service = Service::start_with(config_with_scheme).await;
     service.add_account("alice").await;
     let client = OAuthClient::register_with(service.anonymous_client(), "myapp://cb", "read").await;
     let service = service.restart(config_with(|_| ())).await;
 
     let fields = [("client_name", "A"), ("redirect_uris", "myapp://cb")];
-    let response = register(&service.anonymous_client(), &fields).await;
+    let response = register_app(&service.anonymous_client(), &fields).await;
     assert_eq!(response.status, 422, "{response:?}");
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
@@ -151,40 +157,45 @@ async fn an_app_with_a_scheme_that_is_no_longer_allowed_still_works() {
 #[tokio::test]
 async fn only_clients_with_a_secret_can_be_registered() {
     let service = Service::start().await;
-    let fields = |method| {
-        [("client_name", "A"), ("redirect_uris", URI), ("token_endpoint_auth_method", method)]
+    let fields = |auth_method| {
+        [
+            ("client_name", "A"),
+            ("redirect_uris", REDIRECT_URI),
+            ("token_endpoint_auth_method", auth_method),
+        ]
     };
-    for method in ["client_secret_basic", "client_secret_post", ""] {
-        let app = register(&service.anonymous_client(), &fields(method))
+    for auth_method in ["client_secret_basic", "client_secret_post", ""] {
+        let app = register_app(&service.anonymous_client(), &fields(auth_method))
             .await
             .expect_json(StatusCode::OK);
-        assert_eq!(app["client_secret"].as_str().unwrap().len(), 64, "{method}");
+        assert_eq!(app["client_secret"].as_str().unwrap().len(), 64, "{auth_method}");
     }
-    for method in ["none", "private_key_jwt"] {
-        let response = register(&service.anonymous_client(), &fields(method)).await;
+    for auth_method in ["none", "private_key_jwt"] {
+        let response = register_app(&service.anonymous_client(), &fields(auth_method)).await;
         let error = "Validation failed: Token endpoint auth method must be client_secret_basic or \
                      client_secret_post (public clients are not supported: register each \
                      installation of the app to get its own secret)";
         let body = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY);
-        assert_eq!(body, json!({ "error": error }), "{method}");
+        assert_eq!(body, json!({ "error": error }), "{auth_method}");
     }
-    let json = service.anonymous_client().with_header("content-type", "application/json");
+    let json_client = service.anonymous_client().with_header("content-type", "application/json");
     let body = json!({
-        "client_name": "A", "redirect_uris": URI, "token_endpoint_auth_method": "none",
+        "client_name": "A", "redirect_uris": REDIRECT_URI, "token_endpoint_auth_method": "none",
     });
-    assert_eq!(json.send("POST /api/v1/apps", body.to_string()).await.status, 422);
+    assert_eq!(json_client.send("POST /api/v1/apps", body.to_string()).await.status, 422);
     assert_eq!(service.store().apps(&AppListFilter::default(), 0, 9).await.unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn registration_errors_are_translated() {
     let service = Service::start().await;
-    let german = service.anonymous_client().with_header("accept-language", "de-CH, en;q=0.5");
-    let response = register(&german, &[("client_name", "A")]).await;
+    let german_client =
+        service.anonymous_client().with_header("accept-language", "de-CH, en;q=0.5");
+    let response = register_app(&german_client, &[("client_name", "A")]).await;
     let error = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["error"].to_string();
     assert!(!error.contains("can't be blank"), "{error}");
-    let english = german.with_header("content-type", "application/json");
-    let response = english.send("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
+    let english_client = german_client.with_header("content-type", "application/json");
+    let response = english_client.send("POST /api/v1/apps?lang=en", r#"{"client_name":"A"}"#).await;
     assert_eq!(response.json()["error"], "Validation failed: Redirect URI can't be blank");
 }
 
@@ -193,9 +204,9 @@ async fn verify_credentials_returns_the_app_without_its_secret() {
     let service = Service::start().await;
     let client = service.register_client().await;
     let token = client.obtain_app_token("push").await;
-    let app =
+    let response =
         service.anonymous_client().with_token(&token).get("/api/v1/apps/verify_credentials").await;
-    let app = app.expect_json(StatusCode::OK);
+    let app = response.expect_json(StatusCode::OK);
     assert_eq!(app["name"], "Tusky");
     for key in ["client_id", "client_secret", "client_secret_expires_at"] {
         assert_eq!(app.get(key), None, "{key}");
@@ -206,9 +217,9 @@ async fn verify_credentials_returns_the_app_without_its_secret() {
 }
 
 #[tokio::test]
-async fn a_failed_registration_counts_and_its_limit_is_reported() {
+async fn a_failed_registration_counts_towards_the_reported_rate_limit() {
     let service = Service::start().await;
-    let response = register(&service.anonymous_client(), &[("client_name", "")]).await;
+    let response = register_app(&service.anonymous_client(), &[("client_name", "")]).await;
     assert_eq!(response.status, 422);
     assert_eq!(response.header("x-ratelimit-limit"), "30");
     assert_eq!(response.header("x-ratelimit-remaining"), "29");
@@ -219,21 +230,23 @@ async fn a_failed_registration_counts_and_its_limit_is_reported() {
 #[tokio::test]
 async fn app_registrations_are_limited_per_address() {
     let service = Service::start().await;
-    let fields = [("client_name", "A"), ("redirect_uris", URI)];
+    let fields = [("client_name", "A"), ("redirect_uris", REDIRECT_URI)];
     for remaining in (0..30).rev() {
-        let response = register(&service.anonymous_client(), &fields).await;
+        let response = register_app(&service.anonymous_client(), &fields).await;
         assert_eq!(
             (response.status, response.header("x-ratelimit-remaining")),
             (200, &*remaining.to_string())
         );
     }
-    let response = register(&service.anonymous_client(), &fields).await;
+    let response = register_app(&service.anonymous_client(), &fields).await;
     assert_eq!(
         response.expect_json(StatusCode::TOO_MANY_REQUESTS),
         json!({ "error": "Too many requests" })
     );
     assert_eq!(
-        register(&service.anonymous_client().with_address(address(9)), &fields).await.status,
+        register_app(&service.anonymous_client().with_address(documentation_address(9)), &fields)
+            .await
+            .status,
         200
     );
 }

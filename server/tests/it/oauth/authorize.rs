@@ -1,7 +1,7 @@
 //! `GET /oauth/authorize`: validation, error pages, and responses to the app.
 
 use super::start_with_alice;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config_with;
 use crate::support::{Browser, OAuthClient, Service};
@@ -10,11 +10,12 @@ use crate::support::{Browser, OAuthClient, Service};
 #[tokio::test]
 async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
     let (service, client, mut browser) = start_with_alice().await;
-    let registered = "http://127.0.0.1/cb\nhttp://localhost/cb";
-    let native = OAuthClient::register_with(service.anonymous_client(), registered, "read").await;
+    let loopback_uris = "http://127.0.0.1/cb\nhttp://localhost/cb";
+    let native_client =
+        OAuthClient::register_with(service.anonymous_client(), loopback_uris, "read").await;
     // The responses are the same with and without a session.
-    for signed_in in [false, true] {
-        if signed_in {
+    for is_signed_in in [false, true] {
+        if is_signed_in {
             client.obtain_code(&mut browser, "alice", &[]).await;
         }
         for redirect_uri in [
@@ -47,38 +48,41 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "http://localhost./cb",
         ] {
             browser
-                .get(&native.with_redirect_uri(redirect_uri).authorize_path(&[]))
+                .get(&native_client.with_redirect_uri(redirect_uri).authorize_path(&[]))
                 .await
                 .assert_page(400, "invalid_request");
         }
-        let twice = [("redirect_uri", CALLBACK)];
-        browser.get(&client.authorize_path(&twice)).await.assert_page(400, "invalid_request");
-        let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
-        let page = browser.get(&unknown.authorize_path(&[])).await;
+        let second_redirect_uri = [("redirect_uri", CALLBACK)];
+        browser
+            .get(&client.authorize_path(&second_redirect_uri))
+            .await
+            .assert_page(400, "invalid_request");
+        let unknown_client = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
+        let page = browser.get(&unknown_client.authorize_path(&[])).await;
         page.assert_page(401, "invalid_client");
         assert_eq!(
             page.header("www-authenticate"),
             "",
             "a challenge would open the browser's password dialog"
         );
-        let two = [("client_id", "other")];
-        browser.get(&client.authorize_path(&two)).await.assert_page(400, "client_id");
+        let second_client_id = [("client_id", "other")];
+        browser.get(&client.authorize_path(&second_client_id)).await.assert_page(400, "client_id");
         browser.get("/oauth/authorize").await.assert_page(400, "client_id");
     }
 }
 
 /// Approves the app and redeems its code, which gives it a user token.
-async fn approve(client: &OAuthClient, browser: &mut Browser) {
+async fn approve_and_redeem(client: &OAuthClient, browser: &mut Browser) {
     let code = client.obtain_code(browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]
-async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
+async fn an_error_is_sent_to_an_app_that_the_user_has_approved() {
     let (_service, client, mut browser) = start_with_alice().await;
-    approve(&client, &mut browser).await;
+    approve_and_redeem(&client, &mut browser).await;
     let challenge = ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
-    for (more, error) in [
+    for (extra_parameters, error) in [
         (vec![("scope", "nope")], "invalid_scope"),
         (vec![("scope", "admin:write")], "invalid_scope"),
         (vec![("scope", "read  write")], "invalid_scope"),
@@ -90,30 +94,32 @@ async fn other_errors_are_sent_to_an_app_that_the_user_has_approved() {
         (vec![challenge, ("code_challenge_method", "s256")], "invalid_request"),
         (vec![("code_challenge", "short"), ("code_challenge_method", "S256")], "invalid_request"),
     ] {
-        let more: Vec<_> = [("state", "s")].into_iter().chain(more).collect();
+        let extra_parameters: Vec<_> =
+            [("state", "s")].into_iter().chain(extra_parameters).collect();
         // Without a session, the error is sent only after sign-in.
-        let mut other = Browser::new(client.http.clone());
-        let page = other.get(&client.authorize_path(&more)).await;
+        let mut other_browser = Browser::new(client.http.clone());
+        let page = other_browser.get(&client.authorize_path(&extra_parameters)).await;
         page.assert_page(200, "name=\"password\"");
-        let response = other.sign_in(&page, "alice").await;
+        let response = other_browser.sign_in(&page, "alice").await;
         let parameters = response.redirect_parameters(CALLBACK);
-        assert_eq!(parameters["error"], error, "{more:?}");
+        assert_eq!(parameters["error"], error, "{extra_parameters:?}");
         assert_eq!((&*parameters["state"], &*parameters["iss"]), ("s", "https://ring.example/"));
         assert!(!parameters["error_description"].is_empty());
         assert_eq!(parameters.get("code"), None);
         // With a session, the error is sent without a sign-in.
-        let again = browser.get(&client.authorize_path(&more)).await;
-        assert_eq!(again.redirect_parameters(CALLBACK)["error"], error);
+        let response = browser.get(&client.authorize_path(&extra_parameters)).await;
+        assert_eq!(response.redirect_parameters(CALLBACK)["error"], error);
     }
-    for wrong in ["token", "id_token", "code token", "Code", "code "] {
-        let url = client
-            .authorize_path(&[])
-            .replace("response_type=code", &format!("response_type={}", wrong.replace(' ', "%20")));
+    for response_type in ["token", "id_token", "code token", "Code", "code "] {
+        let url = client.authorize_path(&[]).replace(
+            "response_type=code",
+            &format!("response_type={}", response_type.replace(' ', "%20")),
+        );
         let response = browser.get(&url).await;
         assert_eq!(
             response.redirect_parameters(CALLBACK)["error"],
             "unsupported_response_type",
-            "{wrong}"
+            "{response_type}"
         );
     }
 }
@@ -130,31 +136,31 @@ async fn pkce_can_be_required() {
     ];
     let code = client.obtain_code(&mut browser, "alice", &pkce).await;
     assert_eq!(client.redeem(&code, &[("code_verifier", verifier)]).await.status, 200);
-    let rejected = browser.get(&client.authorize_path(&[])).await.redirect_parameters(CALLBACK);
-    assert_eq!(rejected["error"], "invalid_request");
-    assert_eq!(rejected["error_description"], "Missing required parameter: code_challenge.");
+    let parameters = browser.get(&client.authorize_path(&[])).await.redirect_parameters(CALLBACK);
+    assert_eq!(parameters["error"], "invalid_request");
+    assert_eq!(parameters["error_description"], "Missing required parameter: code_challenge.");
 }
 
 // RFC 9700, section 4.11.2.
 #[tokio::test]
 async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     let (service, client, mut browser) = start_with_alice().await;
-    approve(&client, &mut browser).await;
-    let evil = OAuthClient::register_with(
+    approve_and_redeem(&client, &mut browser).await;
+    let evil_client = OAuthClient::register_with(
         service.anonymous_client(),
         "https://evil.example/cb\nurn:ietf:wg:oauth:2.0:oob",
         "read",
     )
     .await;
-    let wrong = [("scope", "nope"), ("state", "\"><script>")];
+    let invalid_scope = [("scope", "nope"), ("state", "\"><script>")];
     let link = "href=\"https://evil.example/cb?error=invalid_scope&#38;error_description=";
     // With a session, repeatedly, and after a sign-in.
-    let mut other = service.browser();
-    let sign_in_page = other.get(&evil.authorize_path(&wrong)).await;
-    let after_sign_in = other.sign_in(&sign_in_page, "alice").await;
+    let mut other_browser = service.browser();
+    let sign_in_page = other_browser.get(&evil_client.authorize_path(&invalid_scope)).await;
+    let after_sign_in = other_browser.sign_in(&sign_in_page, "alice").await;
     for page in [
-        browser.get(&evil.authorize_path(&wrong)).await,
-        browser.get(&evil.authorize_path(&wrong)).await,
+        browser.get(&evil_client.authorize_path(&invalid_scope)).await,
+        browser.get(&evil_client.authorize_path(&invalid_scope)).await,
         after_sign_in,
     ] {
         page.assert_page(400, link);
@@ -162,20 +168,26 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
         page.assert_page(400, "<bdi>evil.example</bdi>");
         assert!(!page.text.contains("<script>"), "{page:?}");
     }
-    let post = [("scope", "nope"), ("response_mode", "form_post")];
-    let page = browser.get(&evil.authorize_path(&post)).await;
+    let form_post = [("scope", "nope"), ("response_mode", "form_post")];
+    let page = browser.get(&evil_client.authorize_path(&form_post)).await;
     page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
-    assert_eq!(page.form("https://evil.example/cb")[0].1, "invalid_scope");
-    let submit = "<script src=\"/static/submit-";
-    assert!(!page.text.contains(submit), "the form is not submitted automatically: {page:?}");
-    let out_of_band = evil.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
-    browser.get(&out_of_band.authorize_path(&wrong)).await.assert_page(400, "invalid_scope");
+    assert_eq!(page.hidden_fields("https://evil.example/cb")[0].1, "invalid_scope");
+    let submit_script = "<script src=\"/static/submit-";
+    assert!(
+        !page.text.contains(submit_script),
+        "the form is not submitted automatically: {page:?}"
+    );
+    let out_of_band = evil_client.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
+    browser
+        .get(&out_of_band.authorize_path(&invalid_scope))
+        .await
+        .assert_page(400, "invalid_scope");
 
     // The user decides about a valid request as well.
-    let page = browser.get(&evil.authorize_path(&[])).await;
-    let denied = browser.decide(&page, "deny").await;
-    assert_eq!(denied.redirect_parameters("https://evil.example/cb")["error"], "access_denied");
-    browser.get(&evil.authorize_path(&wrong)).await.assert_page(400, link);
+    let page = browser.get(&evil_client.authorize_path(&[])).await;
+    let denial = browser.decide(&page, "deny").await;
+    assert_eq!(denial.redirect_parameters("https://evil.example/cb")["error"], "access_denied");
+    browser.get(&evil_client.authorize_path(&invalid_scope)).await.assert_page(400, link);
 }
 
 #[tokio::test]
@@ -195,18 +207,21 @@ async fn an_approved_request_returns_code_state_and_issuer() {
 #[tokio::test]
 async fn a_state_of_4_kib_is_returned_and_a_longer_one_is_rejected() {
     let (_service, client, mut browser) = start_with_alice().await;
-    approve(&client, &mut browser).await;
-    let (long, longer) = ("s".repeat(4096), "s".repeat(4097));
-    let response = browser.get(&client.authorize_path(&[("state", &long)])).await;
-    assert_eq!(response.redirect_parameters(CALLBACK)["state"], long);
-    let response = browser.get(&client.authorize_path(&[("state", &longer)])).await;
+    approve_and_redeem(&client, &mut browser).await;
+    let (longest_state, overlong_state) = ("s".repeat(4096), "s".repeat(4097));
+    let response = browser.get(&client.authorize_path(&[("state", &longest_state)])).await;
+    assert_eq!(response.redirect_parameters(CALLBACK)["state"], longest_state);
+    let response = browser.get(&client.authorize_path(&[("state", &overlong_state)])).await;
     let parameters = response.redirect_parameters(CALLBACK);
     assert_eq!((&*parameters["error"], parameters.get("state")), ("invalid_request", None));
-    let huge = "s".repeat(9000);
-    browser.get(&client.authorize_path(&[("state", &huge)])).await.assert_page(400, "too long");
+    let huge_state = "s".repeat(9000);
+    browser
+        .get(&client.authorize_path(&[("state", &huge_state)]))
+        .await
+        .assert_page(400, "too long");
     // Unknown parameters are not stored, so they may be long.
     browser
-        .get(&client.authorize_path(&[("x", &huge), ("scope", "push")]))
+        .get(&client.authorize_path(&[("x", &huge_state), ("scope", "push")]))
         .await
         .assert_page(200, "decision");
 }
@@ -229,30 +244,31 @@ async fn new_authorization_requests_are_limited_per_address() {
         .get(&client.with_redirect_uri("https://evil.example/").authorize_path(&[]))
         .await
         .assert_page(400, "invalid_request");
-    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
-    approve(&client, &mut elsewhere).await;
+    let mut browser_elsewhere =
+        Browser::new(service.anonymous_client().with_address(documentation_address(9)));
+    approve_and_redeem(&client, &mut browser_elsewhere).await;
     for _ in 0..70 {
-        assert_eq!(elsewhere.get(&client.authorize_path(&[])).await.status, 303);
+        assert_eq!(browser_elsewhere.get(&client.authorize_path(&[])).await.status, 303);
     }
     service.clock.advance(300);
     browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"password\"");
 }
 
 #[tokio::test]
-async fn the_oldest_requests_are_deleted_when_too_many_wait() {
+async fn the_oldest_requests_are_deleted_when_too_many_are_pending() {
     let service =
         Service::start_with_state(config_with(|_| {}), |state| state.max_pending_requests = 3)
             .await;
     service.add_account("alice").await;
     let client = service.register_client().await;
-    let mut waiting = Vec::new();
+    let mut sign_in_pages = Vec::new();
     for _ in 0..5 {
         let mut browser = service.browser();
         let page = browser.get(&client.authorize_path(&[])).await;
-        waiting.push((browser, page));
+        sign_in_pages.push((browser, page));
         service.clock.advance(1);
     }
-    for (index, (mut browser, page)) in waiting.into_iter().enumerate() {
+    for (index, (mut browser, page)) in sign_in_pages.into_iter().enumerate() {
         let fields = [("username", "alice"), ("password", "correct horse alice")];
         let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
         if index < 2 {
@@ -266,8 +282,8 @@ async fn the_oldest_requests_are_deleted_when_too_many_wait() {
 #[tokio::test]
 async fn fragment_mode_returns_the_parameters_in_the_fragment() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let fragment = [("response_mode", "fragment"), ("state", "s")];
-    let page = browser.get(&client.authorize_path(&fragment)).await;
+    let fragment_mode = [("response_mode", "fragment"), ("state", "s")];
+    let page = browser.get(&client.authorize_path(&fragment_mode)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     let location = response.header("location");
@@ -278,13 +294,13 @@ async fn fragment_mode_returns_the_parameters_in_the_fragment() {
 #[tokio::test]
 async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
-    let page = browser.get(&client.authorize_path(&post)).await;
+    let form_post = [("response_mode", "form_post"), ("state", "\"><script>alert(1)</script>")];
+    let page = browser.get(&client.authorize_path(&form_post)).await;
     let page = browser.sign_in(&page, "alice").await;
     let response = browser.decide(&page, "allow").await;
     response.assert_page(200, "action=\"https://app.example/cb\"");
     assert!(!response.text.contains("<script>alert"), "{response:?}");
-    let fields = response.form(CALLBACK);
+    let fields = response.hidden_fields(CALLBACK);
     let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["code", "state", "iss"]);
     let policy = response.header("content-security-policy");
@@ -292,9 +308,9 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
     assert_eq!(response.header("cache-control"), "no-store");
     assert_eq!(client.redeem(&fields[0].1, &[]).await.status, 200);
 
-    let wrong = [("response_mode", "form_post"), ("scope", "nope")];
-    let response = browser.get(&client.authorize_path(&wrong)).await;
-    let fields = response.form(CALLBACK);
+    let invalid_scope = [("response_mode", "form_post"), ("scope", "nope")];
+    let response = browser.get(&client.authorize_path(&invalid_scope)).await;
+    let fields = response.hidden_fields(CALLBACK);
     assert_eq!(fields[0], ("error".to_owned(), "invalid_scope".to_owned()));
 }
 
@@ -302,8 +318,9 @@ async fn form_post_mode_posts_codes_and_errors_from_a_page() {
 async fn a_registered_query_is_preserved_but_cannot_forge_response_parameters() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let uri = "https://app.example/cb?keep=1&state=x&code=y";
-    let client = OAuthClient::register_with(service.anonymous_client(), uri, "read").await;
+    let registered_uri = "https://app.example/cb?keep=1&state=x&code=y";
+    let client =
+        OAuthClient::register_with(service.anonymous_client(), registered_uri, "read").await;
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
@@ -341,13 +358,13 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
 #[tokio::test]
 async fn the_scope_defaults_to_read_and_covers_its_children() {
     let (_service, client, mut browser) = start_with_alice().await;
-    for (more, granted) in [
+    for (extra_parameters, granted_scopes) in [
         (vec![], "read"),
         (vec![("scope", "read:accounts write:statuses")], "read:accounts write:statuses"),
         (vec![("scope", "push read")], "push read"),
     ] {
-        let code = client.obtain_code(&mut browser, "alice", &more).await;
-        assert_eq!(client.redeem(&code, &[]).await.json()["scope"], granted);
+        let code = client.obtain_code(&mut browser, "alice", &extra_parameters).await;
+        assert_eq!(client.redeem(&code, &[]).await.json()["scope"], granted_scopes);
     }
 }
 
@@ -361,8 +378,8 @@ async fn only_get_and_post_are_allowed() {
             .send(&format!("{method} {}", client.authorize_path(&[])), "")
             .await;
         assert_eq!((response.status, response.header("allow")), (405, "GET,POST"), "{method}");
-        let resume = format!("{method} /oauth/authorize/resume?request=x");
-        let response = service.anonymous_client().send(&resume, "").await;
+        let resume_request = format!("{method} /oauth/authorize/resume?request=x");
+        let response = service.anonymous_client().send(&resume_request, "").await;
         assert_eq!((response.status, response.header("allow")), (405, "GET"), "{method}");
     }
 }
@@ -372,12 +389,12 @@ async fn superfluous_parameters_are_ignored() {
     let (_service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
-    let literal =
+    let superfluous_parameters =
         [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
-    let response = browser.get(&client.authorize_path(&literal)).await;
+    let response = browser.get(&client.authorize_path(&superfluous_parameters)).await;
     assert_eq!(response.redirect_parameters(CALLBACK)["state"], "None");
-    let many = vec![("unknown", "y"); 1000];
-    assert_eq!(browser.get(&client.authorize_path(&many)).await.status, 303);
+    let many_parameters = vec![("unknown", "y"); 1000];
+    assert_eq!(browser.get(&client.authorize_path(&many_parameters)).await.status, 303);
 }
 
 #[tokio::test]

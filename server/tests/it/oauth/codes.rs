@@ -1,7 +1,7 @@
 //! Redemption of authorization codes.
 
 use super::start_with_alice;
-use crate::support::oauth_client::{expect_error, expect_token, oauth_error};
+use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::{OAuthClient, Service, any_events};
 
 /// The code verifier in RFC 7636, appendix B.
@@ -10,7 +10,7 @@ const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 const PKCE: [(&str, &str); 2] = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
 
-async fn is_valid(service: &Service, token: &str) -> bool {
+async fn is_valid_token(service: &Service, token: &str) -> bool {
     let response =
         service.anonymous_client().with_token(token).get("/api/v1/apps/verify_credentials").await;
     response.status == 200
@@ -23,18 +23,18 @@ async fn a_code_is_redeemed_once_and_a_replay_revokes_the_first_token() {
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
     let proof = [("code_verifier", VERIFIER)];
     let token = expect_token(&client.redeem(&code, &proof).await);
-    assert!(is_valid(&service, &token).await);
+    assert!(is_valid_token(&service, &token).await);
     assert_eq!(
-        expect_error(&client.redeem(&code, &proof).await),
+        status_and_error(&client.redeem(&code, &proof).await),
         oauth_error(400, "invalid_grant")
     );
-    assert!(!is_valid(&service, &token).await);
-    // This works even after the code has expired.
+    assert!(!is_valid_token(&service, &token).await);
+    // A replay revokes the token even after the code has expired.
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
     let token = expect_token(&client.redeem(&code, &[]).await);
     service.clock.advance(3600);
     assert_eq!(client.redeem(&code, &[]).await.status, 400);
-    assert!(!is_valid(&service, &token).await);
+    assert!(!is_valid_token(&service, &token).await);
 }
 
 #[tokio::test]
@@ -45,19 +45,19 @@ async fn an_invalid_replay_revokes_nothing() {
     let token = expect_token(&client.redeem(&code, &proof).await);
     let thief = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
     assert_eq!(
-        expect_error(&thief.redeem(&code, &proof).await),
+        status_and_error(&thief.redeem(&code, &proof).await),
         oauth_error(401, "invalid_client")
     );
-    let other = service.register_client().await;
+    let other_client = service.register_client().await;
     for response in [
-        other.redeem(&code, &proof).await,
+        other_client.redeem(&code, &proof).await,
         client.redeem(&code, &[("code_verifier", &"x".repeat(43))]).await,
         client.redeem(&code, &[]).await,
         client.with_redirect_uri("https://app.example/other").redeem(&code, &proof).await,
     ] {
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_grant"));
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"));
     }
-    assert!(is_valid(&service, &token).await);
+    assert!(is_valid_token(&service, &token).await);
 }
 
 // RFC 6749, section 4.1.3.
@@ -65,13 +65,13 @@ async fn an_invalid_replay_revokes_nothing() {
 async fn an_invalid_redemption_does_not_consume_the_code() {
     let (service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
-    let other = service.register_client().await;
+    let other_client = service.register_client().await;
     for response in [
-        other.redeem(&code, &[]).await,
+        other_client.redeem(&code, &[]).await,
         client.with_redirect_uri("https://app.example/cb/").redeem(&code, &[]).await,
         client.redeem("unknown", &[]).await,
     ] {
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_grant"));
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"));
     }
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
@@ -81,7 +81,10 @@ async fn a_code_expires_after_ten_minutes() {
     let (service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
     service.clock.advance(600);
-    assert_eq!(expect_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    assert_eq!(
+        status_and_error(&client.redeem(&code, &[]).await),
+        oauth_error(400, "invalid_grant")
+    );
     service.clock.advance(-1);
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }
@@ -91,17 +94,19 @@ async fn a_code_expires_after_ten_minutes() {
 async fn a_code_with_a_challenge_requires_its_verifier() {
     let (_service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
-    let (wrong, long) = ("x".repeat(43), "x".repeat(129));
-    for verifier in ["", "short", &wrong, &long, CHALLENGE, &VERIFIER.replace('-', "+")] {
+    let (wrong_verifier, long_verifier) = ("x".repeat(43), "x".repeat(129));
+    for verifier in
+        ["", "short", &wrong_verifier, &long_verifier, CHALLENGE, &VERIFIER.replace('-', "+")]
+    {
         let response = client.redeem(&code, &[("code_verifier", verifier)]).await;
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_grant"), "{verifier}");
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"), "{verifier}");
     }
     assert_eq!(client.redeem(&code, &[("code_verifier", VERIFIER)]).await.status, 200);
 
     let code = client.obtain_code(&mut browser, "alice", &[("force_login", "1")]).await;
     let response = client.redeem(&code, &[("code_verifier", VERIFIER)]).await;
     assert_eq!(
-        expect_error(&response),
+        status_and_error(&response),
         oauth_error(400, "invalid_grant"),
         "a verifier without a challenge"
     );
@@ -112,21 +117,29 @@ async fn a_code_with_a_challenge_requires_its_verifier() {
 async fn a_code_is_bound_to_the_loopback_port_of_its_request() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let registered = "http://127.0.0.1/cb";
-    let client = OAuthClient::register_with(service.anonymous_client(), registered, "read").await;
-    let here = client.with_redirect_uri("http://127.0.0.1:51234/cb");
-    let code = here.obtain_code(&mut service.browser(), "alice", &[]).await;
+    let registered_uri = "http://127.0.0.1/cb";
+    let client =
+        OAuthClient::register_with(service.anonymous_client(), registered_uri, "read").await;
+    let client_with_port = client.with_redirect_uri("http://127.0.0.1:51234/cb");
+    let code = client_with_port.obtain_code(&mut service.browser(), "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 400);
-    assert_eq!(here.redeem(&code, &[]).await.status, 200);
+    assert_eq!(client_with_port.redeem(&code, &[]).await.status, 200);
 }
 
 #[tokio::test]
-async fn the_code_of_a_disabled_account_is_invalid() {
+async fn a_disabled_accounts_code_is_invalid() {
     let (service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
-    let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    service.store().set_account_disabled_at(&any_events(), id, Some(service.now())).await.unwrap();
-    assert_eq!(expect_error(&client.redeem(&code, &[]).await), oauth_error(400, "invalid_grant"));
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    service
+        .store()
+        .set_account_disabled_at(&any_events(), alice, Some(service.now()))
+        .await
+        .unwrap();
+    assert_eq!(
+        status_and_error(&client.redeem(&code, &[]).await),
+        oauth_error(400, "invalid_grant")
+    );
     // The session has ended too.
     browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"password\"");
 }
@@ -134,8 +147,8 @@ async fn the_code_of_a_disabled_account_is_invalid() {
 #[tokio::test]
 async fn codes_are_unique() {
     let (_service, client, mut browser) = start_with_alice().await;
-    let one = client.obtain_code(&mut browser, "alice", &[]).await;
-    let other = client.obtain_code(&mut browser, "alice", &[]).await;
-    assert_ne!(one, other);
-    assert_eq!(one.len(), 64);
+    let first_code = client.obtain_code(&mut browser, "alice", &[]).await;
+    let second_code = client.obtain_code(&mut browser, "alice", &[]).await;
+    assert_ne!(first_code, second_code);
+    assert_eq!(first_code.len(), 64);
 }

@@ -2,7 +2,7 @@
 
 use super::pages::assert_security_headers;
 use crate::limits::count_admitted;
-use crate::support::oauth_client::{expect_error, oauth_error};
+use crate::support::oauth_client::{oauth_error, status_and_error};
 use crate::support::{Service, TestClient};
 
 /// Adds the headers that a browser sends.
@@ -15,17 +15,20 @@ async fn a_malformed_query_is_rejected() {
     let service = Service::start().await;
     let client = service.register_client().await;
     let program = service.anonymous_client().with_header("accept", "application/json");
-    for broken in ["%", "%zz", "%00", "%ff"] {
-        let path = format!("{}&state={broken}", client.authorize_path(&[("lang", "de")]));
+    for malformed_value in ["%", "%zz", "%00", "%ff"] {
+        let path = format!("{}&state={malformed_value}", client.authorize_path(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
         page.assert_page(400, "Dieser Server konnte nicht lesen, was gesendet wurde");
         page.assert_page(400, ">invalid_request</code>");
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
-        assert_eq!(expect_error(&program.get(&path).await), oauth_error(400, "invalid_request"));
+        assert_eq!(
+            status_and_error(&program.get(&path).await),
+            oauth_error(400, "invalid_request")
+        );
     }
-    let twice = client.authorize_path(&[("client_id", "x")]);
-    let page = as_browser(&service.anonymous_client(), "fr").get(&twice).await;
+    let path_with_two_clients = client.authorize_path(&[("client_id", "x")]);
+    let page = as_browser(&service.anonymous_client(), "fr").get(&path_with_two_clients).await;
     page.assert_page(400, "client_id");
     page.assert_page(400, "<html lang=\"fr\"");
 }
@@ -44,9 +47,9 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
         let page = as_browser(&service.anonymous_client(), "pl").get(path).await;
         page.assert_page(429, "zbyt wiele żądań");
         assert_security_headers(&page, "'self'");
-        let headers = ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit"];
-        let headers = headers.map(|name| page.header(name));
-        assert_eq!(headers, ["300", "300", "0", r#""ip";r=0;t=300"#], "{path}");
+        let names = ["retry-after", "x-ratelimit-limit", "x-ratelimit-remaining", "ratelimit"];
+        let values = names.map(|name| page.header(name));
+        assert_eq!(values, ["300", "300", "0", r#""ip";r=0;t=300"#], "{path}");
         assert_eq!(page.header("set-cookie"), "", "no session is created");
         let program = service.anonymous_client().with_header("accept", "application/json");
         assert_eq!(program.get(path).await.json()["error"], "Too many requests", "{path}");
@@ -61,18 +64,19 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
 #[tokio::test]
 async fn every_client_error_is_reported_to_a_browser_on_a_page() {
     let service = Service::start().await;
-    let browser = as_browser(&service.anonymous_client(), "en");
-    let plain = browser.with_header("content-type", "text/plain");
-    let form = browser.with_header("content-type", "application/x-www-form-urlencoded");
-    let large = "a=".to_owned() + &"b".repeat(70_000);
+    let browser_client = as_browser(&service.anonymous_client(), "en");
+    let text_client = browser_client.with_header("content-type", "text/plain");
+    let form_client =
+        browser_client.with_header("content-type", "application/x-www-form-urlencoded");
+    let large_body = "a=".to_owned() + &"b".repeat(70_000);
     for (response, status, text) in [
-        (plain.send("POST /oauth/sign_in", "a=b").await, 415, "cannot be answered"),
-        (form.send("POST /oauth/sign_in", "a=%").await, 400, "cannot be answered"),
-        (form.send("POST /oauth/authorize", large).await, 413, "cannot be answered"),
-        (browser.send("PUT /oauth/authorize", "").await, 405, "cannot be answered"),
-        (browser.get("/oauth/authorize/nothing").await, 404, "Page not found"),
+        (text_client.send("POST /oauth/sign_in", "a=b").await, 415, "cannot be answered"),
+        (form_client.send("POST /oauth/sign_in", "a=%").await, 400, "cannot be answered"),
+        (form_client.send("POST /oauth/authorize", large_body).await, 413, "cannot be answered"),
+        (browser_client.send("PUT /oauth/authorize", "").await, 405, "cannot be answered"),
+        (browser_client.get("/oauth/authorize/nothing").await, 404, "Page not found"),
         (
-            browser.get("/oauth/authorize/no").await,
+            browser_client.get("/oauth/authorize/no").await,
             404,
             "<a class=\"button\" href=\"/oauth/account\">",
         ),
@@ -80,6 +84,6 @@ async fn every_client_error_is_reported_to_a_browser_on_a_page() {
         response.assert_page(status, text);
         assert_security_headers(&response, "'self'");
     }
-    let wrong = browser.send("PUT /oauth/authorize", "").await;
-    assert!(wrong.header("allow").contains("GET"));
+    let response = browser_client.send("PUT /oauth/authorize", "").await;
+    assert!(response.header("allow").contains("GET"));
 }

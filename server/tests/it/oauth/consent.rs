@@ -38,9 +38,9 @@ async fn a_denied_request_returns_access_denied_and_stores_nothing() {
     );
     // The next request asks again.
     browser.get(&client.authorize_path(&[])).await.assert_page(200, "name=\"decision\"");
-    let id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    assert!(service.store().active_grants(id, app, service.now()).await.unwrap().is_empty());
+    let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
+    assert!(service.store().active_grants(alice, app_id, service.now()).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -52,32 +52,35 @@ async fn the_same_scopes_are_granted_again_without_asking() {
         .get(&client.authorize_path(&[("scope", "read push")]))
         .await
         .assert_page(200, "decision");
-    let first = expect_token(&client.redeem(&code, &[]).await);
+    let first_token = expect_token(&client.redeem(&code, &[]).await);
 
-    let again = [("scope", "push read"), ("state", "s")];
+    let same_scopes = [("scope", "push read"), ("state", "s")];
     let parameters =
-        browser.get(&client.authorize_path(&again)).await.redirect_parameters(CALLBACK);
+        browser.get(&client.authorize_path(&same_scopes)).await.redirect_parameters(CALLBACK);
     assert_eq!(parameters["state"], "s");
-    let second = expect_token(&client.redeem(&parameters["code"], &[]).await);
+    let second_token = expect_token(&client.redeem(&parameters["code"], &[]).await);
 
-    for other in ["read", "read push write", "push"] {
-        browser.get(&client.authorize_path(&[("scope", other)])).await.assert_page(200, "decision");
+    for other_scopes in ["read", "read push write", "push"] {
+        browser
+            .get(&client.authorize_path(&[("scope", other_scopes)]))
+            .await
+            .assert_page(200, "decision");
     }
-    let other_app = service.register_client().await;
+    let other_client = service.register_client().await;
     browser
-        .get(&other_app.authorize_path(&[("scope", "read push")]))
+        .get(&other_client.authorize_path(&[("scope", "read push")]))
         .await
         .assert_page(200, "decision");
 
     // The grant is active while one of its tokens is valid.
-    client.post("/oauth/revoke", &[("token", &first)]).await;
-    assert_eq!(browser.get(&client.authorize_path(&again)).await.status, 303);
-    client.post("/oauth/revoke", &[("token", &second)]).await;
-    browser.get(&client.authorize_path(&again)).await.assert_page(200, "decision");
+    client.post("/oauth/revoke", &[("token", &first_token)]).await;
+    assert_eq!(browser.get(&client.authorize_path(&same_scopes)).await.status, 303);
+    client.post("/oauth/revoke", &[("token", &second_token)]).await;
+    browser.get(&client.authorize_path(&same_scopes)).await.assert_page(200, "decision");
 }
 
 #[tokio::test]
-async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
+async fn another_site_cannot_choose_an_approved_apps_response_mode() {
     let (_service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
     expect_token(&client.redeem(&code, &[]).await);
@@ -86,8 +89,8 @@ async fn another_site_cannot_choose_the_response_mode_of_an_approved_app() {
         page.assert_page(200, "name=\"decision\"");
         assert!(!page.text.contains("code="), "{mode}: {page:?}");
     }
-    let query = browser.get(&client.authorize_path(&[("response_mode", "query")])).await;
-    assert!(query.redirect_parameters(CALLBACK).contains_key("code"));
+    let response = browser.get(&client.authorize_path(&[("response_mode", "query")])).await;
+    assert!(response.redirect_parameters(CALLBACK).contains_key("code"));
 }
 
 // RFC 8252, section 8.6.
@@ -99,13 +102,17 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
         ("code_challenge_method", "S256"),
     ];
     let (service, _, mut browser) = start_with_alice().await;
-    let uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
-    let native = OAuthClient::register_with(service.anonymous_client(), uris, "read").await;
-    for (first, other) in [
+    let registered_uris = "http://127.0.0.1/cb\ncom.example.app:/cb";
+    let native_client =
+        OAuthClient::register_with(service.anonymous_client(), registered_uris, "read").await;
+    for (first_uri, other_uri) in [
         ("http://127.0.0.1:5000/cb", "http://127.0.0.1:6666/cb"),
         ("com.example.app:/cb", "http://127.0.0.1:5001/cb"),
     ] {
-        let (client, other) = (native.with_redirect_uri(first), native.with_redirect_uri(other));
+        let (client, other_client) = (
+            native_client.with_redirect_uri(first_uri),
+            native_client.with_redirect_uri(other_uri),
+        );
         let code = client.obtain_code(&mut browser, "alice", &pkce).await;
         let verifier = [("code_verifier", VERIFIER)];
         assert_eq!(client.redeem(&code, &verifier).await.status, 200);
@@ -114,12 +121,12 @@ async fn a_program_on_another_port_gets_no_code_without_consent() {
             browser
                 .get(&client.authorize_path(&pkce))
                 .await
-                .redirect_parameters(first)
+                .redirect_parameters(first_uri)
                 .contains_key("code")
         );
         browser.get(&client.authorize_path(&[])).await.assert_page(200, "decision");
-        browser.get(&other.authorize_path(&pkce)).await.assert_page(200, "decision");
-        browser.get(&other.authorize_path(&[])).await.assert_page(200, "decision");
+        browser.get(&other_client.authorize_path(&pkce)).await.assert_page(200, "decision");
+        browser.get(&other_client.authorize_path(&[])).await.assert_page(200, "decision");
     }
 }
 
@@ -161,22 +168,22 @@ async fn force_login_requires_password_and_consent_again() {
     let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     page.assert_page(200, "name=\"username\" value=\"alice\"");
 
-    let before = browser.cookie().to_owned();
+    let old_cookie = browser.session_cookie().to_owned();
     let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     page.assert_page(200, "name=\"password\"");
     // Neither the existing session nor a forged form bypasses the password.
-    let csrf = page.form("/oauth/sign_in");
+    let hidden_fields = page.hidden_fields("/oauth/sign_in");
     let fields: Vec<(&str, &str)> =
-        csrf.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let resume = format!("/oauth/authorize/resume?request={}", csrf[1].1);
-    browser.get(&resume).await.assert_page(200, "name=\"password\"");
+        hidden_fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let resume_path = format!("/oauth/authorize/resume?request={}", hidden_fields[1].1);
+    browser.get(&resume_path).await.assert_page(200, "name=\"password\"");
     let page = browser.get(&client.authorize_path(&[("force_login", "true")])).await;
     let forged_fields = [&fields[..], &[("decision", "allow")]].concat();
     browser.post("/oauth/authorize", &forged_fields).await.assert_page(400, "no longer open");
 
     let page = browser.sign_in(&page, "alice").await;
     page.assert_page(200, "name=\"decision\"");
-    assert_ne!(browser.cookie(), before, "a sign-in issues a new cookie");
+    assert_ne!(browser.session_cookie(), old_cookie, "a sign-in issues a new cookie");
     assert!(
         browser.decide(&page, "allow").await.redirect_parameters(CALLBACK).contains_key("code")
     );
@@ -186,64 +193,68 @@ async fn force_login_requires_password_and_consent_again() {
 async fn the_form_cannot_change_the_request() {
     let (_service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
-    let more = [
+    let forged_fields = [
         ("decision", "allow"),
         ("scope", "read write"),
         ("redirect_uri", "https://evil.example/"),
         ("client_id", "other"),
         ("state", "evil"),
     ];
-    let parameters =
-        browser.submit(&page, "/oauth/authorize", &more).await.redirect_parameters(CALLBACK);
+    let parameters = browser
+        .submit(&page, "/oauth/authorize", &forged_fields)
+        .await
+        .redirect_parameters(CALLBACK);
     assert_eq!(parameters.get("state"), None);
     assert_eq!(client.redeem(&parameters["code"], &[]).await.json()["scope"], "read");
 }
 
 #[tokio::test]
-async fn the_query_of_a_form_post_is_ignored() {
+async fn query_parameters_in_a_form_post_are_ignored() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let page = browser.get(&client.authorize_path(&[])).await;
-    let form_fields = |page: &TestResponse, action: &str, more: &[(&str, &str)]| {
-        let mut fields = page.form(action);
-        fields.extend(more.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
+    let form_fields = |page: &TestResponse, action: &str, extra_fields: &[(&str, &str)]| {
+        let mut fields = page.hidden_fields(action);
+        fields
+            .extend(extra_fields.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())));
         fields
     };
     let post = async |browser: &mut Browser, path: &str, fields: Vec<(String, String)>| {
-        let fields: Vec<(&str, &str)> = fields.iter().map(|(n, v)| (&**n, &**v)).collect();
+        let fields: Vec<(&str, &str)> =
+            fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         browser.post(path, &fields).await
     };
-    let alice = [("username", "alice"), ("password", "correct horse alice")];
-    let fields = form_fields(&page, "/oauth/sign_in", &alice);
+    let credentials = [("username", "alice"), ("password", "correct horse alice")];
+    let fields = form_fields(&page, "/oauth/sign_in", &credentials);
     let path = "/oauth/sign_in?username=bob&password=correct+horse+bob&csrf=x&request=x";
-    let signed_in = post(&mut browser, path, fields).await;
-    let page = browser.follow(&signed_in).await;
+    let response = post(&mut browser, path, fields).await;
+    let page = browser.follow(&response).await;
     page.assert_page(200, "@alice:ring.example");
 
     let path = "/oauth/authorize?decision=allow&csrf=x&request=x&scope=write&client_id=x";
     let fields = form_fields(&page, "/oauth/authorize", &[]);
     post(&mut browser, path, fields).await.assert_page(403, "could not be checked");
     let fields = form_fields(&page, "/oauth/authorize", &[("decision", "deny")]);
-    let denied = post(&mut browser, path, fields).await.redirect_parameters(CALLBACK);
-    assert_eq!(denied["error"], "access_denied");
-    assert!(!denied.contains_key("code"));
+    let parameters = post(&mut browser, path, fields).await.redirect_parameters(CALLBACK);
+    assert_eq!(parameters["error"], "access_denied");
+    assert!(!parameters.contains_key("code"));
 }
 
 #[tokio::test]
 async fn a_decision_is_accepted_once_and_only_from_its_session() {
     let (service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
-    // Another user in another browser, with a CSRF token of that session.
+    // Bob posts the request of Alice's page with the CSRF token of his own session.
     service.add_account("bob").await;
-    let mut other = service.browser();
-    let bobs_page = other.get(&client.authorize_path(&[])).await;
-    let bobs_page = other.sign_in(&bobs_page, "bob").await;
-    let mut stolen = bobs_page.form("/oauth/authorize");
-    stolen[1].1.clone_from(&page.form("/oauth/authorize")[1].1);
+    let mut bobs_browser = service.browser();
+    let bobs_page = bobs_browser.get(&client.authorize_path(&[])).await;
+    let bobs_page = bobs_browser.sign_in(&bobs_page, "bob").await;
+    let mut forged_fields = bobs_page.hidden_fields("/oauth/authorize");
+    forged_fields[1].1.clone_from(&page.hidden_fields("/oauth/authorize")[1].1);
     let fields: Vec<(&str, &str)> =
-        stolen.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        forged_fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let fields = [&fields[..], &[("decision", "allow")]].concat();
-    other.post("/oauth/authorize", &fields).await.assert_page(400, "no longer open");
+    bobs_browser.post("/oauth/authorize", &fields).await.assert_page(400, "no longer open");
 
     assert_eq!(browser.decide(&page, "allow").await.status, 303);
     browser.decide(&page, "allow").await.assert_page(400, "no longer open");
@@ -255,9 +266,9 @@ async fn a_consent_page_is_invalid_after_another_account_signs_in() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let alices_page = open_consent_page(&client, &mut browser).await;
-    let another = browser.get(&client.authorize_path(&[])).await;
-    let signed_out = browser.submit(&another, "/oauth/sign_out", &[]).await;
-    let page = browser.follow(&signed_out).await;
+    let second_page = browser.get(&client.authorize_path(&[])).await;
+    let response = browser.submit(&second_page, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&response).await;
     browser.sign_in(&page, "bob").await.assert_page(200, "@bob:ring.example");
     browser.decide(&alices_page, "allow").await.assert_page(403, "could not be checked");
 }
@@ -268,8 +279,8 @@ async fn switching_the_account_continues_the_same_request() {
     service.add_account("bob").await;
     let page = browser.get(&client.authorize_path(&[("state", "s")])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let signed_out = browser.submit(&page, "/oauth/sign_out", &[]).await;
-    let page = browser.follow(&signed_out).await;
+    let response = browser.submit(&page, "/oauth/sign_out", &[]).await;
+    let page = browser.follow(&response).await;
     page.assert_page(200, "name=\"password\"");
     let page = browser.sign_in(&page, "bob").await;
     page.assert_page(200, "@bob:ring.example");
@@ -287,17 +298,17 @@ async fn a_request_expires_after_an_hour() {
     let page = open_consent_page(&client, &mut browser).await;
     service.clock.advance(3600);
     browser.decide(&page, "allow").await.assert_page(400, "no longer open");
-    let late = browser.get(&client.authorize_path(&[])).await;
+    let second_page = browser.get(&client.authorize_path(&[])).await;
     service.clock.advance(3599);
-    assert_eq!(browser.decide(&late, "allow").await.status, 303);
+    assert_eq!(browser.decide(&second_page, "allow").await.status, 303);
 }
 
 #[tokio::test]
 async fn an_app_that_is_disabled_before_the_decision_gets_no_code() {
     let (service, client, mut browser) = start_with_alice().await;
     let page = open_consent_page(&client, &mut browser).await;
-    let app = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
-    service.store().set_app_disabled_at(&any_events(), app, Some(service.now())).await.unwrap();
+    let app_id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
+    service.store().set_app_disabled_at(&any_events(), app_id, Some(service.now())).await.unwrap();
     browser.decide(&page, "allow").await.assert_page(401, "invalid_client");
 }
 

@@ -20,10 +20,10 @@ const SCOPES: &str = "read write write:accounts write:blocks write:bookmarks wri
 
 #[tokio::test]
 async fn the_metadata_has_exactly_these_fields() {
-    let documented = config_with(|config| {
+    let config_with_documentation = config_with(|config| {
         config.oauth.documentation_url = "https://docs.example/".parse().ok();
     });
-    let service = Service::start_with(documented).await;
+    let service = Service::start_with(config_with_documentation).await;
     let response = service.anonymous_client().get("/.well-known/oauth-authorization-server").await;
     let expected = json!({
         "issuer": "https://ring.example/",
@@ -56,20 +56,24 @@ async fn without_a_documentation_url_the_metadata_names_the_openapi_document() {
 
 #[tokio::test]
 async fn the_metadata_names_no_registration_endpoint_while_app_registration_is_closed() {
-    let closed = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
-    let metadata = async |service: &Service| {
+    let closed_config = config_with(|config| config.app_registration = RegistrationPolicy::Closed);
+    let get_metadata = async |service: &Service| {
         let response =
             service.anonymous_client().get("/.well-known/oauth-authorization-server").await;
         response.expect_json(StatusCode::OK)
     };
-    let mut expected = metadata(&Service::start().await).await;
+    let mut expected = get_metadata(&Service::start().await).await;
     expected.as_object_mut().unwrap().remove("app_registration_endpoint").unwrap();
-    let service = Service::start_with(closed).await;
-    assert_eq!(metadata(&service).await, expected);
+    let service = Service::start_with(closed_config).await;
+    assert_eq!(get_metadata(&service).await, expected);
     for path in ["/api/v1/instance", "/api/v2/instance", "/.well-known/nodeinfo"] {
-        let open = Service::start().await.anonymous_client().get(path).await;
-        let closed = service.anonymous_client().get(path).await;
-        assert_eq!(closed.expect_json(StatusCode::OK), open.expect_json(StatusCode::OK), "{path}");
+        let open_response = Service::start().await.anonymous_client().get(path).await;
+        let closed_response = service.anonymous_client().get(path).await;
+        assert_eq!(
+            closed_response.expect_json(StatusCode::OK),
+            open_response.expect_json(StatusCode::OK),
+            "{path}"
+        );
     }
 }
 
@@ -77,14 +81,14 @@ async fn the_metadata_names_no_registration_endpoint_while_app_registration_is_c
 #[tokio::test]
 async fn request_headers_do_not_change_the_urls() {
     let service = Service::start().await;
-    let forged = service
+    let forging_client = service
         .anonymous_client()
         .with_header("host", "evil.example")
         .with_header("x-forwarded-host", "evil.example")
         .with_header("forwarded", "host=evil.example");
     for path in ["/.well-known/oauth-authorization-server", "/api/v2/instance", "/api/v1/instance"]
     {
-        let response = forged.get(path).await;
+        let response = forging_client.get(path).await;
         assert_eq!(response.status, 200);
         assert!(!response.text.contains("evil"), "{path}");
     }
@@ -101,22 +105,26 @@ async fn a_trailing_slash_is_ignored() {
         "/oauth/userinfo",
         "/oauth/authorize",
     ] {
-        let (bare, slashed) = (
+        let (without_slash, with_slash) = (
             service.anonymous_client().get(&format!("{path}?x=/")).await,
             service.anonymous_client().get(&format!("{path}/?x=/")).await,
         );
-        assert_eq!((bare.status, bare.text), (slashed.status, slashed.text), "{path}");
-        assert_ne!(bare.status, 404, "{path}");
+        assert_eq!(
+            (without_slash.status, without_slash.text),
+            (with_slash.status, with_slash.text),
+            "{path}"
+        );
+        assert_ne!(without_slash.status, 404, "{path}");
     }
 }
 
 #[tokio::test]
 async fn the_instance_has_the_fields_that_clients_read_first() {
-    let named = config_with(|config| {
+    let config_with_title = config_with(|config| {
         config.instance.title = "Ringers".to_owned();
         config.instance.description = "We ring".to_owned();
     });
-    let service = Service::start_with(named).await;
+    let service = Service::start_with(config_with_title).await;
     let v1 = service.anonymous_client().get("/api/v1/instance").await.expect_json(StatusCode::OK);
     let v2 = service.anonymous_client().get("/api/v2/instance").await.expect_json(StatusCode::OK);
     assert_eq!((&v1["uri"], &v2["domain"]), (&json!("ring.example"), &json!("ring.example")));
@@ -130,8 +138,8 @@ async fn the_instance_has_the_fields_that_clients_read_first() {
     }
     assert_eq!(v1["registrations"], true);
     assert_eq!(v2["registrations"]["enabled"], true);
-    let picture = v2["thumbnail"]["url"].as_str().unwrap();
-    assert_eq!(v1["thumbnail"], picture);
+    let thumbnail_url = v2["thumbnail"]["url"].as_str().unwrap();
+    assert_eq!(v1["thumbnail"], thumbnail_url);
 }
 
 #[tokio::test]

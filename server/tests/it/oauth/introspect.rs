@@ -5,15 +5,16 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{expect_error, expect_token, oauth_error};
+use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::service::{config_with, metric_value};
 use crate::support::{OAuthClient, Service, any_events};
 
 #[tokio::test]
 async fn a_client_may_introspect_its_own_tokens() {
-    let expiring = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::start_with(expiring).await;
-    let id = service.add_account("alice").await;
+    let config_with_lifetime =
+        config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::start_with(config_with_lifetime).await;
+    let alice = service.add_account("alice").await;
     let client = service.register_client().await;
     let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
     let token = expect_token(&client.redeem(&code, &[]).await);
@@ -32,7 +33,7 @@ async fn a_client_may_introspect_its_own_tokens() {
             "exp": now + 60,
             "iss": "https://ring.example/",
             "username": "alice",
-            "sub": format!("https://ring.example/users/{id}"),
+            "sub": format!("https://ring.example/users/{alice}"),
         })
     );
     assert_eq!(response.header("cache-control"), "no-store");
@@ -45,34 +46,36 @@ async fn a_client_may_introspect_its_own_tokens() {
 #[tokio::test]
 async fn tokens_of_other_clients_and_revoked_tokens_are_inactive() {
     let service = Service::start().await;
-    let (client, other) = (service.register_client().await, service.register_client().await);
-    let (revoked, foreign) =
-        (client.obtain_app_token("read").await, other.obtain_app_token("read").await);
-    client.post("/oauth/revoke", &[("token", &revoked)]).await;
-    for token in [&*revoked, &foreign, "random"] {
+    let (client, other_client) = (service.register_client().await, service.register_client().await);
+    let (revoked_token, foreign_token) =
+        (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
+    client.post("/oauth/revoke", &[("token", &revoked_token)]).await;
+    for token in [&*revoked_token, &foreign_token, "random"] {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({ "active": false }));
     }
-    let missing = client.post("/oauth/introspect", &[]).await;
-    assert_eq!(expect_error(&missing), oauth_error(400, "invalid_request"));
-    let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
-    let response = unauthenticated.post("/oauth/introspect", &[("token", &foreign)]).await;
-    assert_eq!(expect_error(&response), oauth_error(401, "invalid_client"));
-    let response = client.http.send("POST /oauth/introspect", format!("token={foreign}")).await;
-    assert_eq!(expect_error(&response), oauth_error(401, "invalid_client"));
+    let response = client.post("/oauth/introspect", &[]).await;
+    assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"));
+    let wrong_secret = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
+    let response = wrong_secret.post("/oauth/introspect", &[("token", &foreign_token)]).await;
+    assert_eq!(status_and_error(&response), oauth_error(401, "invalid_client"));
+    let response =
+        client.http.send("POST /oauth/introspect", format!("token={foreign_token}")).await;
+    assert_eq!(status_and_error(&response), oauth_error(401, "invalid_client"));
 }
 
 #[tokio::test]
-async fn an_invalid_token_is_inactive() {
-    let expiring = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
-    let service = Service::start_with(expiring).await;
+async fn disabling_the_account_revocation_and_expiry_make_a_token_inactive() {
+    let config_with_lifetime =
+        config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(1)));
+    let service = Service::start_with(config_with_lifetime).await;
     let alice = service.add_account("alice").await;
     let client = service.register_client().await;
     let is_active = async |token: &str| {
         let response = client.post("/oauth/introspect", &[("token", token)]).await;
-        let response = response.expect_json(StatusCode::OK);
-        let active = response["active"] == true;
-        assert!(active || response == json!({ "active": false }), "{response}");
+        let body = response.expect_json(StatusCode::OK);
+        let active = body["active"] == true;
+        assert!(active || body == json!({ "active": false }), "{body}");
         active
     };
     let mut browser = service.browser();
@@ -89,10 +92,10 @@ async fn an_invalid_token_is_inactive() {
     service.store().set_account_disabled_at(&any_events(), alice, None).await.unwrap();
     assert!(is_active(&token).await);
 
-    let revoked = client.obtain_app_token("read").await;
-    assert!(is_active(&revoked).await);
-    client.post("/oauth/revoke", &[("token", &revoked)]).await.expect_json(StatusCode::OK);
-    assert!(!is_active(&revoked).await, "the token is revoked");
+    let app_token = client.obtain_app_token("read").await;
+    assert!(is_active(&app_token).await);
+    client.post("/oauth/revoke", &[("token", &app_token)]).await.expect_json(StatusCode::OK);
+    assert!(!is_active(&app_token).await, "the token is revoked");
 
     service.clock.advance(59);
     assert!(is_active(&token).await);
@@ -101,21 +104,24 @@ async fn an_invalid_token_is_inactive() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_disabled_app_is_inactive() {
+async fn a_disabled_apps_token_is_inactive() {
     let service = Service::start().await;
-    let (api, other) = (service.register_client().await, service.register_client().await);
-    let configured = config_with(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let token = other.obtain_app_token("read").await;
-    let service = service.restart(configured).await;
-    let api = OAuthClient {
+    let (resource_server, other_client) =
+        (service.register_client().await, service.register_client().await);
+    let config_with_resource_server =
+        config_with(|config| config.oauth.resource_servers = vec![resource_server.id.clone()]);
+    let token = other_client.obtain_app_token("read").await;
+    let service = service.restart(config_with_resource_server).await;
+    let resource_server = OAuthClient {
         http: service
             .anonymous_client()
             .with_header("content-type", "application/x-www-form-urlencoded"),
-        ..api
+        ..resource_server
     };
-    let introspect = async || api.post("/oauth/introspect", &[("token", &token)]).await.json();
+    let introspect =
+        async || resource_server.post("/oauth/introspect", &[("token", &token)]).await.json();
     assert_eq!(introspect().await["active"], true);
-    let app = service.store().app_by_client_id(&other.id).await.unwrap().unwrap();
+    let app = service.store().app_by_client_id(&other_client.id).await.unwrap().unwrap();
     service
         .store()
         .set_app_disabled_at(&any_events(), app.app.id, Some(service.now()))
@@ -128,18 +134,23 @@ async fn a_token_of_a_disabled_app_is_inactive() {
 async fn a_resource_server_may_introspect_every_token() {
     let database = crate::support::TestDatabase::sqlite();
     let service = Service::start_on(database, config_with(|_| {})).await;
-    let (api, other) = (service.register_client().await, service.register_client().await);
-    let token = other.obtain_app_token("read").await;
-    let configured = config_with(|config| config.oauth.resource_servers = vec![api.id.clone()]);
-    let service = service.restart(configured).await;
-    let api = OAuthClient {
+    let (resource_server, other_client) =
+        (service.register_client().await, service.register_client().await);
+    let token = other_client.obtain_app_token("read").await;
+    let config_with_resource_server =
+        config_with(|config| config.oauth.resource_servers = vec![resource_server.id.clone()]);
+    let service = service.restart(config_with_resource_server).await;
+    let resource_server = OAuthClient {
         http: service
             .anonymous_client()
             .with_header("content-type", "application/x-www-form-urlencoded"),
-        ..api
+        ..resource_server
     };
-    let response = api.post("/oauth/introspect", &[("token", &token)]).await.json();
-    assert_eq!((&response["active"], &response["client_id"]), (&json!(true), &json!(other.id)));
+    let response = resource_server.post("/oauth/introspect", &[("token", &token)]).await.json();
+    assert_eq!(
+        (&response["active"], &response["client_id"]),
+        (&json!(true), &json!(other_client.id))
+    );
 }
 
 #[tokio::test]
@@ -147,15 +158,15 @@ async fn a_repeated_introspection_does_not_read_the_database() {
     let service = Service::start().await;
     let client = service.register_client().await;
     let token = client.obtain_app_token("read").await;
-    let count_reads = async || {
+    let introspect_and_count_reads = async || {
         let response = client.post("/oauth/introspect", &[("token", &token)]).await.json();
         assert_eq!(response["client_id"], client.id);
         let series =
             "belfry_store_operation_duration_seconds_count{engine=\"sqlite\",operation=\"read\"}";
         metric_value(&service.metrics().await, series)
     };
-    let first = count_reads().await;
-    assert!(first > 0.0);
-    let second = count_reads().await;
-    assert!(second <= first, "{second} reads, {first} before");
+    let first_count = introspect_and_count_reads().await;
+    assert!(first_count > 0.0);
+    let second_count = introspect_and_count_reads().await;
+    assert!(second_count <= first_count, "{second_count} reads, {first_count} before");
 }

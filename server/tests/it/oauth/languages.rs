@@ -2,25 +2,25 @@
 
 use crate::support::{Browser, Service, TestResponse};
 
-const COOKIE: &str = "__Host-belfry-lang";
+const LANGUAGE_COOKIE: &str = "__Host-belfry-lang";
 
 /// Returns the page's link to a language.
 #[track_caller]
-fn link(page: &TestResponse, lang: &str) -> String {
+fn language_link(page: &TestResponse, lang: &str) -> String {
     let footer = page.text.split("<footer>").nth(1).unwrap_or_else(|| panic!("{page:?}"));
     let link = footer.split("<a href=\"").find(|link| link.contains(&format!("lang={lang}&#38;")));
     link.unwrap().split('"').next().unwrap().replace("&#38;", "&").replace("&#39;", "'")
 }
 
 /// Follows a page's link to a language. The link may be relative to the page's path.
-async fn choose(
+async fn choose_language(
     browser: &mut Browser,
     path: &str,
     page: &TestResponse,
     lang: &str,
 ) -> TestResponse {
-    let url = url::Url::parse("https://ring.example").unwrap().join(path).unwrap();
-    let url = url.join(&link(page, lang)).unwrap();
+    let page_url = url::Url::parse("https://ring.example").unwrap().join(path).unwrap();
+    let url = page_url.join(&language_link(page, lang)).unwrap();
     assert_eq!(url.host_str(), Some("ring.example"));
     browser.get(&url[url::Position::BeforePath..]).await
 }
@@ -38,12 +38,13 @@ async fn a_chosen_language_is_remembered() {
         let mut browser = service.browser();
         let page = browser.get(path).await;
         assert_lang(&page, "en");
-        let german = choose(&mut browser, path, &page, "de").await;
-        assert_lang(&german, "de");
+        let german_page = choose_language(&mut browser, path, &page, "de").await;
+        assert_lang(&german_page, "de");
         let cookies =
-            german.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
-        let cookie =
-            format!("{COOKIE}=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure");
+            german_page.headers.get_all("set-cookie").iter().map(|value| value.to_str().unwrap());
+        let cookie = format!(
+            "{LANGUAGE_COOKIE}=de; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax; Secure"
+        );
         assert_eq!(cookies.filter(|value| *value == cookie).count(), 1, "{path}");
         for path in ["/", "/oauth/sign_in", "/nowhere", "/oauth/authorize"] {
             assert_lang(&browser.get(path).await, "de");
@@ -51,7 +52,7 @@ async fn a_chosen_language_is_remembered() {
         // The session has the language as well, even if the cookie is missing.
         let page = browser.get("/oauth/sign_in").await;
         assert_lang(&browser.sign_in(&page, "alice").await, "de");
-        browser.cookies.remove(COOKIE);
+        browser.cookies.remove(LANGUAGE_COOKIE);
         assert_lang(&browser.get("/oauth/account").await, "de");
     }
 }
@@ -64,25 +65,26 @@ async fn an_authorization_continues_in_the_chosen_language() {
     let path = client.authorize_path(&[("lang", "fr"), ("state", "a&b\"<")]);
     let page = browser.get(&path).await;
     assert_lang(&page, "fr");
-    let page = choose(&mut browser, &path, &page, "de").await;
+    let page = choose_language(&mut browser, &path, &page, "de").await;
     assert_lang(&page, "de");
-    let wrong = [("username", "alice"), ("password", "wrong")];
-    let page = browser.submit(&page, "/oauth/sign_in?lang=de", &wrong).await;
+    let wrong_credentials = [("username", "alice"), ("password", "wrong")];
+    let page = browser.submit(&page, "/oauth/sign_in?lang=de", &wrong_credentials).await;
     assert_lang(&page, "de");
     // A person without an account can sign up and continue the authorization request.
-    let sign_up = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap();
-    let sign_up = format!("/oauth/sign_up?{}", sign_up.split('"').next().unwrap());
-    let sign_up = sign_up.replace("&#38;", "&");
-    let other = browser.get(&sign_up).await;
-    assert_lang(&other, "de");
-    assert_lang(&choose(&mut browser, &sign_up, &other, "it").await, "it");
+    let after_link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap();
+    let query = after_link.split('"').next().unwrap().replace("&#38;", "&");
+    let sign_up_path = format!("/oauth/sign_up?{query}");
+    let sign_up_page = browser.get(&sign_up_path).await;
+    assert_lang(&sign_up_page, "de");
+    let italian_page = choose_language(&mut browser, &sign_up_path, &sign_up_page, "it").await;
+    assert_lang(&italian_page, "it");
     let page = browser.sign_in(&page, "alice").await;
     assert_lang(&page, "de");
     let decision = [("decision", "allow")];
-    let allowed = browser.submit(&page, "/oauth/authorize?lang=de", &decision).await;
-    let response = allowed.redirect_parameters(&client.redirect_uri);
-    assert_eq!(response["state"], "a&b\"<");
-    client.redeem(&response["code"], &[]).await.expect_json(axum::http::StatusCode::OK);
+    let response = browser.submit(&page, "/oauth/authorize?lang=de", &decision).await;
+    let parameters = response.redirect_parameters(&client.redirect_uri);
+    assert_eq!(parameters["state"], "a&b\"<");
+    client.redeem(&parameters["code"], &[]).await.expect_json(axum::http::StatusCode::OK);
     // An app's parameter takes precedence over the user's choice.
     assert_lang(
         &browser.get(&client.authorize_path(&[("lang", "fr"), ("scope", "read write")])).await,
@@ -103,10 +105,10 @@ async fn only_a_link_on_this_server_chooses_a_language() {
     ] {
         browser.fetch_site = Some(site);
         browser.get(path).await;
-        assert!(!browser.cookies.contains_key(COOKIE), "{path}");
+        assert!(!browser.cookies.contains_key(LANGUAGE_COOKIE), "{path}");
     }
     for value in ["xx", "<script>", "de; a=b"] {
-        browser.cookies.insert(COOKIE.to_owned(), value.to_owned());
+        browser.cookies.insert(LANGUAGE_COOKIE.to_owned(), value.to_owned());
         let page = browser.get("/oauth/sign_in").await;
         assert_lang(&page, if value.starts_with("de") { "de" } else { "en" });
         assert!(!page.text.contains("<script>"), "{value}");
@@ -114,7 +116,7 @@ async fn only_a_link_on_this_server_chooses_a_language() {
 }
 
 #[tokio::test]
-async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
+async fn language_links_stay_on_this_server_and_escape_the_repeated_query() {
     let service = Service::start().await;
     let mut browser = service.browser();
     for path in [
@@ -126,7 +128,7 @@ async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
     ] {
         let page = browser.get(path).await;
         assert!(!page.text.contains("><script>") && !page.text.contains("state='"), "{page:?}");
-        let link = link(&page, "pl");
+        let link = language_link(&page, "pl");
         assert!(link.starts_with('?'), "{link}");
         assert_eq!(link.matches("lang=").count(), 1, "{link}");
         let page = browser.get(&format!("/nowhere{link}")).await;
@@ -134,12 +136,12 @@ async fn the_links_stay_on_this_server_and_escape_the_repeated_query() {
         browser.cookies.clear();
     }
     // A page that is the response to a form cannot be opened again.
-    let posted = browser.post("/oauth/authorize", &[("decision", "allow")]).await;
-    posted.assert_page(403, "This form could not be checked");
-    assert_eq!(link(&posted, "pl"), "/?lang=pl&remember=1");
-    let long = format!("/nowhere?a={}", "b".repeat(5000));
-    let page = browser.get(&long).await;
-    assert_eq!(link(&page, "pl"), "/?lang=pl&remember=1");
+    let error_page = browser.post("/oauth/authorize", &[("decision", "allow")]).await;
+    error_page.assert_page(403, "This form could not be checked");
+    assert_eq!(language_link(&error_page, "pl"), "/?lang=pl&remember=1");
+    let long_path = format!("/nowhere?a={}", "b".repeat(5000));
+    let page = browser.get(&long_path).await;
+    assert_eq!(language_link(&page, "pl"), "/?lang=pl&remember=1");
     assert!(!page.text.contains("bbb"), "no large page for a large request");
 }
 
@@ -164,16 +166,16 @@ async fn a_signed_in_person_chooses_a_language_on_the_same_page() {
         }
         assert_lang(&page, "en");
         let headings = page.text.matches("<h2").count();
-        let german = choose(&mut browser, path, &page, "de").await;
-        assert_lang(&german, "de");
-        assert_eq!(german.text.matches("<h2").count(), headings, "{path}");
+        let german_page = choose_language(&mut browser, path, &page, "de").await;
+        assert_lang(&german_page, "de");
+        assert_eq!(german_page.text.matches("<h2").count(), headings, "{path}");
         assert_lang(&browser.get("/oauth/account/try").await, "de");
     }
 }
 
 /// The response to a form cannot be opened again, but the page with the form can.
 #[tokio::test]
-async fn the_links_below_a_rejected_form_lead_to_its_page() {
+async fn language_links_below_a_rejected_form_open_its_page() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser().sign_in_as("alice").await;
@@ -182,8 +184,8 @@ async fn the_links_below_a_rejected_form_lead_to_its_page() {
         ("/oauth/account/try", "/oauth/account/try"),
     ] {
         let page = browser.get(path).await;
-        let rejected = browser.submit(&page, action, &[]).await;
-        assert!([401, 422].contains(&rejected.status), "{rejected:?}");
-        assert_eq!(link(&rejected, "pl"), format!("{path}?lang=pl&remember=1"));
+        let error_page = browser.submit(&page, action, &[]).await;
+        assert!([401, 422].contains(&error_page.status), "{error_page:?}");
+        assert_eq!(language_link(&error_page, "pl"), format!("{path}?lang=pl&remember=1"));
     }
 }

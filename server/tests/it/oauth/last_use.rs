@@ -8,7 +8,7 @@ use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service};
 
 /// Returns the stored last use of a registered app.
-async fn last_use(service: &Service, client: &OAuthClient) -> Option<Timestamp> {
+async fn last_used_at(service: &Service, client: &OAuthClient) -> Option<Timestamp> {
     service.state.flush_uses().await;
     let id = service.store().app_by_client_id(&client.id).await.unwrap().unwrap().app.id;
     service.store().app(id).await.unwrap().unwrap().last_used_at
@@ -21,61 +21,62 @@ fn advance_two_hours(service: &Service) -> Timestamp {
 }
 
 #[tokio::test]
-async fn every_request_with_a_valid_token_is_a_use_of_its_app() {
+async fn every_request_with_a_valid_token_updates_its_apps_last_use() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.register_client().await;
-    assert_eq!(last_use(&service, &client).await, None);
+    assert_eq!(last_used_at(&service, &client).await, None);
     let code = client.obtain_code(&mut service.browser(), "alice", &[("scope", "read push")]).await;
     let token = expect_token(&client.redeem(&code, &[]).await);
-    let user = service.anonymous_client().with_token(&token);
+    let user_client = service.anonymous_client().with_token(&token);
     let app_token = client.obtain_app_token("read").await;
-    let app = service.anonymous_client().with_token(&app_token);
-    assert_eq!(last_use(&service, &client).await, Some(service.now()), "a token was issued");
+    let app_client = service.anonymous_client().with_token(&app_token);
+    assert_eq!(last_used_at(&service, &client).await, Some(service.now()), "a token was issued");
 
     let now = advance_two_hours(&service);
-    user.get("/_matrix/client/v3/pushrules/").await.expect_json(StatusCode::OK);
-    assert_eq!(last_use(&service, &client).await, Some(now), "push rules");
+    user_client.get("/_matrix/client/v3/pushrules/").await.expect_json(StatusCode::OK);
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "push rules");
 
     let now = advance_two_hours(&service);
-    app.get("/api/v1/apps/verify_credentials").await.expect_json(StatusCode::OK);
-    assert_eq!(last_use(&service, &client).await, Some(now), "API");
+    app_client.get("/api/v1/apps/verify_credentials").await.expect_json(StatusCode::OK);
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "API");
 
     let now = advance_two_hours(&service);
-    let proxy = user.with_header("x-original-method", "GET").with_header("x-original-uri", "/x");
+    let proxy =
+        user_client.with_header("x-original-method", "GET").with_header("x-original-uri", "/x");
     assert_eq!(proxy.get("/gateway/check").await.status, 200);
-    assert_eq!(last_use(&service, &client).await, Some(now), "gateway");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "gateway");
 
     let now = advance_two_hours(&service);
     let response = client.post("/oauth/introspect", &[("token", &app_token)]).await;
     assert_eq!(response.expect_json(StatusCode::OK)["active"], true);
-    assert_eq!(last_use(&service, &client).await, Some(now), "introspection");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "introspection");
 
     advance_two_hours(&service);
     client.post("/oauth/revoke", &[("token", &token)]).await.expect_json(StatusCode::OK);
-    assert_eq!(user.get("/_matrix/client/v3/pushrules/").await.status, 401);
+    assert_eq!(user_client.get("/_matrix/client/v3/pushrules/").await.status, 401);
     assert_eq!(proxy.get("/gateway/check").await.status, 401);
-    assert_eq!(last_use(&service, &client).await, Some(now), "a revoked token");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "a revoked token");
 }
 
 #[tokio::test]
 async fn an_app_with_too_many_tokens_loses_the_least_recently_used_ones() {
     let service = Service::start_with(config_with(|config| config.oauth.max_app_tokens = 2)).await;
-    let client = service.register_client().await;
-    let mut apps = Vec::new();
+    let app = service.register_client().await;
+    let mut clients = Vec::new();
     for _ in 0..3 {
         service.clock.advance(60);
-        apps.push(service.anonymous_client().with_token(&client.obtain_app_token("read").await));
+        clients.push(service.anonymous_client().with_token(&app.obtain_app_token("read").await));
     }
     let path = "/api/v1/apps/verify_credentials";
-    apps[0].get(path).await.expect_json(StatusCode::OK);
+    clients[0].get(path).await.expect_json(StatusCode::OK);
     service.state.flush_uses().await;
 
-    service.state.delete_excess().await;
+    service.state.delete_excess_rows().await;
 
     let mut statuses = Vec::new();
-    for app in &apps {
-        statuses.push(app.get(path).await.status);
+    for client in &clients {
+        statuses.push(client.get(path).await.status);
     }
     assert_eq!(statuses, [200, 401, 200]);
     let metrics = service.operator_client().get("/metrics").await.text;

@@ -3,12 +3,14 @@
 use crate::support::browser::with_query;
 use crate::support::{Browser, OAuthClient, Service, TestResponse};
 
-const OOB: &str = "urn:ietf:wg:oauth:2.0:oob";
+const OOB_URI: &str = "urn:ietf:wg:oauth:2.0:oob";
 
-async fn start_with_alice() -> (Service, OAuthClient, Browser) {
+/// Starts a service with Alice's account; returns it with an app that shows codes out of band, and
+/// a browser.
+async fn start_with_oob_client() -> (Service, OAuthClient, Browser) {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let client = OAuthClient::register_with(service.anonymous_client(), OOB, "read").await;
+    let client = OAuthClient::register_with(service.anonymous_client(), OOB_URI, "read").await;
     let browser = service.browser();
     (service, client, browser)
 }
@@ -30,7 +32,7 @@ fn code_on_page(page: &TestResponse) -> &str {
 // A URL would stay in the browser's history.
 #[tokio::test]
 async fn the_code_is_shown_and_not_part_of_a_url() {
-    let (_service, client, mut browser) = start_with_alice().await;
+    let (_service, client, mut browser) = start_with_oob_client().await;
     let (response, code_page) = approve(&client, &mut browser).await;
     assert_eq!(response.header("location"), "/oauth/authorize/native");
     code_page.assert_page(200, "Tusky");
@@ -47,28 +49,28 @@ async fn the_code_is_shown_and_not_part_of_a_url() {
 
 #[tokio::test]
 async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
-    let (service, client, mut browser) = start_with_alice().await;
-    let native = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
+    let (service, client, mut browser) = start_with_oob_client().await;
+    let native_path = |code: &str| with_query("/oauth/authorize/native", &[("code", code)]);
     let (_, code_page) = approve(&client, &mut browser).await;
     let code = code_on_page(&code_page);
-    browser.get(&native("wrong")).await.assert_page(400, "invalid_grant");
-    browser.get(&native(code)).await.assert_page(200, code);
+    browser.get(&native_path("wrong")).await.assert_page(400, "invalid_grant");
+    browser.get(&native_path(code)).await.assert_page(200, code);
     // In a browser without Alice's session.
-    service.browser().get(&native(code)).await.assert_page(400, "invalid_grant");
+    service.browser().get(&native_path(code)).await.assert_page(400, "invalid_grant");
     service.browser().get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
     let program = service.anonymous_client().with_header("accept", "application/json");
-    let response = program.get(&native("wrong")).await;
+    let response = program.get(&native_path("wrong")).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
-    browser.get(&native(code)).await.assert_page(400, "invalid_grant");
+    browser.get(&native_path(code)).await.assert_page(400, "invalid_grant");
     service.clock.advance(-600);
     assert_eq!(client.redeem(code, &[]).await.status, 200);
-    browser.get(&native(code)).await.assert_page(400, "invalid_grant");
+    browser.get(&native_path(code)).await.assert_page(400, "invalid_grant");
 }
 
 #[tokio::test]
 async fn an_error_is_shown_on_a_page() {
-    let (_service, client, mut browser) = start_with_alice().await;
+    let (_service, client, mut browser) = start_with_oob_client().await;
     let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
     browser.decide(&page, "deny").await.assert_page(400, "Access denied");
@@ -80,7 +82,7 @@ async fn an_error_is_shown_on_a_page() {
 
 #[tokio::test]
 async fn the_page_is_in_the_language_that_the_app_requested() {
-    let (_service, client, mut browser) = start_with_alice().await;
+    let (_service, client, mut browser) = start_with_oob_client().await;
     let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
     page.assert_page(200, "<html lang=\"de\"");
     let page = browser.sign_in(&page, "alice").await;

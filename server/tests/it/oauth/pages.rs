@@ -37,13 +37,13 @@ async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
     let mut browser = service.browser().sign_in_as("alice").await;
     let page = browser.get("/oauth/account/try").await;
     for (length, status) in [(60_000, 200), (100_000, 413)] {
-        let text = "a".repeat(length);
-        let response = browser.submit(&page, "/oauth/account/try", &[("text", &text)]).await;
+        let long_text = "a".repeat(length);
+        let response = browser.submit(&page, "/oauth/account/try", &[("text", &long_text)]).await;
         assert_eq!(response.status, status, "{length}: {response:?}");
     }
-    let app = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });
+    let registration = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });
     let program = service.anonymous_client().with_header("content-type", "application/json");
-    let response = program.send("POST /api/v1/apps", app.to_string()).await;
+    let response = program.send("POST /api/v1/apps", registration.to_string()).await;
     assert_eq!(response.status, 422, "{response:?}");
 }
 
@@ -62,14 +62,14 @@ async fn every_page_has_security_headers() {
     assert_security_headers(&browser.post("/oauth/authorize", &[]).await, "'self'");
     let page = browser.get(&client.authorize_path(&[("response_mode", "form_post")])).await;
     assert_security_headers(&page, "'self' https:");
-    let wrong =
+    let error_page =
         browser.submit(&page, "/oauth/sign_in", &[("username", "a"), ("password", "b")]).await;
-    assert_security_headers(&wrong, "'self' https:");
+    assert_security_headers(&error_page, "'self' https:");
     let page = browser.sign_in(&page, "alice").await;
     assert_security_headers(&page, "'self' https:");
-    let posting = browser.decide(&page, "allow").await;
-    posting.assert_page(200, CALLBACK);
-    assert_security_headers(&posting, "'self' https:");
+    let form_post_page = browser.decide(&page, "allow").await;
+    form_post_page.assert_page(200, CALLBACK);
+    assert_security_headers(&form_post_page, "'self' https:");
     assert_security_headers(&browser.get("/oauth/account").await, "'self'");
 
     let page = browser.get(&client.authorize_path(&[])).await;
@@ -80,7 +80,7 @@ async fn every_page_has_security_headers() {
 }
 
 #[tokio::test]
-async fn early_presses_are_ignored_unless_a_page_of_this_server_led_there() {
+async fn early_presses_are_ignored_after_navigation_from_outside_this_server() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.register_client().await;
@@ -102,7 +102,7 @@ async fn early_presses_are_ignored_unless_a_page_of_this_server_led_there() {
 }
 
 #[tokio::test]
-async fn hsts_is_not_sent_for_localhost_and_addresses() {
+async fn hsts_is_not_sent_for_localhost_and_ip_addresses() {
     for (base_url, hsts) in [
         ("https://ring.example:8443", "max-age=31536000"),
         ("https://mylocalhost", "max-age=31536000"),
@@ -112,22 +112,25 @@ async fn hsts_is_not_sent_for_localhost_and_addresses() {
         ("https://192.0.2.1", ""),
         ("https://[2001:db8::1]:8443", ""),
     ] {
-        let with_base_url = config_with(|config| {
+        let config_with_url = config_with(|config| {
             config.base_url = Some(base_url.parse().unwrap());
         });
-        let response =
-            Service::start_with(with_base_url).await.anonymous_client().get("/oauth/sign_in").await;
+        let response = Service::start_with(config_with_url)
+            .await
+            .anonymous_client()
+            .get("/oauth/sign_in")
+            .await;
         assert_eq!(response.header("strict-transport-security"), hsts, "{base_url}");
     }
 }
 
 #[tokio::test]
 async fn hsts_is_sent_with_every_response_over_https() {
-    let plain = config_with(|config| {
+    let plain_config = config_with(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
-    let service = Service::start_with(plain).await;
-    let secure = Service::start().await;
+    let plain_service = Service::start_with(plain_config).await;
+    let service = Service::start().await;
     for request in [
         "GET /oauth/sign_in",
         "GET /oauth/authorize",
@@ -140,9 +143,9 @@ async fn hsts_is_sent_with_every_response_over_https() {
         "GET /healthz",
         "GET /nowhere",
     ] {
-        let response = secure.anonymous_client().send(request, "").await;
-        assert_eq!(response.header("strict-transport-security"), "max-age=31536000", "{request}");
         let response = service.anonymous_client().send(request, "").await;
+        assert_eq!(response.header("strict-transport-security"), "max-age=31536000", "{request}");
+        let response = plain_service.anonymous_client().send(request, "").await;
         assert_eq!(response.header("strict-transport-security"), "", "{request}");
     }
 }
@@ -163,8 +166,8 @@ async fn an_app_name_is_escaped() {
     };
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[])).await;
-    let consent = browser.sign_in(&page, "alice").await;
-    for page in [page, consent] {
+    let consent_page = browser.sign_in(&page, "alice").await;
+    for page in [page, consent_page] {
         assert!(!page.text.contains("<img"), "{page:?}");
         assert!(page.text.contains("{{7*7}}"), "{page:?}");
     }
@@ -182,8 +185,8 @@ async fn static_files_have_their_type_and_are_cached_forever() {
         assert_eq!(file.header("cache-control"), "public, max-age=31536000, immutable");
         assert_eq!(file.header("x-content-type-options"), "nosniff");
     }
-    let text = |name: &str| format!("text/{name}; charset=utf-8");
-    assert_eq!(types, [text("css"), "image/svg+xml".to_owned(), text("javascript")]);
+    let text_type = |name: &str| format!("text/{name}; charset=utf-8");
+    assert_eq!(types, [text_type("css"), "image/svg+xml".to_owned(), text_type("javascript")]);
     for path in ["/static/nothing.css", "/static/..%2fCargo.toml", "/static/"] {
         assert_eq!(service.anonymous_client().get(path).await.status, 404, "{path}");
     }
@@ -192,12 +195,12 @@ async fn static_files_have_their_type_and_are_cached_forever() {
 #[tokio::test]
 async fn the_configured_title_logo_and_links_are_shown() {
     let dir = tempfile::tempdir().unwrap();
-    let logo = dir.path().join("logo.svg");
+    let logo_file = dir.path().join("logo.svg");
     let svg = "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>";
-    std::fs::write(&logo, svg).unwrap();
+    std::fs::write(&logo_file, svg).unwrap();
     let service = Service::start_with(config_with(|config| {
         config.instance.title = "Acme <Chat>".to_owned();
-        config.instance.logo = Some(logo);
+        config.instance.logo = Some(logo_file);
         config.instance.password_reset_url = Some("https://acme.example/reset".parse().unwrap());
         config.instance.sign_up_url = Some("https://acme.example/join?a=1&b=2".parse().unwrap());
     }))
@@ -213,20 +216,20 @@ async fn the_configured_title_logo_and_links_are_shown() {
     assert!(page.text.contains("<a href=\"https://acme.example/reset\""), "{page:?}");
     assert!(page.text.contains("<a href=\"https://acme.example/join?a=1&#38;b=2\""), "{page:?}");
 
-    let path = page.text.split("<img class=\"logo\" src=\"").nth(1).unwrap();
-    let path = path.split('"').next().unwrap();
-    let image = service.anonymous_client().get(path).await;
-    assert_eq!((image.status, &*image.text), (200, svg));
+    let after_src = page.text.split("<img class=\"logo\" src=\"").nth(1).unwrap();
+    let logo_path = after_src.split('"').next().unwrap();
+    let logo = service.anonymous_client().get(logo_path).await;
+    assert_eq!((logo.status, &*logo.text), (200, svg));
     for (name, value) in [
         ("content-type", "image/svg+xml"),
         ("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
         ("x-content-type-options", "nosniff"),
         ("cache-control", "public, max-age=31536000, immutable"),
     ] {
-        assert_eq!(image.header(name), value, "{name}");
+        assert_eq!(logo.header(name), value, "{name}");
     }
     let instance = service.anonymous_client().get("/api/v2/instance").await.json();
     assert_eq!(instance["title"], "Acme <Chat>");
-    assert_eq!(instance["thumbnail"]["url"], format!("https://ring.example{path}"));
+    assert_eq!(instance["thumbnail"]["url"], format!("https://ring.example{logo_path}"));
     assert_eq!(instance["registrations"]["url"], "https://acme.example/join?a=1&b=2");
 }

@@ -16,7 +16,7 @@ const LOGIN: &str = "POST /_matrix/client/v3/login";
 const REGISTER: &str = "POST /_matrix/client/v3/register";
 
 /// Logs in through the Matrix API.
-async fn login(client: &TestClient, name: &str, password: &str) -> TestResponse {
+async fn log_in(client: &TestClient, name: &str, password: &str) -> TestResponse {
     let body = json!({ "type": "m.login.password", "user": name, "password": password });
     client.send(LOGIN, body.to_string()).await
 }
@@ -29,7 +29,7 @@ async fn sign_in(service: &Service, name: &str, password: &str) -> TestResponse 
     browser.submit(&page, "/oauth/sign_in", &fields).await
 }
 
-async fn register(service: &Service, name: &str, password: &str) -> TestResponse {
+async fn register_account(service: &Service, name: &str, password: &str) -> TestResponse {
     let body =
         json!({ "username": name, "password": password, "auth": { "type": "m.login.dummy" } });
     service.anonymous_client().send(REGISTER, body.to_string()).await
@@ -69,25 +69,25 @@ async fn an_unknown_name_costs_one_hash_like_a_wrong_password() {
         ("bob", "wrong"),
         ("", ""),
     ] {
-        let before = hash_count(&service).await;
+        let hashes_before = hash_count(&service).await;
         sign_in(&service, name, password).await;
-        assert_eq!(hash_count(&service).await - before, 1, "the page, {name:?}");
-        login(&service.anonymous_client(), name, password).await;
-        assert_eq!(hash_count(&service).await - before, 2, "a Matrix client, {name:?}");
+        assert_eq!(hash_count(&service).await - hashes_before, 1, "the page, {name:?}");
+        log_in(&service.anonymous_client(), name, password).await;
+        assert_eq!(hash_count(&service).await - hashes_before, 2, "a Matrix client, {name:?}");
     }
 }
 
 #[tokio::test]
 async fn a_weak_hash_is_upgraded_at_sign_in() {
     let service = Service::start_with(unlimited_config()).await;
-    let weak = weak_hash();
+    let old_hash = weak_hash();
     for (id, name) in [(1, "alice"), (2, "bob")] {
         let account = Account {
             id,
             name: name.to_owned(),
             email: None,
             unverified_email: None,
-            password: weak.clone(),
+            password_hash: old_hash.clone(),
             role: Role::User,
             created_at: service.now(),
             signed_in_at: None,
@@ -98,23 +98,23 @@ async fn a_weak_hash_is_upgraded_at_sign_in() {
         service.store().add_account(&any_events(), &account).await.unwrap();
     }
     let stored_hash =
-        async |name| service.store().account_by_name(name).await.unwrap().unwrap().password;
+        async |name| service.store().account_by_name(name).await.unwrap().unwrap().password_hash;
 
     assert_eq!(sign_in(&service, "alice", "wrong").await.status, 401);
-    assert_eq!(login(&service.anonymous_client(), "bob", "wrong").await.status, 403);
+    assert_eq!(log_in(&service.anonymous_client(), "bob", "wrong").await.status, 403);
     assert_eq!(
         (stored_hash("alice").await, stored_hash("bob").await),
-        (weak.clone(), weak.clone())
+        (old_hash.clone(), old_hash.clone())
     );
 
     assert_eq!(sign_in(&service, "alice", "correct horse").await.status, 303);
-    assert_eq!(login(&service.anonymous_client(), "bob", "correct horse").await.status, 200);
+    assert_eq!(log_in(&service.anonymous_client(), "bob", "correct horse").await.status, 200);
     for name in ["alice", "bob"] {
-        let strong = stored_hash(name).await;
-        assert!(strong.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{strong}");
+        let new_hash = stored_hash(name).await;
+        assert!(new_hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{new_hash}");
         assert_eq!(sign_in(&service, name, "correct horse").await.status, 303);
-        assert_eq!(login(&service.anonymous_client(), name, "wrong").await.status, 403);
-        assert_eq!(stored_hash(name).await, strong, "the hash is upgraded once");
+        assert_eq!(log_in(&service.anonymous_client(), name, "wrong").await.status, 403);
+        assert_eq!(stored_hash(name).await, new_hash, "the hash is upgraded once");
     }
 }
 
@@ -128,17 +128,25 @@ async fn a_password_is_neither_normalised_nor_truncated() {
         ("e\u{301}clair de lune", "\u{e9}clair de lune".to_owned()),
         ("Correct Horse", "correct horse".to_owned()),
     ];
-    for (number, (password, other)) in cases.into_iter().enumerate() {
+    for (number, (password, similar_password)) in cases.into_iter().enumerate() {
         let name = format!("n{number}");
-        assert_eq!(register(&service, &name, password).await.status, 200, "{password}");
+        assert_eq!(register_account(&service, &name, password).await.status, 200, "{password}");
         assert_eq!(sign_in(&service, &name, password).await.status, 303, "{password}");
         assert_eq!(
-            login(&service.anonymous_client(), &name, password).await.status,
+            log_in(&service.anonymous_client(), &name, password).await.status,
             200,
             "{password}"
         );
-        assert_eq!(sign_in(&service, &name, &other).await.status, 401, "{other}");
-        assert_eq!(login(&service.anonymous_client(), &name, &other).await.status, 403, "{other}");
+        assert_eq!(
+            sign_in(&service, &name, &similar_password).await.status,
+            401,
+            "{similar_password}"
+        );
+        assert_eq!(
+            log_in(&service.anonymous_client(), &name, &similar_password).await.status,
+            403,
+            "{similar_password}"
+        );
     }
 }
 
@@ -146,35 +154,35 @@ async fn a_password_is_neither_normalised_nor_truncated() {
 async fn an_overlong_password_is_not_hashed() {
     let service = Service::start_with(unlimited_config()).await;
     service.add_account("alice").await;
-    let before = hash_count(&service).await;
+    let hashes_before = hash_count(&service).await;
     for length in [129, 60_000] {
         let overlong = "x".repeat(length);
-        let rejected = register(&service, "bob", &overlong).await;
-        assert_eq!(rejected.status_and_errcode(), (400, "M_WEAK_PASSWORD".into()));
-        assert_eq!(login(&service.anonymous_client(), "alice", &overlong).await.status, 403);
+        let response = register_account(&service, "bob", &overlong).await;
+        assert_eq!(response.status_and_errcode(), (400, "M_WEAK_PASSWORD".into()));
+        assert_eq!(log_in(&service.anonymous_client(), "alice", &overlong).await.status, 403);
         assert_eq!(sign_in(&service, "alice", &overlong).await.status, 401);
     }
-    assert_eq!(hash_count(&service).await, before);
+    assert_eq!(hash_count(&service).await, hashes_before);
     // A NUL at the end is not ignored, so this password is wrong.
     assert_eq!(
-        login(&service.anonymous_client(), "alice", "correct horse alice\0").await.status,
+        log_in(&service.anonymous_client(), "alice", "correct horse alice\0").await.status,
         403
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
-    let one_hash_at_a_time = config_with(|config| {
+    let one_hash_config = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::start_with(one_hash_at_a_time).await;
+    let service = Service::start_with(one_hash_config).await;
     let alice = service.user_client("alice").await;
-    let before = hash_count(&service).await;
+    let hashes_before = hash_count(&service).await;
     let attempts: JoinSet<_> = (0..500)
         .map(|_| {
             let anonymous = service.anonymous_client();
-            async move { login(&anonymous, "alice", "wrong").await }
+            async move { log_in(&anonymous, "alice", "wrong").await }
         })
         .collect();
     for _ in 0..20 {
@@ -182,22 +190,29 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
         alice.get(path).await.expect_json(StatusCode::OK);
         tokio::task::yield_now().await;
     }
-    let (mut wrong, mut rejected) = (0, 0);
+    let (mut hashed_count, mut rejected_count) = (0, 0);
     for response in attempts.join_all().await {
         match response.status {
-            403 => wrong += 1,
+            403 => hashed_count += 1,
             503 => {
-                rejected += 1;
+                rejected_count += 1;
                 assert_eq!(response.header("retry-after"), "5");
                 assert_eq!(response.status_and_errcode().1, "M_UNKNOWN");
             }
             _ => panic!("{response:?}"),
         }
     }
-    assert_eq!(hash_count(&service).await - before, wrong, "rejected attempts are not hashed");
-    assert!(wrong >= 33 && rejected > 0, "{wrong} hashed, {rejected} rejected");
     assert_eq!(
-        login(&service.anonymous_client(), "alice", "correct horse alice").await.status,
+        hash_count(&service).await - hashes_before,
+        hashed_count,
+        "rejected attempts are not hashed"
+    );
+    assert!(
+        hashed_count >= 33 && rejected_count > 0,
+        "{hashed_count} hashed, {rejected_count} rejected"
+    );
+    assert_eq!(
+        log_in(&service.anonymous_client(), "alice", "correct horse alice").await.status,
         200
     );
 }
@@ -205,40 +220,43 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
 // The password may change while the old one is being verified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_during_a_password_change_does_not_survive_it() {
-    let one_hash_at_a_time = config_with(|config| {
+    let one_hash_config = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
-    let service = Service::start_with(one_hash_at_a_time).await;
+    let service = Service::start_with(one_hash_config).await;
     let alice = service.add_account("alice").await;
-    let old = "correct horse alice";
-    let before = hash_count(&service).await;
-    let clients: JoinSet<_> = (0..12)
+    let old_password = "correct horse alice";
+    let hashes_before = hash_count(&service).await;
+    let matrix_logins: JoinSet<_> = (0..12)
         .map(|_| {
             let anonymous = service.anonymous_client();
-            async move { login(&anonymous, "alice", old).await }
+            async move { log_in(&anonymous, "alice", old_password).await }
         })
         .collect();
-    let mut browsers = JoinSet::new();
+    let mut page_sign_ins = JoinSet::new();
     for _ in 0..12 {
         let mut browser = service.browser();
-        browsers.spawn(async move {
+        page_sign_ins.spawn(async move {
             let page = browser.get("/oauth/sign_in").await;
-            let fields = [("username", "alice"), ("password", old)];
+            let fields = [("username", "alice"), ("password", old_password)];
             let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
             (browser, response)
         });
     }
-    // Some clients have signed in, the others wait for a hashing thread.
-    while hash_count(&service).await < before + 3 {
+    // Some attempts have been hashed, the others wait for a hashing thread.
+    while hash_count(&service).await < hashes_before + 3 {
         tokio::task::yield_now().await;
     }
-    let revoke = ExistingAccess::RevokeAt(service.now());
-    let outcome =
-        service.store().set_password(&any_events(), alice, "another", revoke).await.unwrap();
+    let existing_access = ExistingAccess::RevokeAt(service.now());
+    let outcome = service
+        .store()
+        .set_password(&any_events(), alice, "another", existing_access)
+        .await
+        .unwrap();
     assert_eq!(outcome, UpdateOutcome::Updated);
 
-    for response in clients.join_all().await {
+    for response in matrix_logins.join_all().await {
         if response.status == 200 {
             let token = response.json()["access_token"].as_str().unwrap().to_owned();
             let rules = service
@@ -251,10 +269,10 @@ async fn a_sign_in_during_a_password_change_does_not_survive_it() {
             assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
         }
     }
-    for (mut browser, response) in browsers.join_all().await {
+    for (mut browser, response) in page_sign_ins.join_all().await {
         assert!(matches!(response.status, 303 | 401), "{response:?}");
-        let account = browser.get("/oauth/account").await;
-        assert_eq!(account.header("location"), "/oauth/sign_in");
+        let account_page = browser.get("/oauth/account").await;
+        assert_eq!(account_page.header("location"), "/oauth/sign_in");
     }
 }
 
@@ -267,7 +285,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
         name: "alice".to_owned(),
         email: None,
         unverified_email: None,
-        password: weak_hash(),
+        password_hash: weak_hash(),
         role: Role::User,
         created_at: service.now(),
         signed_in_at: None,
@@ -279,7 +297,7 @@ async fn concurrent_sign_ins_with_a_weak_hash_all_succeed() {
     let attempts: JoinSet<_> = (0..8)
         .map(|_| {
             let anonymous = service.anonymous_client();
-            async move { login(&anonymous, "alice", "correct horse").await.status }
+            async move { log_in(&anonymous, "alice", "correct horse").await.status }
         })
         .collect();
     assert_eq!(attempts.join_all().await, [200; 8]);

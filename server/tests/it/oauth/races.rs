@@ -6,10 +6,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 
 use crate::support::browser::encode_form;
-use crate::support::oauth_client::{CALLBACK, expect_error, expect_token, oauth_error};
+use crate::support::oauth_client::{CALLBACK, expect_token, oauth_error, status_and_error};
 use crate::support::process::run_successfully;
 use crate::support::service::unlimited_config;
-use crate::support::{Browser, Process, Service, TestDatabase};
+use crate::support::{Browser, ServerProcess, Service, TestDatabase};
 
 /// Redeems one code 200 times concurrently, and asserts that exactly one redemption succeeds.
 async fn redeem_200_times(database: TestDatabase) {
@@ -28,33 +28,36 @@ async fn redeem_200_times(database: TestDatabase) {
         if response.status == 200 {
             tokens.push(expect_token(&response));
         } else {
-            assert_eq!(expect_error(&response), oauth_error(400, "invalid_grant"));
+            assert_eq!(status_and_error(&response), oauth_error(400, "invalid_grant"));
         }
     }
     assert_eq!(tokens.len(), 1);
     // The others were replays, so the first token is revoked (RFC 6749, section 4.1.2).
-    let first = service.anonymous_client().with_token(&tokens[0]);
-    assert_eq!(first.get("/api/v1/apps/verify_credentials").await.status, 401);
+    let token_client = service.anonymous_client().with_token(&tokens[0]);
+    assert_eq!(token_client.get("/api/v1/apps/verify_credentials").await.status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_of_200_redemptions_of_a_code_succeeds_on_sqlite() {
+async fn one_of_200_concurrent_redemptions_succeeds_on_sqlite() {
     redeem_200_times(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_of_200_redemptions_of_a_code_succeeds_on_postgres() {
+async fn one_of_200_concurrent_redemptions_succeeds_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
         redeem_200_times(database).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
+async fn one_of_200_concurrent_redemptions_succeeds_on_two_nodes() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["--database", database.url().unwrap(), "--limits", "off"];
-    let nodes = [Process::start(dir.path(), &arguments), Process::start(dir.path(), &arguments)];
+    let nodes = [
+        ServerProcess::start(dir.path(), &arguments),
+        ServerProcess::start(dir.path(), &arguments),
+    ];
     let output =
         run_successfully(dir.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
@@ -79,9 +82,9 @@ async fn one_of_200_redemptions_of_a_code_over_two_nodes_succeeds() {
     let page = browser.get(&path).await;
     let fields = [("username", "alice"), ("password", password)];
     browser.switch_node(&nodes[1].url);
-    let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
+    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
     browser.switch_node(&nodes[0].url);
-    let page = browser.follow(&signed_in).await;
+    let page = browser.follow(&response).await;
     let code = browser.decide(&page, "allow").await.redirect_parameters(CALLBACK)["code"].clone();
 
     let body = encode_form(&[
@@ -113,11 +116,12 @@ async fn one_of_many_concurrent_approvals_gets_a_code() {
     let mut browser = service.browser();
     let page = browser.get(&client.authorize_path(&[])).await;
     let page = browser.sign_in(&page, "alice").await;
-    let hidden = page.form("/oauth/authorize");
+    let hidden_fields = page.hidden_fields("/oauth/authorize");
     let mut fields: Vec<(&str, &str)> =
-        hidden.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        hidden_fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     fields.push(("decision", "allow"));
-    let (body, cookie) = (encode_form(&fields), format!("__Host-belfry={}", browser.cookie()));
+    let (body, cookie) =
+        (encode_form(&fields), format!("__Host-belfry={}", browser.session_cookie()));
     let approvals: JoinSet<_> = (0..32)
         .map(|_| {
             let http = client.http.with_header("cookie", &cookie);
@@ -131,16 +135,16 @@ async fn one_of_many_concurrent_approvals_gets_a_code() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn during_a_hundred_sign_in_attempts_other_requests_are_served() {
+async fn other_requests_are_served_during_a_hundred_sign_in_attempts() {
     let service = Service::start_with(unlimited_config()).await;
     let alice = service.user_client("alice").await;
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    let csrf = page.form("/oauth/sign_in")[0].1.clone();
+    let csrf = page.hidden_fields("/oauth/sign_in")[0].1.clone();
     let body = encode_form(&[("csrf", &csrf), ("username", "alice"), ("password", "wrong")]);
     let http = service
         .anonymous_client()
-        .with_header("cookie", &format!("__Host-belfry={}", browser.cookie()))
+        .with_header("cookie", &format!("__Host-belfry={}", browser.session_cookie()))
         .with_header("content-type", "application/x-www-form-urlencoded");
     let attempts: JoinSet<_> = (0..100)
         .map(|_| {
@@ -150,9 +154,9 @@ async fn during_a_hundred_sign_in_attempts_other_requests_are_served() {
         .collect();
     // Other requests are served before the attempts are awaited.
     for _ in 0..20 {
-        let rules = alice.get("/_matrix/client/v3/pushrules/");
-        let rules = tokio::time::timeout(Duration::from_mins(2), rules).await.unwrap();
-        assert_eq!(rules.status, 200);
+        let request = alice.get("/_matrix/client/v3/pushrules/");
+        let response = tokio::time::timeout(Duration::from_mins(2), request).await.unwrap();
+        assert_eq!(response.status, 200);
     }
     let statuses = tokio::time::timeout(Duration::from_mins(2), attempts.join_all()).await.unwrap();
     assert_eq!(statuses.len(), 100);

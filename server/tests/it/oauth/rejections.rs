@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::requests::json_lines;
-use crate::support::oauth_client::{expect_error, oauth_error};
-use crate::support::{Process, Service, recorded_events};
+use crate::requests::parse_json_lines;
+use crate::support::oauth_client::{oauth_error, status_and_error};
+use crate::support::{ServerProcess, Service, recorded_events};
 
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const PKCE: [(&str, &str); 2] = [
@@ -12,48 +12,49 @@ const PKCE: [(&str, &str); 2] = [
     ("code_challenge_method", "S256"),
 ];
 
-/// The response does not disclose the state of a code, or whether another client has this code: that
-/// would help an attacker.
+/// The response does not disclose the state of a code, or whether another client has this code,
+/// because that would help an attacker.
 #[tokio::test]
 async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let (client, other, mut browser) =
+    let (client, other_client, mut browser) =
         (service.register_client().await, service.register_client().await, service.browser());
     let code = client.obtain_code(&mut browser, "alice", &PKCE).await;
-    let plain = client.obtain_code(&mut browser, "alice", &[("force_login", "1")]).await;
-    let proof = [("code_verifier", VERIFIER)];
-    let wrong = [("code_verifier", &*"x".repeat(43))];
-    let undisclosed =
+    let code_without_challenge =
+        client.obtain_code(&mut browser, "alice", &[("force_login", "1")]).await;
+    let verifier = [("code_verifier", VERIFIER)];
+    let wrong_verifier = [("code_verifier", &*"x".repeat(43))];
+    let generic_description =
         "The code is unknown, expired, revoked or used, or was issued to another client.";
-    let elsewhere = client.with_redirect_uri("https://app.example/cb/");
-    let mut rejected = vec![
+    let client_with_other_uri = client.with_redirect_uri("https://app.example/cb/");
+    let mut rejections = vec![
         (client.redeem(&code, &[]).await, "The code_verifier is missing."),
         (
             client.redeem(&code, &[("code_verifier", "short")]).await,
             "The code_verifier must be 43 to 128 letters, digits or characters of -._~",
         ),
         (
-            client.redeem(&code, &wrong).await,
+            client.redeem(&code, &wrong_verifier).await,
             "The code_verifier does not match the code_challenge.",
         ),
         (
-            client.redeem(&plain, &proof).await,
+            client.redeem(&code_without_challenge, &verifier).await,
             "A code_verifier was sent, but the authorization request had no code_challenge.",
         ),
         (
-            elsewhere.redeem(&code, &proof).await,
+            client_with_other_uri.redeem(&code, &verifier).await,
             "The redirect_uri is not the one of the authorization request.",
         ),
-        (other.redeem(&code, &proof).await, undisclosed),
-        (other.redeem(&code, &proof).await, undisclosed),
-        (client.redeem("unknown", &proof).await, undisclosed),
+        (other_client.redeem(&code, &verifier).await, generic_description),
+        (other_client.redeem(&code, &verifier).await, generic_description),
+        (client.redeem("unknown", &verifier).await, generic_description),
     ];
-    assert_eq!(client.redeem(&code, &proof).await.status, 200);
-    rejected.push((client.redeem(&code, &proof).await, undisclosed));
+    assert_eq!(client.redeem(&code, &verifier).await.status, 200);
+    rejections.push((client.redeem(&code, &verifier).await, generic_description));
     service.clock.advance(600);
-    rejected.push((client.redeem(&plain, &[]).await, undisclosed));
-    for (response, description) in rejected {
+    rejections.push((client.redeem(&code_without_challenge, &[]).await, generic_description));
+    for (response, description) in rejections {
         let body = json!({ "error": "invalid_grant", "error_description": description });
         assert_eq!((response.status, response.json()), (400, body));
     }
@@ -85,10 +86,10 @@ async fn a_failed_redemption_is_described_and_counted_with_its_reason() {
 }
 
 #[tokio::test]
-async fn an_invalid_scope_is_named() {
+async fn an_invalid_scope_is_named_in_the_error_description() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let narrow = crate::support::OAuthClient::register_with(
+    let narrow_client = crate::support::OAuthClient::register_with(
         service.anonymous_client(),
         "https://a.example/",
         "push admin:read",
@@ -96,10 +97,14 @@ async fn an_invalid_scope_is_named() {
     .await;
     for (client, scope, description) in [
         (&client, "read reed", "The scope reed does not exist."),
-        (&narrow, "push write", "The client did not register the scope write."),
-        (&narrow, "read", "The client did not register the scope read."),
-        (&narrow, "", "No scope was sent, so read was assumed, which the client did not register."),
-        (&narrow, "push admin:read", "Only an admin can grant the scope admin:read."),
+        (&narrow_client, "push write", "The client did not register the scope write."),
+        (&narrow_client, "read", "The client did not register the scope read."),
+        (
+            &narrow_client,
+            "",
+            "No scope was sent, so read was assumed, which the client did not register.",
+        ),
+        (&narrow_client, "push admin:read", "Only an admin can grant the scope admin:read."),
         (
             &client,
             "read  write",
@@ -108,7 +113,7 @@ async fn an_invalid_scope_is_named() {
     ] {
         let fields = [("grant_type", "client_credentials"), ("scope", scope)];
         let response = client.post("/oauth/token", &fields).await;
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.json()["error_description"], description, "{scope}");
     }
     // The error page for an app that the user has never approved has the same description.
@@ -123,13 +128,13 @@ async fn an_invalid_scope_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Process::start(dir.path(), &[]);
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let http = reqwest::Client::new();
-    let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
-    let app = http.post(format!("{}/api/v1/apps", server.url)).form(&register).send().await;
+    let registration = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let app = http.post(format!("{}/api/v1/apps", server.url)).form(&registration).send().await;
     let app: Value = app.unwrap().json().await.unwrap();
-    let oversized = format!("https://app.example/{}", "a".repeat(1000));
-    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &oversized] {
+    let oversized_uri = format!("https://app.example/{}", "a".repeat(1000));
+    for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &oversized_uri] {
         let query = [
             ("client_id", app["client_id"].as_str().unwrap()),
             ("response_type", "code"),
@@ -146,35 +151,35 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     assert_eq!(server.wait(), Some(0));
     let log = server.log();
     assert!(!log.contains("secret"), "{log}");
-    let lines = json_lines(&log);
-    let rejected = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
-    let entries: Vec<_> = rejected.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
-    let expected = [json!("https://app.example/\u{1b}cb"), json!(oversized[..500])];
+    let lines = parse_json_lines(&log);
+    let rejections = lines.iter().filter(|line| line["message"] == "OAuth request rejected");
+    let entries: Vec<_> = rejections.map(|line| [&line["app"], &line["redirect_uri"]]).collect();
+    let expected = [json!("https://app.example/\u{1b}cb"), json!(oversized_uri[..500])];
     assert_eq!(entries, expected.each_ref().map(|uri| [&app["id"], uri]), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_reason_is_logged() {
+async fn the_reason_for_a_rejection_is_logged() {
     let dir = tempfile::tempdir().unwrap();
-    let mut server = Process::start(dir.path(), &[]);
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let url = server.url.clone();
     let post = async |path: &str, fields: &[(&str, &str)]| {
         let request = reqwest::Client::new().post(format!("{url}{path}")).form(fields);
         request.send().await.unwrap().json::<Value>().await.unwrap()
     };
-    let register = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
-    let [app, other] =
-        [post("/api/v1/apps", &register).await, post("/api/v1/apps", &register).await];
+    let registration = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
+    let [app, other_app] =
+        [post("/api/v1/apps", &registration).await, post("/api/v1/apps", &registration).await];
     let credentials = |app: &Value| {
         ["client_id", "client_secret"].map(|name| app[name].as_str().unwrap().to_owned())
     };
-    let ([id, secret], [other_id, other_secret]) = (credentials(&app), credentials(&other));
+    let ([id, secret], [other_id, other_secret]) = (credentials(&app), credentials(&other_app));
     let client = [("client_id", &*id), ("client_secret", &*secret)];
-    let other = [("client_id", &*other_id), ("client_secret", &*other_secret)];
-    let grant = ("grant_type", "client_credentials");
-    let code = ("grant_type", "authorization_code");
-    let uri = ("redirect_uri", "https://app.example/");
-    let token = post("/oauth/token", &[&client[..], &[grant]].concat()).await;
+    let other_client = [("client_id", &*other_id), ("client_secret", &*other_secret)];
+    let app_grant = ("grant_type", "client_credentials");
+    let code_grant = ("grant_type", "authorization_code");
+    let redirect_uri = ("redirect_uri", "https://app.example/");
+    let token = post("/oauth/token", &[&client[..], &[app_grant]].concat()).await;
     let token = token["access_token"].as_str().unwrap();
     let authorize = format!("{url}/oauth/authorize?client_id=unknown");
     assert_eq!(reqwest::get(authorize).await.unwrap().status(), 401);
@@ -183,15 +188,15 @@ async fn the_reason_is_logged() {
         post("/oauth/revoke", &[("token", token)]).await;
     }
     for (path, fields) in [
-        ("/oauth/token", vec![grant]),
-        ("/oauth/token", vec![grant, ("client_id", "unknown"), ("client_secret", "x")]),
-        ("/oauth/token", vec![grant, client[0], ("client_secret", "x")]),
-        ("/oauth/token", [&client[..], &[grant, ("scope", "reed")]].concat()),
-        ("/oauth/token", [&client[..], &[code, ("code", "x"), uri]].concat()),
+        ("/oauth/token", vec![app_grant]),
+        ("/oauth/token", vec![app_grant, ("client_id", "unknown"), ("client_secret", "x")]),
+        ("/oauth/token", vec![app_grant, client[0], ("client_secret", "x")]),
+        ("/oauth/token", [&client[..], &[app_grant, ("scope", "reed")]].concat()),
+        ("/oauth/token", [&client[..], &[code_grant, ("code", "x"), redirect_uri]].concat()),
         ("/oauth/revoke", [&client[..], &[("token", "x")]].concat()),
-        ("/oauth/revoke", [&other[..], &[("token", token)]].concat()),
+        ("/oauth/revoke", [&other_client[..], &[("token", token)]].concat()),
         ("/oauth/revoke", client.to_vec()),
-        ("/oauth/introspect", [&other[..], &[("token", token)]].concat()),
+        ("/oauth/introspect", [&other_client[..], &[("token", token)]].concat()),
     ] {
         post(path, &fields).await;
     }
@@ -201,19 +206,27 @@ async fn the_reason_is_logged() {
     for secret in [&*secret, &*other_secret, token] {
         assert!(!log.contains(secret), "{log}");
     }
-    let lines = json_lines(&log);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let lines = parse_json_lines(&log);
+    let string_value = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let entries: Vec<_> = lines
         .iter()
         .filter(|line| {
-            let message = text(&line["message"]);
+            let message = string_value(&line["message"]);
             message == "OAuth request rejected" || message.starts_with("introspection by")
         })
-        .map(|line| (text(&line["request"]["route"]), text(&line["error"]), text(&line["reason"])))
+        .map(|line| {
+            (
+                string_value(&line["request"]["route"]),
+                string_value(&line["error"]),
+                string_value(&line["reason"]),
+            )
+        })
         .collect();
-    let without_credentials = ("/oauth/revoke", "unauthorized_client", "no client credentials");
-    let first = ("/oauth/authorize", "invalid_client", "There is no app with this client_id.");
-    let rest = [
+    let entry_without_credentials =
+        ("/oauth/revoke", "unauthorized_client", "no client credentials");
+    let first_entry =
+        ("/oauth/authorize", "invalid_client", "There is no app with this client_id.");
+    let last_entries = [
         (
             "/oauth/token",
             "invalid_client",
@@ -228,9 +241,11 @@ async fn the_reason_is_logged() {
         ("/oauth/revoke", "unauthorized_client", "no token"),
         ("/oauth/introspect", "", ""),
     ];
-    let expected = [&[first][..], &[without_credentials; 10], &rest].concat();
-    let expected =
-        expected.iter().map(|(a, b, c)| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned()));
+    let expected_entries =
+        [&[first_entry][..], &[entry_without_credentials; 10], &last_entries].concat();
+    let expected = expected_entries.iter().map(|(route, error, reason)| {
+        ((*route).to_owned(), (*error).to_owned(), (*reason).to_owned())
+    });
     assert_eq!(entries, expected.collect::<Vec<_>>(), "{log}");
     let wrong_secret = lines.iter().find(|line| line["reason"] == "wrong secret").unwrap();
     assert_eq!(wrong_secret["app"], app["id"], "{log}");

@@ -32,30 +32,30 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
 #[tokio::test]
 async fn every_rejected_revocation_gets_the_same_error() {
     let service = Service::start().await;
-    let (client, other) = (service.register_client().await, service.register_client().await);
-    let (own, foreign) =
-        (client.obtain_app_token("read").await, other.obtain_app_token("read").await);
+    let (client, other_client) = (service.register_client().await, service.register_client().await);
+    let (own_token, foreign_token) =
+        (client.obtain_app_token("read").await, other_client.obtain_app_token("read").await);
     let body = json!({
         "error": "unauthorized_client",
         "error_description": "You are not authorized to revoke this token",
     });
-    let unauthenticated = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
-    let unknown = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
+    let wrong_secret = OAuthClient { secret: "wrong".to_owned(), ..client.clone() };
+    let unknown_client = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
     let without_secret = OAuthClient { secret: String::new(), ..client.clone() };
     for (sender, fields) in [
-        (&client, vec![("token", &*foreign)]),
+        (&client, vec![("token", &*foreign_token)]),
         (&client, vec![("token", "random")]),
         (&client, vec![("token", "")]),
         (&client, vec![]),
-        (&unauthenticated, vec![("token", &*own)]),
-        (&unknown, vec![("token", &*own)]),
-        (&without_secret, vec![("token", &*own)]),
+        (&wrong_secret, vec![("token", &*own_token)]),
+        (&unknown_client, vec![("token", &*own_token)]),
+        (&without_secret, vec![("token", &*own_token)]),
     ] {
         let response = sender.post("/oauth/revoke", &fields).await;
         assert_eq!((response.status, response.json()), (403, body.clone()));
         assert_eq!(response.header("www-authenticate"), "");
     }
-    for token in [own, foreign] {
+    for token in [own_token, foreign_token] {
         let http = service.anonymous_client().with_token(&token);
         assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
     }

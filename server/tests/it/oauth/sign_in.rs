@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use belfry::config::Sessions;
+use belfry::config::SessionSettings;
 use belfry_store::ExistingAccess;
 
 use super::start_with_alice;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::oauth_client::CALLBACK;
 use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, any_events};
@@ -59,9 +59,9 @@ async fn a_wrong_password_and_an_unknown_name_get_the_same_page() {
     }
     pages.dedup();
     assert_eq!(pages.len(), 1, "{pages:#?}");
-    // The form on the error page works.
-    let again = try_sign_in(&mut browser, &page, "alice", "wrong").await;
-    browser.sign_in(&again, "alice").await.assert_page(200, "name=\"decision\"");
+    // The form on the error page can be submitted.
+    let error_page = try_sign_in(&mut browser, &page, "alice", "wrong").await;
+    browser.sign_in(&error_page, "alice").await.assert_page(200, "name=\"decision\"");
 }
 
 #[tokio::test]
@@ -99,9 +99,9 @@ async fn the_session_cookie_is_host_only_secure_and_http_only() {
     assert_eq!(value.strip_prefix("__Host-belfry=").unwrap().len(), 64);
     assert_eq!(attributes, " Path=/; Max-Age=7776000; HttpOnly; SameSite=Lax; Secure");
 
-    let plain =
+    let http_config =
         config_with(|config| config.base_url = Some("http://ring.example".parse().unwrap()));
-    let service = Service::start_with(plain).await;
+    let service = Service::start_with(http_config).await;
     let cookie =
         service.anonymous_client().get("/oauth/sign_in").await.header("set-cookie").to_owned();
     assert!(cookie.starts_with("belfry=") && !cookie.contains("Secure"), "{cookie}");
@@ -113,17 +113,20 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
     let (service, _client, mut browser) = start_with_alice().await;
     let page = browser.get("/oauth/sign_in").await;
     // An attacker may know or even have set this cookie.
-    let before = browser.cookie().to_owned();
+    let old_cookie = browser.session_cookie().to_owned();
     browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
-    assert_ne!(browser.cookie(), before);
+    assert_ne!(browser.session_cookie(), old_cookie);
     let mut attacker = service.browser();
-    attacker.cookies.insert("__Host-belfry".to_owned(), before);
+    attacker.cookies.insert("__Host-belfry".to_owned(), old_cookie);
     assert!(!is_signed_in(&mut attacker).await);
     // If the cookie is sent twice, an attacker may have set one of them.
-    let value = browser.cookie();
-    let twice = format!("__Host-belfry={value}; __Host-belfry={value}");
-    let response =
-        service.anonymous_client().with_header("cookie", &twice).get("/oauth/account").await;
+    let value = browser.session_cookie();
+    let repeated_cookie = format!("__Host-belfry={value}; __Host-belfry={value}");
+    let response = service
+        .anonymous_client()
+        .with_header("cookie", &repeated_cookie)
+        .get("/oauth/account")
+        .await;
     assert_eq!(response.header("location"), "/oauth/sign_in");
 }
 
@@ -132,19 +135,23 @@ async fn a_sign_in_issues_a_new_cookie_and_invalidates_the_old_one() {
 async fn a_form_from_another_site_is_rejected() {
     let (service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize_path(&[])).await;
-    let (request, alice) = (page.form("/oauth/sign_in")[1].1.clone(), "correct horse alice");
+    let (request, password) =
+        (page.hidden_fields("/oauth/sign_in")[1].1.clone(), "correct horse alice");
     // A CSRF token that is valid in the attacker's browser.
     let mut attacker = service.browser();
-    let forged = attacker.get(&client.authorize_path(&[])).await.form("/oauth/sign_in");
-    for (csrf, request) in [("", &*request), ("x", &*request), (&*forged[0].1, &*forged[1].1)] {
+    let attacker_fields =
+        attacker.get(&client.authorize_path(&[])).await.hidden_fields("/oauth/sign_in");
+    for (csrf, request) in
+        [("", &*request), ("x", &*request), (&*attacker_fields[0].1, &*attacker_fields[1].1)]
+    {
         let fields =
-            [("csrf", csrf), ("request", request), ("username", "alice"), ("password", alice)];
+            [("csrf", csrf), ("request", request), ("username", "alice"), ("password", password)];
         browser.post("/oauth/sign_in", &fields).await.assert_page(403, "could not be checked");
     }
     // A valid CSRF token, but from another site.
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
-        try_sign_in(&mut browser, &page, "alice", alice)
+        try_sign_in(&mut browser, &page, "alice", password)
             .await
             .assert_page(403, "could not be checked");
     }
@@ -168,14 +175,14 @@ async fn a_form_from_another_site_is_rejected() {
 async fn signing_out_ends_the_session_and_requires_a_post() {
     let (service, _client, _) = start_with_alice().await;
     let mut browser = service.browser().sign_in_as("alice").await;
-    let old = browser.cookie().to_owned();
+    let old_cookie = browser.session_cookie().to_owned();
     browser.get("/oauth/sign_out").await;
     assert!(is_signed_in(&mut browser).await);
     let page = browser.get("/oauth/account").await;
-    let out = browser.submit(&page, "/oauth/sign_out", &[]).await;
-    browser.follow(&out).await.assert_page(200, "You are signed out");
+    let response = browser.submit(&page, "/oauth/sign_out", &[]).await;
+    browser.follow(&response).await.assert_page(200, "You are signed out");
     assert!(!is_signed_in(&mut browser).await);
-    browser.cookies.insert("__Host-belfry".to_owned(), old);
+    browser.cookies.insert("__Host-belfry".to_owned(), old_cookie);
     assert!(!is_signed_in(&mut browser).await);
 }
 
@@ -186,7 +193,7 @@ async fn a_password_change_ends_all_sessions() {
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap();
     service
         .store()
-        .set_password(&any_events(), alice.id, &alice.password, ExistingAccess::Keep)
+        .set_password(&any_events(), alice.id, &alice.password_hash, ExistingAccess::Keep)
         .await
         .unwrap();
     assert!(!is_signed_in(&mut browser).await);
@@ -194,16 +201,16 @@ async fn a_password_change_ends_all_sessions() {
 
 #[tokio::test]
 async fn a_session_expires_when_idle_and_at_its_maximum_age() {
-    let short = config_with(|config| {
-        config.sessions = Sessions {
+    let short_sessions = config_with(|config| {
+        config.sessions = SessionSettings {
             idle_timeout: Duration::from_secs(1000),
             absolute_timeout: Duration::from_mins(50),
         };
     });
-    let service = Service::start_with(short).await;
+    let service = Service::start_with(short_sessions).await;
     service.add_account("alice").await;
-    let mut idle = service.browser().sign_in_as("alice").await;
-    let mut busy = service.browser().sign_in_as("alice").await;
+    let mut idle_browser = service.browser().sign_in_as("alice").await;
+    let mut busy_browser = service.browser().sign_in_as("alice").await;
     let steps = [
         (900, None, true),
         (99, None, true),
@@ -213,34 +220,40 @@ async fn a_session_expires_when_idle_and_at_its_maximum_age() {
         (199, None, true),
         (1, None, false),
     ];
-    for (seconds, idle_lives, busy_lives) in steps {
+    for (seconds, idle_is_signed_in, busy_is_signed_in) in steps {
         service.clock.advance(seconds);
-        if let Some(lives) = idle_lives {
-            assert_eq!(is_signed_in(&mut idle).await, lives);
+        if let Some(expected) = idle_is_signed_in {
+            assert_eq!(is_signed_in(&mut idle_browser).await, expected);
         }
-        assert_eq!(is_signed_in(&mut busy).await, busy_lives, "after {seconds} s more");
+        assert_eq!(
+            is_signed_in(&mut busy_browser).await,
+            busy_is_signed_in,
+            "after {seconds} s more"
+        );
     }
 }
 
-// Open redirects, and passwords that a 307 would send on.
+// Prevents open redirects. A 307 redirect would also forward the password.
 #[tokio::test]
-async fn a_sign_in_redirects_with_303_to_pages_of_this_server() {
+async fn a_sign_in_redirects_with_303_and_only_within_this_server() {
     let (_service, client, mut browser) = start_with_alice().await;
     let page = browser.get(&client.authorize_path(&[])).await;
-    let more = [
+    let fields = [
         ("username", "alice"),
         ("password", "correct horse alice"),
         ("return_to", "//evil.example"),
         ("next", "https://evil.example"),
     ];
-    let response = browser.submit(&page, "/oauth/sign_in", &more).await;
+    let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
     assert_eq!(response.status, 303);
     assert!(response.header("location").starts_with("/oauth/authorize/resume?request="));
-    for evil in ["//evil.example", "https:evil.example", "/\\evil.example"] {
-        let fields = [("csrf", ""), ("request", evil)];
+    for evil_url in ["//evil.example", "https:evil.example", "/\\evil.example"] {
+        let fields = [("csrf", ""), ("request", evil_url)];
         assert_eq!(browser.post("/oauth/sign_in", &fields).await.header("location"), "");
-        let path =
-            crate::support::browser::with_query("/oauth/authorize/resume", &[("request", evil)]);
+        let path = crate::support::browser::with_query(
+            "/oauth/authorize/resume",
+            &[("request", evil_url)],
+        );
         browser.get(&path).await.assert_page(400, "no longer open");
     }
 }
@@ -251,9 +264,9 @@ async fn the_requested_language_is_preserved_through_sign_in() {
     let page = browser.get("/oauth/sign_in?lang=de").await;
     let action = "/oauth/sign_in?lang=de";
     let fields = |password| [("username", "alice"), ("password", password)];
-    let again = browser.submit(&page, action, &fields("wrong")).await;
-    again.assert_page(401, "<html lang=\"de\"");
-    let response = browser.submit(&again, action, &fields("correct horse alice")).await;
+    let error_page = browser.submit(&page, action, &fields("wrong")).await;
+    error_page.assert_page(401, "<html lang=\"de\"");
+    let response = browser.submit(&error_page, action, &fields("correct horse alice")).await;
     browser.follow(&response).await.assert_page(200, "<html lang=\"de\"");
     browser.get("/oauth/account").await.assert_page(200, "<html lang=\"de\"");
     // An unknown language is ignored.
@@ -262,10 +275,10 @@ async fn the_requested_language_is_preserved_through_sign_in() {
     // A later choice replaces the earlier one.
     let page = browser.get("/oauth/account?lang=fr").await;
     page.assert_page(200, "action=\"/oauth/sign_out?lang=fr\"");
-    let out = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
-    let signed_out = browser.follow(&out).await;
-    signed_out.assert_page(200, "<html lang=\"fr\"");
-    signed_out.assert_page(200, "href=\"/oauth/sign_in?lang=fr\"");
+    let response = browser.submit(&page, "/oauth/sign_out?lang=fr", &[]).await;
+    let signed_out_page = browser.follow(&response).await;
+    signed_out_page.assert_page(200, "<html lang=\"fr\"");
+    signed_out_page.assert_page(200, "href=\"/oauth/sign_in?lang=fr\"");
     browser.post("/oauth/sign_out?lang=fr", &[]).await.assert_page(403, "<html lang=\"fr\"");
 }
 
@@ -314,21 +327,22 @@ async fn sign_in_attempts_are_limited_per_address() {
         let name = if attempt % 2 == 0 { "alice" } else { "nobody" };
         assert_eq!(try_sign_in(&mut browser, &page, name, "wrong").await.status, 401);
     }
-    let right = "correct horse alice";
-    let rejected = try_sign_in(&mut browser, &page, "alice", right).await;
-    rejected.assert_page(429, "Too many attempts. Please try again in 5 minutes.");
-    assert_eq!(rejected.header("retry-after"), "300");
+    let right_password = "correct horse alice";
+    let rejection = try_sign_in(&mut browser, &page, "alice", right_password).await;
+    rejection.assert_page(429, "Too many attempts. Please try again in 5 minutes.");
+    assert_eq!(rejection.header("retry-after"), "300");
     // The headers report the limit that was exceeded.
-    assert_eq!(rejected.header("x-ratelimit-limit"), "25");
-    assert_eq!(rejected.header("x-ratelimit-remaining"), "0");
-    assert_eq!(rejected.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
+    assert_eq!(rejection.header("x-ratelimit-limit"), "25");
+    assert_eq!(rejection.header("x-ratelimit-remaining"), "0");
+    assert_eq!(rejection.header("x-ratelimit-reset"), "2027-01-15T08:05:00.000Z");
     let expected = r#""ip";r=272;t=300, "sign_in_address";r=0;t=300, "sign_in_name";r=12;t=3600"#;
-    assert_eq!(rejected.header("ratelimit"), expected);
+    assert_eq!(rejection.header("ratelimit"), expected);
     let policy = r#""ip";q=300;w=300, "sign_in_address";q=25;w=300, "sign_in_name";q=25;w=3600"#;
-    assert_eq!(rejected.header("ratelimit-policy"), policy);
-    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
-    let page = elsewhere.get("/oauth/sign_in").await;
-    elsewhere.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
+    assert_eq!(rejection.header("ratelimit-policy"), policy);
+    let mut browser_elsewhere =
+        Browser::new(service.anonymous_client().with_address(documentation_address(9)));
+    let page = browser_elsewhere.get("/oauth/sign_in").await;
+    browser_elsewhere.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
     service.clock.advance(300);
     let page = browser.get("/oauth/sign_in").await;
     browser.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");

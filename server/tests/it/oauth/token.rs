@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde_json::json;
 
-use crate::support::oauth_client::{expect_error, expect_token, oauth_error};
+use crate::support::oauth_client::{expect_token, oauth_error, status_and_error};
 use crate::support::service::config_with;
 use crate::support::{OAuthClient, Service};
 
@@ -33,7 +33,7 @@ async fn a_token_response_is_complete_and_not_cached() {
 }
 
 #[tokio::test]
-async fn a_code_is_redeemed_for_a_token_of_its_user() {
+async fn a_code_is_redeemed_for_a_user_token() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let client = service.register_client().await;
@@ -48,24 +48,27 @@ async fn a_code_is_redeemed_for_a_token_of_its_user() {
 }
 
 #[tokio::test]
-async fn the_scope_of_an_app_token_defaults_to_read() {
+async fn an_app_tokens_scope_defaults_to_read() {
     let service = Service::start().await;
     let client = service.register_client().await;
     for fields in [vec![GRANT], vec![GRANT, ("scope", "")]] {
         assert_eq!(client.post("/oauth/token", &fields).await.json()["scope"], "read");
     }
     // Parameters of other grant types are ignored.
-    let more = [GRANT, ("redirect_uri", "nowhere"), ("code", "x"), ("code_verifier", "x")];
-    assert_eq!(client.post("/oauth/token", &more).await.status, 200);
+    let fields = [GRANT, ("redirect_uri", "nowhere"), ("code", "x"), ("code_verifier", "x")];
+    assert_eq!(client.post("/oauth/token", &fields).await.status, 200);
 }
 
 #[tokio::test]
 async fn an_app_token_has_only_declared_scopes() {
     let service = Service::start().await;
-    let declared = "read write:statuses admin:read";
-    let client =
-        OAuthClient::register_with(service.anonymous_client(), "https://a.example/", declared)
-            .await;
+    let declared_scopes = "read write:statuses admin:read";
+    let client = OAuthClient::register_with(
+        service.anonymous_client(),
+        "https://a.example/",
+        declared_scopes,
+    )
+    .await;
     for scope in ["read", "read:accounts", "write:statuses read:lists"] {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
         assert_eq!((response.status, &response.json()["scope"]), (200, &json!(scope)));
@@ -74,22 +77,26 @@ async fn an_app_token_has_only_declared_scopes() {
         ["write", "push", "read write", "nope", "READ", "read  push", "\"read\"", "admin:read"]
     {
         let response = client.post("/oauth/token", &[GRANT, ("scope", scope)]).await;
-        assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
+        assert_eq!(status_and_error(&response), oauth_error(400, "invalid_scope"), "{scope}");
         assert_eq!(response.header("www-authenticate"), "");
     }
-    let list = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
-    assert_eq!(expect_error(&list), oauth_error(400, "invalid_request"));
-    let without_read =
+    let response = client.post("/oauth/token", &[GRANT, ("scope[]", "read")]).await;
+    assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"));
+    let client_without_read =
         OAuthClient::register_with(service.anonymous_client(), "https://a.example/", "push").await;
-    let response = without_read.post("/oauth/token", &[GRANT]).await;
-    assert_eq!(expect_error(&response), oauth_error(400, "invalid_scope"), "read was not declared");
+    let response = client_without_read.post("/oauth/token", &[GRANT]).await;
+    assert_eq!(
+        status_and_error(&response),
+        oauth_error(400, "invalid_scope"),
+        "read was not declared"
+    );
 }
 
 #[tokio::test]
 async fn request_errors_precede_client_authentication_errors() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let code = ("grant_type", "authorization_code");
+    let code_grant = ("grant_type", "authorization_code");
     for (fields, error, description) in [
         (vec![], "invalid_request", "Missing required parameter: grant_type."),
         (vec![("grant_type", "")], "invalid_request", "Missing required parameter: grant_type."),
@@ -98,8 +105,12 @@ async fn request_errors_precede_client_authentication_errors() {
             "invalid_request",
             "The parameter grant_type was sent more than once.",
         ),
-        (vec![code], "invalid_request", "Missing required parameter: code."),
-        (vec![code, ("code", "x")], "invalid_request", "Missing required parameter: redirect_uri."),
+        (vec![code_grant], "invalid_request", "Missing required parameter: code."),
+        (
+            vec![code_grant, ("code", "x")],
+            "invalid_request",
+            "Missing required parameter: redirect_uri.",
+        ),
         (
             vec![GRANT, ("scope", "read"), ("scope", "read")],
             "invalid_request",
@@ -112,11 +123,15 @@ async fn request_errors_precede_client_authentication_errors() {
         assert_eq!(response.header("www-authenticate"), "");
         assert_eq!(response.header("cache-control"), "no-store");
     }
-    for grant in
+    for grant_type in
         ["password", "refresh_token", "implicit", "urn:ietf:params:oauth:grant-type:jwt-bearer"]
     {
-        let response = client.post("/oauth/token", &[("grant_type", grant)]).await;
-        assert_eq!(expect_error(&response), oauth_error(400, "unsupported_grant_type"), "{grant}");
+        let response = client.post("/oauth/token", &[("grant_type", grant_type)]).await;
+        assert_eq!(
+            status_and_error(&response),
+            oauth_error(400, "unsupported_grant_type"),
+            "{grant_type}"
+        );
     }
 }
 
@@ -130,10 +145,10 @@ async fn the_query_is_ignored_and_only_post_is_allowed() {
         client.id, client.secret
     );
     let response = client.http.send(&format!("POST /oauth/token?{query}"), "").await;
-    assert_eq!(expect_error(&response), oauth_error(400, "invalid_request"));
+    assert_eq!(status_and_error(&response), oauth_error(400, "invalid_request"));
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         let response = service.anonymous_client().get(&format!("{path}?{query}")).await;
-        assert_eq!(expect_error(&response), oauth_error(405, "invalid_request"), "{path}");
+        assert_eq!(status_and_error(&response), oauth_error(405, "invalid_request"), "{path}");
         assert_eq!(response.header("allow"), "POST");
     }
 }
@@ -147,14 +162,15 @@ async fn every_token_request_issues_a_new_token() {
 
 #[tokio::test]
 async fn a_token_expires_after_the_configured_lifetime() {
-    let short = config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
-    let service = Service::start_with(short).await;
+    let config_with_lifetime =
+        config_with(|config| config.oauth.token_lifetime = Some(Duration::from_mins(30)));
+    let service = Service::start_with(config_with_lifetime).await;
     service.add_account("alice").await;
     let client = service.register_client().await;
-    let app_token = client.post("/oauth/token", &[GRANT]).await;
+    let app_token_response = client.post("/oauth/token", &[GRANT]).await;
     let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
-    let user_token = client.redeem(&code, &[]).await;
-    for response in [app_token, user_token] {
+    let user_token_response = client.redeem(&code, &[]).await;
+    for response in [app_token_response, user_token_response] {
         assert_eq!(response.json()["expires_in"], 1800);
         let http = service.anonymous_client().with_token(&expect_token(&response));
         service.clock.advance(1799);

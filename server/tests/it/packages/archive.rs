@@ -8,10 +8,12 @@ use tempfile::TempDir;
 use test_engines::free_port;
 
 use super::machine::Machine;
-use super::{GUIDE, VERSION, can_install, commands, packages, repository, succeed};
+use super::{
+    GUIDE, VERSION, can_install, console_commands, expect_success, packages, repository_dir,
+};
 
 /// Returns a directory that contains the archive, and the name of the directory in the archive.
-fn download() -> (TempDir, String) {
+fn copy_archive() -> (TempDir, String) {
     let dir = tempfile::tempdir().unwrap();
     let archive = &packages().archive;
     let name = archive.file_name().unwrap().to_str().unwrap();
@@ -22,24 +24,26 @@ fn download() -> (TempDir, String) {
 #[test]
 #[ignore = "long: builds the packages"]
 fn three_commands_unpack_start_and_store_a_rule() {
-    let (dir, directory) = download();
+    let (dir, archive_dir) = copy_archive();
     let port = free_port().unwrap();
-    let command_lines: Vec<String> = commands(GUIDE, "Archive")
+    let command_lines: Vec<String> = console_commands(GUIDE, "Archive")
         .into_iter()
         .map(|command| command.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}")))
-        .map(|command| command.replace(&format!("belfry-{VERSION}-x86_64-linux"), &directory))
+        .map(|command| command.replace(&format!("belfry-{VERSION}-x86_64-linux"), &archive_dir))
         .collect();
-    let [unpack, start, store] = command_lines.as_slice() else { panic!("{command_lines:#?}") };
+    let [unpack_command, start_command, store_command] = command_lines.as_slice() else {
+        panic!("{command_lines:#?}")
+    };
     // A person types the third command when the server has printed its address.
     let script = format!(
-        "set -e\ntrap 'kill $!' EXIT\n{unpack}\n{start}\n\
-         until ./belfry health >/dev/null 2>&1; do sleep 0.1; done\n{store}\n"
+        "set -e\ntrap 'kill $!' EXIT\n{unpack_command}\n{start_command}\n\
+         until ./belfry health >/dev/null 2>&1; do sleep 0.1; done\n{store_command}\n"
     );
     let mut shell = Command::new("bash");
     shell.args(["-c", &script]).current_dir(dir.path());
     // The environment of a machine without Rust.
     shell.env_clear().env("PATH", "/usr/bin:/bin");
-    let output = succeed(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
+    let output = expect_success(shell.env("BELFRY_LISTEN", format!("127.0.0.1:{port}")));
     let (listening, rest) = output.split_once('\n').unwrap();
     assert_eq!(listening, format!("belfry listening on http://127.0.0.1:{port}"));
     assert!(rest.contains("account alice added") && rest.ends_with("{}"), "{output}");
@@ -48,10 +52,12 @@ fn three_commands_unpack_start_and_store_a_rule() {
 #[test]
 #[ignore = "long: builds the packages"]
 fn the_archive_has_documents_licences_completions_and_service_files() {
-    let (dir, directory) = download();
-    succeed(Command::new("tar").arg("xzf").arg(format!("{directory}.tar.gz")).current_dir(&dir));
-    let root = dir.path().join(directory);
-    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let (dir, archive_dir) = copy_archive();
+    expect_success(
+        Command::new("tar").arg("xzf").arg(format!("{archive_dir}.tar.gz")).current_dir(&dir),
+    );
+    let root = dir.path().join(archive_dir);
+    let read_file = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     for (path, text) in [
         ("README.md", "# Belfry"),
         ("CHANGELOG.md", "# Changelog"),
@@ -69,7 +75,7 @@ fn the_archive_has_documents_licences_completions_and_service_files() {
         ("systemd/belfry.toml", "data = \"/var/lib/belfry\""),
         ("belfry.example.toml", "#listen = \"127.0.0.1:8080\""),
     ] {
-        assert!(read(path).contains(text), "{path} contains {text}");
+        assert!(read_file(path).contains(text), "{path} contains {text}");
     }
     assert!(!root.join("belfry.toml").exists(), "it would be read by ./belfry");
 }
@@ -78,22 +84,23 @@ fn the_archive_has_documents_licences_completions_and_service_files() {
 fn the_example_settings_are_valid_even_with_every_comment_enabled() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("belfry.toml");
-    let settings = fs::read_to_string(repository().join("packaging/files/belfry.toml")).unwrap();
+    let settings =
+        fs::read_to_string(repository_dir().join("packaging/files/belfry.toml")).unwrap();
     let is_setting = |line: &&str| {
         let key = line.split_once(" = ").map_or("", |(key, _)| key);
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     };
     let uncomment = |line| str::strip_prefix(line, "# ").filter(is_setting).unwrap_or(line);
-    let all: Vec<&str> = settings.lines().map(uncomment).collect();
-    assert_ne!(settings.trim_end(), all.join("\n"));
-    for text in [settings.clone(), all.join("\n")] {
+    let uncommented_lines: Vec<&str> = settings.lines().map(uncomment).collect();
+    assert_ne!(settings.trim_end(), uncommented_lines.join("\n"));
+    for text in [settings.clone(), uncommented_lines.join("\n")] {
         fs::write(&path, text).unwrap();
-        check_settings(Path::new(env!("CARGO_BIN_EXE_belfry")), &path);
+        assert_valid_settings(Path::new(env!("CARGO_BIN_EXE_belfry")), &path);
     }
 }
 
 /// Returns the commands in the guide that install the unpacked archive, except `systemctl`.
-fn root_commands() -> Vec<String> {
+fn installation_commands() -> Vec<String> {
     let (_, section) = GUIDE.split_once("\n## Archive\n").unwrap();
     let block = section.split("```console\n").nth(2).unwrap().split("```").next().unwrap();
     let lines = block.lines().map(|line| line.strip_prefix("# ").unwrap());
@@ -113,29 +120,37 @@ fn the_archive_can_be_installed_as_a_service() {
         fs::create_dir_all(machine.path(directory)).unwrap();
     }
     let mut tar = Command::new("tar");
-    let unpack = ["--strip-components=1", "--no-same-owner", "-C"];
-    succeed(tar.arg("xzf").arg(&packages().archive).args(unpack).arg(machine.path("tmp")));
-    let command_lines = root_commands();
+    let options = ["--strip-components=1", "--no-same-owner", "-C"];
+    expect_success(tar.arg("xzf").arg(&packages().archive).args(options).arg(machine.path("tmp")));
+    let command_lines = installation_commands();
     assert_eq!(command_lines.len(), 6, "{command_lines:#?}");
     for command in command_lines {
-        succeed(&mut machine.command(&["sh", "-c", &format!("cd /tmp && {command}")]));
+        expect_success(&mut machine.command(&["sh", "-c", &format!("cd /tmp && {command}")]));
     }
 
     let unit = fs::read_to_string(machine.path("etc/systemd/system/belfry.service")).unwrap();
-    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
-    assert!(start.starts_with("/usr/local/bin/belfry serve --config /etc/belfry/belfry.toml"));
-    succeed(&mut machine.command(&["sh", "-c", "install -d -m 700 -o belfry /var/lib/belfry"]));
-    let user = ["setpriv", "--reuid=belfry", "--regid=belfry", "--init-groups"];
+    let start_command = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).unwrap();
+    assert!(
+        start_command.starts_with("/usr/local/bin/belfry serve --config /etc/belfry/belfry.toml")
+    );
+    expect_success(&mut machine.command(&[
+        "sh",
+        "-c",
+        "install -d -m 700 -o belfry /var/lib/belfry",
+    ]));
+    let run_as_belfry = ["setpriv", "--reuid=belfry", "--regid=belfry", "--init-groups"];
     let command = GUIDE.split("`sudo -u belfry ").nth(1).unwrap().split('`').next().unwrap();
     let command: Vec<&str> = command.split_whitespace().collect();
-    let mut add = machine.command(&[&user[..], &command].concat());
-    let output = succeed(add.env("PATH", "/usr/local/bin:/usr/bin"));
+    let mut add_account = machine.command(&[&run_as_belfry[..], &command].concat());
+    let output = expect_success(add_account.env("PATH", "/usr/local/bin:/usr/bin"));
     assert!(output.contains("account alice added"), "{output}");
 }
 
 /// Runs `belfry config check`, which must succeed.
-fn check_settings(belfry: &Path, settings: &Path) {
-    let mut check = Command::new(belfry);
-    let output = succeed(check.env_clear().args(["config", "check", "--config"]).arg(settings));
+fn assert_valid_settings(belfry: &Path, settings: &Path) {
+    let mut config_check = Command::new(belfry);
+    let output = expect_success(
+        config_check.env_clear().args(["config", "check", "--config"]).arg(settings),
+    );
     assert!(output.contains("127.0.0.1:8080"), "{output}");
 }

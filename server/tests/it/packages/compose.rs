@@ -4,19 +4,19 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{GUIDE, VERSION, commands};
+use super::{GUIDE, VERSION, console_commands};
 use crate::support::process::run_successfully;
 
 const COMPOSE: &str = include_str!("../../../../docs/examples/compose.yaml");
 const TRAEFIK: &str = include_str!("../../../../docs/examples/traefik.yml");
 
-fn parse(yaml: &str) -> Value {
+fn parse_yaml(yaml: &str) -> Value {
     serde_saphyr::from_str(yaml).unwrap()
 }
 
 #[test]
 fn the_compose_file_starts_this_version_with_valid_settings() {
-    let compose = parse(COMPOSE);
+    let compose = parse_yaml(COMPOSE);
     let belfry = &compose["services"]["belfry"];
     assert_eq!(belfry["image"], format!("belfry:{VERSION}"));
     assert_eq!(belfry["depends_on"]["postgres"]["condition"], "service_healthy");
@@ -28,36 +28,36 @@ fn the_compose_file_starts_this_version_with_valid_settings() {
     let settings = compose["configs"][config["source"].as_str().unwrap()]["content"].as_str();
     fs::write(dir.path().join("belfry.toml"), settings.unwrap()).unwrap();
     let database = belfry["environment"]["BELFRY_DATABASE"].as_str().unwrap();
-    let (start, rest) = database.split_once("${").unwrap();
-    let database = format!("{start}secret{}", rest.split_once('}').unwrap().1);
+    let (prefix, rest) = database.split_once("${").unwrap();
+    let database = format!("{prefix}secret{}", rest.split_once('}').unwrap().1);
     let output = run_successfully(dir.path(), &["config", "check", "--database", &database]);
     assert!(output.contains("postgres://belfry:***@postgres/belfry"), "{output}");
     assert!(output.contains("https://ring.example"), "{output}");
     assert_eq!(belfry["environment"]["BELFRY_REDIS"], "redis://valkey");
     assert!(compose["services"]["valkey"].is_object());
 
-    let health: Vec<&str> = belfry["healthcheck"]["test"]
+    let health_check: Vec<&str> = belfry["healthcheck"]["test"]
         .as_array()
         .unwrap()
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    assert_eq!(health, ["CMD", "belfry", "health", "--ready"]);
+    assert_eq!(health_check, ["CMD", "belfry", "health", "--ready"]);
 }
 
 #[test]
 fn the_comment_in_the_compose_file_has_the_commands_in_the_guide() {
     let (_, section) = GUIDE.split_once("**With PostgreSQL and Valkey**").unwrap();
-    let documented = commands(&format!("\n## compose\n{section}"), "compose");
-    assert_eq!(documented.len(), 3);
-    for command in documented {
+    let documented_commands = console_commands(&format!("\n## compose\n{section}"), "compose");
+    assert_eq!(documented_commands.len(), 3);
+    for command in documented_commands {
         assert!(COMPOSE.contains(&format!("#   {command}\n")), "{command}");
     }
 }
 
 #[test]
 fn traefik_forwards_to_belfry_and_removes_request_ids_from_clients() {
-    let http = &parse(TRAEFIK)["http"];
+    let http = &parse_yaml(TRAEFIK)["http"];
     let router = &http["routers"]["belfry"];
     let service = &http["services"][router["service"].as_str().unwrap()];
     assert_eq!(service["loadBalancer"]["servers"][0]["url"], "http://127.0.0.1:8080");

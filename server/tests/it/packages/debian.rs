@@ -11,14 +11,14 @@ use std::time::Duration;
 use test_engines::{free_port, programs};
 
 use super::machine::Machine;
-use super::{GUIDE, can_install, commands, packages, succeed};
-use crate::support::Process;
+use super::{GUIDE, can_install, console_commands, expect_success, packages};
+use crate::support::ServerProcess;
 
-const SETTINGS: &str = "etc/belfry/belfry.toml";
-const DATA: &str = "var/lib/belfry";
+const SETTINGS_PATH: &str = "etc/belfry/belfry.toml";
+const DATA_DIR: &str = "var/lib/belfry";
 
 /// Returns a machine with the package installed.
-fn install() -> Machine {
+fn machine_with_package() -> Machine {
     let machine = Machine::new();
     machine.add_installed_packages(&["libc6", "libgcc-s1", "init-system-helpers", "systemd"]);
     machine.dpkg(&["--install", packages().debian.to_str().unwrap()]);
@@ -42,7 +42,7 @@ fn service_user(machine: &Machine) -> (u32, u32) {
 }
 
 /// Starts the service as systemd would, with a socket for notifications.
-fn start(machine: &Machine) -> (UnixDatagram, Process) {
+fn start_service(machine: &Machine) -> (UnixDatagram, ServerProcess) {
     let socket = UnixDatagram::bind(machine.path("run/notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     fs::set_permissions(machine.path("run/notify"), fs::Permissions::from_mode(0o777)).unwrap();
@@ -53,12 +53,12 @@ fn start(machine: &Machine) -> (UnixDatagram, Process) {
     let mut command = machine.command_as(&format!("{user}:{group}"), &words);
     command.env("NOTIFY_SOCKET", "/run/notify").env("WATCHDOG_USEC", "1000000");
     command.env("STATE_DIRECTORY", "/var/lib/belfry");
-    let server = Process::launch(command, &machine.path("tmp"));
+    let server = ServerProcess::launch(command, &machine.path("tmp"));
     (socket, server)
 }
 
 /// Returns the first line of the next notification.
-fn receive(socket: &UnixDatagram) -> String {
+fn receive_notification(socket: &UnixDatagram) -> String {
     let mut buffer = [0; 1024];
     let length = socket.recv(&mut buffer).unwrap();
     str::from_utf8(&buffer[..length]).unwrap().lines().next().unwrap().to_owned()
@@ -66,11 +66,11 @@ fn receive(socket: &UnixDatagram) -> String {
 
 /// Returns the commands in the guide that add an account and issue a token, without `sudo`.
 fn documented_commands() -> [String; 2] {
-    let documented = commands(GUIDE, "Debian package");
-    assert!(documented[0].starts_with("sudo apt install ./belfry_"), "{documented:?}");
-    let add = documented[1].strip_prefix("sudo ").unwrap().to_owned();
-    let (_, issue) = documented[2].split_once("$(sudo ").unwrap();
-    [add, issue.split_once(')').unwrap().0.to_owned()]
+    let commands = console_commands(GUIDE, "Debian package");
+    assert!(commands[0].starts_with("sudo apt install ./belfry_"), "{commands:?}");
+    let add_account = commands[1].strip_prefix("sudo ").unwrap().to_owned();
+    let (_, issue_token) = commands[2].split_once("$(sudo ").unwrap();
+    [add_account, issue_token.split_once(')').unwrap().0.to_owned()]
 }
 
 #[tokio::test]
@@ -79,77 +79,79 @@ async fn the_installed_service_and_commands_share_settings_and_data() {
     if !can_install() {
         return;
     }
-    let machine = install();
+    let machine = machine_with_package();
     let (user, group) = service_user(&machine);
-    assert_eq!(machine.owner_and_mode(SETTINGS), (0, group, 0o640));
-    assert_eq!(machine.owner_and_mode(DATA), (user, group, 0o700));
+    assert_eq!(machine.owner_and_mode(SETTINGS_PATH), (0, group, 0o640));
+    assert_eq!(machine.owner_and_mode(DATA_DIR), (user, group, 0o700));
     let enabled_link = "etc/systemd/system/multi-user.target.wants/belfry.service";
     assert!(machine.path(enabled_link).symlink_metadata().is_ok(), "the service is enabled");
 
     let port = free_port().unwrap();
-    let settings = fs::read_to_string(machine.path(SETTINGS)).unwrap();
+    let settings = fs::read_to_string(machine.path(SETTINGS_PATH)).unwrap();
     let settings = settings.replace("127.0.0.1:8080", &format!("127.0.0.1:{port}"));
-    fs::write(machine.path(SETTINGS), &settings).unwrap();
-    let (socket, mut server) = start(&machine);
-    assert_eq!(receive(&socket), "READY=1");
-    assert_eq!(receive(&socket), "WATCHDOG=1");
+    fs::write(machine.path(SETTINGS_PATH), &settings).unwrap();
+    let (socket, mut server) = start_service(&machine);
+    assert_eq!(receive_notification(&socket), "READY=1");
+    assert_eq!(receive_notification(&socket), "WATCHDOG=1");
 
-    let [add, issue] = documented_commands();
-    let output = succeed(&mut machine.command(&add.split(' ').collect::<Vec<_>>()));
+    let [add_account, issue_token] = documented_commands();
+    let output = expect_success(&mut machine.command(&add_account.split(' ').collect::<Vec<_>>()));
     assert!(output.contains("account alice added"), "{output}");
-    let token = succeed(&mut machine.command(&issue.split(' ').collect::<Vec<_>>()));
+    let token = expect_success(&mut machine.command(&issue_token.split(' ').collect::<Vec<_>>()));
     let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
-    let rule = reqwest::Client::new().put(url).bearer_auth(token.trim());
-    let rule = rule.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
-    assert_eq!(rule.status(), 200);
-    let health = succeed(&mut machine.command(&["belfry", "health", "--ready"]));
+    let request = reqwest::Client::new().put(url).bearer_auth(token.trim());
+    let response = request.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    let health = expect_success(&mut machine.command(&["belfry", "health", "--ready"]));
     assert!(health.starts_with(&format!("http://127.0.0.1:{port}/readyz: 200")), "{health}");
-    for file in fs::read_dir(machine.path(DATA)).unwrap() {
-        let name = format!("{DATA}/{}", file.unwrap().file_name().to_str().unwrap());
+    for file in fs::read_dir(machine.path(DATA_DIR)).unwrap() {
+        let name = format!("{DATA_DIR}/{}", file.unwrap().file_name().to_str().unwrap());
         assert_eq!(machine.owner_and_mode(&name).0, user, "{name} belongs to the service");
     }
 
     server.signal("TERM");
-    while receive(&socket) != "STOPPING=1" {}
+    while receive_notification(&socket) != "STOPPING=1" {}
     assert_eq!(server.wait(), Some(0));
 
     machine.dpkg(&["--install", packages().debian.to_str().unwrap()]);
-    let kept = fs::read_to_string(machine.path(SETTINGS)).unwrap();
-    assert_eq!(kept, settings, "an upgrade keeps changed settings");
+    let kept_settings = fs::read_to_string(machine.path(SETTINGS_PATH)).unwrap();
+    assert_eq!(kept_settings, settings, "an upgrade keeps changed settings");
     machine.dpkg(&["--remove", "belfry"]);
-    assert!(machine.path(SETTINGS).exists() && !machine.path("usr/bin/belfry").exists());
-    let purged = machine.dpkg(&["--purge", "belfry"]);
-    assert!(purged.contains("the data in /var/lib/belfry is not deleted"), "{purged}");
-    assert!(!machine.path(SETTINGS).exists() && machine.path(DATA).join("belfry.db").exists());
+    assert!(machine.path(SETTINGS_PATH).exists() && !machine.path("usr/bin/belfry").exists());
+    let purge_output = machine.dpkg(&["--purge", "belfry"]);
+    assert!(purge_output.contains("the data in /var/lib/belfry is not deleted"), "{purge_output}");
+    assert!(
+        !machine.path(SETTINGS_PATH).exists() && machine.path(DATA_DIR).join("belfry.db").exists()
+    );
     assert!(machine.path(enabled_link).symlink_metadata().is_err(), "the service is not enabled");
 }
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn root_commands_use_the_credentials_of_the_service() {
+fn root_commands_use_the_services_credentials() {
     if !can_install() {
         return;
     }
-    let machine = install();
-    let store = machine.path("etc/credstore");
-    fs::create_dir(&store).unwrap();
-    let credential = store.join("belfry.database");
+    let machine = machine_with_package();
+    let credential_store = machine.path("etc/credstore");
+    fs::create_dir(&credential_store).unwrap();
+    let credential = credential_store.join("belfry.database");
     fs::write(&credential, "postgres://me:hunter2@db.internal/belfry?sslmode=require\n").unwrap();
-    for (path, mode) in [(&store, 0o700), (&credential, 0o600)] {
+    for (path, mode) in [(&credential_store, 0o700), (&credential, 0o600)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     copy_certificates(&machine);
-    let output = succeed(&mut machine.command(&["belfry", "config", "check"]));
+    let output = expect_success(&mut machine.command(&["belfry", "config", "check"]));
     assert!(output.contains("postgres://me:***@db.internal/belfry"), "{output}");
     assert!(output.contains("systemd credential"), "{output}");
 
-    let failed = machine.command(&["belfry", "account", "show", "a b"]).output().unwrap();
-    assert_eq!(failed.status.code(), Some(1), "{failed:?}");
-    let names = |path: &str| -> Vec<String> {
+    let output = machine.command(&["belfry", "account", "show", "a b"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let file_names = |path: &str| -> Vec<String> {
         let entries = fs::read_dir(machine.path(path)).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
-    assert_eq!(names("run"), [""; 0], "no copy of the credential is left");
+    assert_eq!(file_names("run"), [""; 0], "no copy of the credential is left");
 }
 
 /// Copies the certificate authorities of this machine, which `sslmode=require` needs.
@@ -189,7 +191,7 @@ fn start_on_terminal(machine: &Machine) -> Child {
 /// The ioctl TIOCSTI works only where `dev.tty.legacy_tiocsti` is 1, and only for the controlling
 /// terminal.
 #[test]
-fn the_service_user_cannot_type_into_the_terminal_of_root() {
+fn the_service_user_cannot_type_into_roots_terminal() {
     if !can_install() {
         return;
     }
@@ -244,11 +246,11 @@ fn users_other_than_root_run_the_program_directly() {
     if !can_install() {
         return;
     }
-    let machine = install();
-    let version = succeed(&mut machine.command_as("4321:4321", &["belfry", "--version"]));
+    let machine = machine_with_package();
+    let version = expect_success(&mut machine.command_as("4321:4321", &["belfry", "--version"]));
     assert_eq!(version, format!("belfry {}\n", super::VERSION));
-    let denied = machine.command_as("4321:4321", &["belfry", "account", "list"]).output().unwrap();
-    let message = String::from_utf8(denied.stderr).unwrap();
+    let output = machine.command_as("4321:4321", &["belfry", "account", "list"]).output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
     let expected = "belfry: cannot read /etc/belfry/belfry.toml: Permission denied";
     assert!(message.starts_with(expected), "{message}");
 }
@@ -260,16 +262,16 @@ fn dpkg_describes_the_package_and_verifies_its_files() {
         return;
     }
     let package = packages().debian.to_str().unwrap();
-    let fields = succeed(Command::new("dpkg-deb").args(["--field", package]));
+    let fields = expect_success(Command::new("dpkg-deb").args(["--field", package]));
     for line in ["Package: belfry", "Section: net", "Recommends: ca-certificates"] {
         assert!(fields.lines().any(|field| field == line), "{line}: {fields}");
     }
     assert!(fields.contains("\nDepends: libc6 (>= 2."), "{fields}");
-    let machine = install();
+    let machine = machine_with_package();
     assert_eq!(machine.dpkg(&["--verify", "belfry"]), "");
     fs::write(machine.path("usr/lib/systemd/system/belfry.service"), "").unwrap();
     let mut verify = Command::new("dpkg");
     verify.arg(format!("--root={}", machine.path("").display())).args(["--verify", "belfry"]);
-    let changed = String::from_utf8(verify.output().unwrap().stdout).unwrap();
-    assert!(changed.contains("/usr/lib/systemd/system/belfry.service"), "{changed}");
+    let changed_files = String::from_utf8(verify.output().unwrap().stdout).unwrap();
+    assert!(changed_files.contains("/usr/lib/systemd/system/belfry.service"), "{changed_files}");
 }

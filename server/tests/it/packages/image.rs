@@ -9,9 +9,9 @@ use tempfile::TempDir;
 use test_engines::{free_port, programs};
 
 use super::name_server::NameServer;
-use super::{VERSION, can_install, packages, succeed};
-use crate::support::process::belfry;
-use crate::support::{Process, TestDatabase, report_skipped};
+use super::{VERSION, can_install, expect_success, packages};
+use crate::support::process::belfry_command;
+use crate::support::{ServerProcess, TestDatabase, report_skipped};
 
 /// The unpacked image archive.
 struct Image {
@@ -24,33 +24,33 @@ impl Image {
     fn open() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut tar = Command::new("tar");
-        succeed(tar.arg("xf").arg(&packages().image).arg("-C").arg(dir.path()));
+        expect_success(tar.arg("xf").arg(&packages().image).arg("-C").arg(dir.path()));
         let index = read_json(&dir.path().join("index.json"));
-        let manifest = read_json(&blob(dir.path(), &index["manifests"][0]["digest"]));
-        let config = read_json(&blob(dir.path(), &manifest["config"]["digest"]));
+        let manifest = read_json(&blob_path(dir.path(), &index["manifests"][0]["digest"]));
+        let config = read_json(&blob_path(dir.path(), &manifest["config"]["digest"]));
         Self { dir, manifest, config }
     }
 
     /// Returns the path of the image's blob with this digest.
-    fn blob(&self, digest: &Value) -> PathBuf {
-        blob(self.dir.path(), digest)
+    fn blob_path(&self, digest: &Value) -> PathBuf {
+        blob_path(self.dir.path(), digest)
     }
 
     /// Returns a list of strings in the image's configuration.
-    fn words(&self, name: &str) -> Vec<String> {
+    fn config_strings(&self, name: &str) -> Vec<String> {
         let list = self.config["config"][name].as_array().unwrap().iter();
         list.map(|word| word.as_str().unwrap().to_owned()).collect()
     }
 
     /// Returns the command of the health check.
-    fn health_check(&self) -> Vec<String> {
+    fn health_command(&self) -> Vec<String> {
         let test = self.config["config"]["Healthcheck"]["Test"].as_array().unwrap();
         assert_eq!(test[0], "CMD");
         test[1..].iter().map(|word| word.as_str().unwrap().to_owned()).collect()
     }
 }
 
-fn blob(dir: &Path, digest: &Value) -> PathBuf {
+fn blob_path(dir: &Path, digest: &Value) -> PathBuf {
     dir.join("blobs").join(digest.as_str().unwrap().replace(':', "/"))
 }
 
@@ -69,11 +69,11 @@ struct Container {
 impl Container {
     fn create() -> Self {
         let (image, root) = (Image::open(), tempfile::tempdir().unwrap());
-        succeed(Command::new("chmod").arg("755").arg(root.path()));
+        expect_success(Command::new("chmod").arg("755").arg(root.path()));
         for layer in image.manifest["layers"].as_array().unwrap() {
             let mut tar = Command::new("tar");
             tar.args(["--extract", "--gzip", "--same-owner", "--same-permissions", "--file"]);
-            succeed(tar.arg(image.blob(&layer["digest"])).arg("-C").arg(root.path()));
+            expect_success(tar.arg(image.blob_path(&layer["digest"])).arg("-C").arg(root.path()));
         }
         Self { image, root, port: free_port().unwrap() }
     }
@@ -84,7 +84,7 @@ impl Container {
         let user = self.image.config["config"]["User"].as_str().unwrap();
         command.arg(format!("--userspec={user}")).arg("--groups=").arg(self.root.path());
         command.args(words).env_clear();
-        for variable in self.image.words("Env") {
+        for variable in self.image.config_strings("Env") {
             let (name, value) = variable.split_once('=').unwrap();
             command.env(name, value);
         }
@@ -98,9 +98,10 @@ impl Container {
     }
 
     /// Starts the server like `docker run`.
-    fn run(&self, dir: &Path) -> Process {
-        let words = [self.image.words("Entrypoint"), self.image.words("Cmd")].concat();
-        Process::launch(self.command(&words), dir)
+    fn run(&self, dir: &Path) -> ServerProcess {
+        let words =
+            [self.image.config_strings("Entrypoint"), self.image.config_strings("Cmd")].concat();
+        ServerProcess::launch(self.command(&words), dir)
     }
 }
 
@@ -112,41 +113,41 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     }
     let (container, dir) = (Container::create(), tempfile::tempdir().unwrap());
     let mut server = container.run(dir.path());
-    let check = container.image.health_check();
-    let healthy = succeed(&mut container.command(&check));
-    assert!(healthy.contains("/healthz: 200 OK"), "{healthy}");
+    let health_command = container.image.health_command();
+    let output = expect_success(&mut container.command(&health_command));
+    assert!(output.contains("/healthz: 200 OK"), "{output}");
 
-    let authorities = container.root.path().join("etc/ssl/certs/ca-certificates.crt");
-    let authorities = fs::read_to_string(authorities).unwrap();
+    let authorities_path = container.root.path().join("etc/ssl/certs/ca-certificates.crt");
+    let authorities = fs::read_to_string(authorities_path).unwrap();
     assert!(authorities.matches("BEGIN CERTIFICATE").count() > 50);
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
     assert!(status.contains("\nUid:\t65532\t65532\t65532\t65532\n"), "{status}");
-    let output = succeed(&mut container.exec(&["belfry", "account", "add", "alice"]));
+    let output = expect_success(&mut container.exec(&["belfry", "account", "add", "alice"]));
     assert!(output.contains("account alice added"), "{output}");
-    let issue = ["belfry", "token", "issue", "alice", "--scopes", "push"];
-    let token = succeed(&mut container.exec(&issue));
+    let issue_token = ["belfry", "token", "issue", "alice", "--scopes", "push"];
+    let token = expect_success(&mut container.exec(&issue_token));
     let url = format!("{}/_matrix/client/v3/pushrules/global/content/cake", server.url);
-    let rule = reqwest::Client::new().put(url).bearer_auth(token.trim());
-    let rule = rule.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
-    assert_eq!(rule.status(), 200);
+    let request = reqwest::Client::new().put(url).bearer_auth(token.trim());
+    let response = request.body(r#"{"pattern":"cake","actions":["notify"]}"#).send().await.unwrap();
+    assert_eq!(response.status(), 200);
     assert!(container.root.path().join("var/lib/belfry/belfry.db").exists());
 
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    let unhealthy = container.command(&check).output().unwrap();
-    assert_eq!(unhealthy.status.code(), Some(1), "{unhealthy:?}");
+    let output = container.command(&health_command).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
 /// glibc resolves names without further libraries, which the image would not contain.
 #[tokio::test]
 #[ignore = "long: builds the packages"]
-async fn the_image_resolves_the_name_of_a_database_by_dns() {
+async fn the_image_resolves_a_database_name_by_dns() {
     if !can_install() {
         return;
     }
     let Some(database) = TestDatabase::postgres().await else { return };
-    let (container, server) = (Container::create(), NameServer::start("db.belfry.test"));
-    let resolver = format!("nameserver {}\n", server.address);
+    let (container, name_server) = (Container::create(), NameServer::start("db.belfry.test"));
+    let resolver = format!("nameserver {}\n", name_server.address);
     fs::write(container.root.path().join("etc/resolv.conf"), resolver).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let url = database.url().unwrap();
@@ -158,11 +159,12 @@ async fn the_image_resolves_the_name_of_a_database_by_dns() {
     };
     let output = run_with_host(&["account", "add", "alice"], "db.belfry.test");
     assert!(output.status.success(), "{output:?}");
-    let missing = run_with_host(&["account", "list"], "other.belfry.test");
-    let message = String::from_utf8_lossy(&missing.stderr);
-    assert!(!missing.status.success() && message.contains("failed to lookup address"), "{message}");
+    let output = run_with_host(&["account", "list"], "other.belfry.test");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("failed to lookup address"), "{message}");
 
-    let list = belfry(dir.path(), &["account", "list", "--database", url]).output().unwrap();
+    let list =
+        belfry_command(dir.path(), &["account", "list", "--database", url]).output().unwrap();
     assert!(String::from_utf8(list.stdout).unwrap().contains("alice"));
 }
 
@@ -172,21 +174,21 @@ fn blobs_are_named_by_their_digests() {
     let image = Image::open();
     let descriptors = [&image.manifest["config"], &image.manifest["layers"][0]];
     for descriptor in descriptors {
-        let path = image.blob(&descriptor["digest"]);
+        let path = image.blob_path(&descriptor["digest"]);
         assert_eq!(fs::metadata(&path).unwrap().len(), descriptor["size"].as_u64().unwrap());
-        let digest = succeed(Command::new("sha256sum").arg(&path));
+        let digest = expect_success(Command::new("sha256sum").arg(&path));
         let digest = digest.split(' ').next().unwrap();
         assert_eq!(descriptor["digest"], format!("sha256:{digest}"));
     }
-    let layer = image.blob(&image.manifest["layers"][0]["digest"]);
+    let layer = image.blob_path(&image.manifest["layers"][0]["digest"]);
     let unpack = format!("gzip -dc {} | sha256sum", layer.display());
-    let digest = succeed(Command::new("sh").args(["-c", &unpack]));
+    let digest = expect_success(Command::new("sh").args(["-c", &unpack]));
     let digest = format!("sha256:{}", digest.split(' ').next().unwrap());
     assert_eq!(image.config["rootfs"]["diff_ids"], serde_json::json!([digest]));
 
-    let docker = read_json(&image.dir.path().join("manifest.json"));
-    assert_eq!(docker[0]["RepoTags"][0], format!("belfry:{VERSION}"));
-    for path in [&docker[0]["Config"], &docker[0]["Layers"][0]] {
+    let docker_manifest = read_json(&image.dir.path().join("manifest.json"));
+    assert_eq!(docker_manifest[0]["RepoTags"][0], format!("belfry:{VERSION}"));
+    for path in [&docker_manifest[0]["Config"], &docker_manifest[0]["Layers"][0]] {
         assert!(image.dir.path().join(path.as_str().unwrap()).exists(), "{path}");
     }
 }
@@ -204,7 +206,7 @@ fn skopeo_accepts_the_image_as_oci_and_docker_archive() {
         let target = format!("dir:{}", dir.path().join("copy").display());
         let mut copy = Command::new(&skopeo);
         copy.args(["--insecure-policy", "copy", "--quiet", &format!("{format}:{image}"), &target]);
-        succeed(&mut copy);
+        expect_success(&mut copy);
         assert!(dir.path().join("copy/manifest.json").exists(), "{format}");
     }
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use test_engines::programs;
 
-use super::succeed;
+use super::expect_success;
 
 /// The programs that the maintainer scripts, `/usr/bin/belfry` and the guide run.
 const PROGRAMS: [&str; 15] = [
@@ -89,13 +89,13 @@ impl Machine {
     pub(super) fn dpkg(&self, arguments: &[&str]) -> String {
         let mut dpkg = Command::new("dpkg");
         dpkg.arg(format!("--root={}", self.root.path().display())).args(arguments);
-        succeed(dpkg.env("PATH", programs::search_path()).env("LC_ALL", "C"))
+        expect_success(dpkg.env("PATH", programs::search_path()).env("LC_ALL", "C"))
     }
 
     /// Marks packages of this machine as installed, and copies their libraries.
     pub(super) fn add_installed_packages(&self, names: &[&str]) {
-        let all = fs::read_to_string("/var/lib/dpkg/status").unwrap();
-        let stanzas = all.split("\n\n").filter(|stanza| {
+        let dpkg_status = fs::read_to_string("/var/lib/dpkg/status").unwrap();
+        let stanzas = dpkg_status.split("\n\n").filter(|stanza| {
             let name = stanza.lines().find_map(|line| line.strip_prefix("Package: "));
             name.is_some_and(|name| names.contains(&name))
         });
@@ -103,9 +103,10 @@ impl Machine {
         for directory in ["info", "updates"] {
             fs::create_dir_all(database.join(directory)).unwrap();
         }
-        let status: Vec<String> = stanzas.map(|stanza| format!("{}\n\n", stanza.trim())).collect();
-        assert_eq!(status.len(), names.len(), "{status:?}");
-        fs::write(database.join("status"), status.concat()).unwrap();
+        let package_entries: Vec<String> =
+            stanzas.map(|stanza| format!("{}\n\n", stanza.trim())).collect();
+        assert_eq!(package_entries.len(), names.len(), "{package_entries:?}");
+        fs::write(database.join("status"), package_entries.concat()).unwrap();
         for name in names.iter().filter(|name| name.starts_with("lib")) {
             self.copy_package_files(name, |path| path.contains(".so") && !path.contains("/gconv/"));
         }
@@ -113,27 +114,27 @@ impl Machine {
 
     /// Copies a program to the same path, with the libraries that it needs.
     fn copy_program(&self, program: &Path) {
-        self.copy(program);
+        self.copy_file(program);
         let libraries = Command::new("ldd").arg(program).output().unwrap().stdout;
         for line in String::from_utf8(libraries).unwrap().lines() {
             let path = line.split_whitespace().find(|word| word.starts_with('/'));
             if let Some(path) = path {
-                self.copy(Path::new(path));
+                self.copy_file(Path::new(path));
             }
         }
     }
 
     /// Copies the files of a package that the predicate selects.
     fn copy_package_files(&self, package: &str, is_selected: impl Fn(&str) -> bool) {
-        let list = succeed(Command::new("dpkg-query").args(["--listfiles", package]));
+        let list = expect_success(Command::new("dpkg-query").args(["--listfiles", package]));
         for path in list.lines().filter(|path| is_selected(path)).map(Path::new) {
             if path.is_file() {
-                self.copy(path);
+                self.copy_file(path);
             }
         }
     }
 
-    fn copy(&self, path: &Path) {
+    fn copy_file(&self, path: &Path) {
         let target = self.root.path().join(path.strip_prefix("/").unwrap());
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         if !target.exists() {

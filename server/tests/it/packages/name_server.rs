@@ -24,7 +24,7 @@ impl NameServer {
         thread::spawn(move || {
             let mut query = [0; 512];
             while let Ok((length, client)) = socket.recv_from(&mut query) {
-                let response = respond(&query[..length], &encoded_name);
+                let response = dns_response(&query[..length], &encoded_name);
                 socket.send_to(&response, client).unwrap();
             }
         });
@@ -34,16 +34,18 @@ impl NameServer {
 
 /// Returns the response to a query: the address for the known name, no record for other types, and
 /// an error for other names.
-fn respond(query: &[u8], name: &[u8]) -> Vec<u8> {
-    const HEADER: usize = 12;
-    let is_known = query[HEADER..].to_ascii_lowercase().starts_with(name);
-    let is_address = is_known && query[HEADER + name.len()..].starts_with(&[0, 1]);
-    let end = HEADER + query[HEADER..].iter().position(|&byte| byte == 0).unwrap() + 5;
-    let error = if is_known { 0 } else { 3 };
+fn dns_response(query: &[u8], name: &[u8]) -> Vec<u8> {
+    const HEADER_LENGTH: usize = 12;
+    let is_known_name = query[HEADER_LENGTH..].to_ascii_lowercase().starts_with(name);
+    let is_address_query =
+        is_known_name && query[HEADER_LENGTH + name.len()..].starts_with(&[0, 1]);
+    let question_end =
+        HEADER_LENGTH + query[HEADER_LENGTH..].iter().position(|&byte| byte == 0).unwrap() + 5;
+    let error_code = if is_known_name { 0 } else { 3 };
     let mut response = query[..2].to_vec();
-    response.extend([0x81, 0x80 | error, 0, 1, 0, u8::from(is_address), 0, 0, 0, 0]);
-    response.extend(&query[HEADER..end]);
-    if is_address {
+    response.extend([0x81, 0x80 | error_code, 0, 1, 0, u8::from(is_address_query), 0, 0, 0, 0]);
+    response.extend(&query[HEADER_LENGTH..question_end]);
+    if is_address_query {
         // The name of the question, type A, class IN, 60 seconds, four bytes.
         response.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
     }

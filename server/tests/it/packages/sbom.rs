@@ -9,7 +9,7 @@ use super::{VERSION, packages};
 use crate::interop::python;
 
 /// Validates the file against the official schema, with the library of its authors.
-const VALIDATE: &str = r"
+const VALIDATE_SCRIPT: &str = r"
 import sys
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
@@ -20,12 +20,12 @@ assert errors is None, str(errors)[:1000]
 #[test]
 #[ignore = "long: builds the packages"]
 fn the_sbom_matches_the_official_schema() {
-    python::run(VALIDATE, &[packages().sbom.to_str().unwrap()]);
+    python::run_script(VALIDATE_SCRIPT, &[packages().sbom.to_str().unwrap()]);
 }
 
 #[test]
 #[ignore = "long: builds the packages"]
-fn the_sbom_lists_what_the_binary_contains() {
+fn the_sbom_lists_the_crates_in_the_binary() {
     let bom: Value = serde_json::from_slice(&fs::read(&packages().sbom).unwrap()).unwrap();
     let belfry = &bom["metadata"]["component"];
     assert_eq!(belfry["purl"], format!("pkg:cargo/belfry@{VERSION}"));
@@ -40,8 +40,8 @@ fn the_sbom_lists_what_the_binary_contains() {
     }
     for component in components {
         assert!(component["licenses"][0]["expression"].is_string(), "{component}");
-        let is_ours = component["name"] == "belfry-core";
-        assert_eq!(component["hashes"][0]["alg"] == "SHA-256", !is_ours, "{component}");
+        let is_workspace_crate = component["name"] == "belfry-core";
+        assert_eq!(component["hashes"][0]["alg"] == "SHA-256", !is_workspace_crate, "{component}");
     }
 
     let references: HashSet<&Value> =

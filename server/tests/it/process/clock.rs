@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::process::belfry;
-use crate::support::{Process, report_skipped};
+use crate::support::process::belfry_command;
+use crate::support::{ServerProcess, report_skipped};
 
 /// Far longer than a start takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -22,7 +22,7 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
         }
     };
     let message = "the clock was set back";
-    let mut server = Process::start(dir.path(), &[]);
+    let mut server = ServerProcess::start(dir.path(), &[]);
     let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
     let sweep_count = || database.query_row("select count(*) from sweeps", [], |row| row.get(0));
     wait_until(&|| sweep_count() == Ok(1));
@@ -31,8 +31,8 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     assert_eq!(server.wait(), Some(0));
     drop(database);
 
-    let mut command = belfry(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = belfry_command(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     command.env("LD_PRELOAD", library).env("FAKETIME", "-2d");
-    let server = Process::launch(command, dir.path());
+    let server = ServerProcess::launch(command, dir.path());
     wait_until(&|| server.log().contains(message));
 }

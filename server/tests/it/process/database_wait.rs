@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use test_engines::shared::engine_url;
 use test_engines::{Postgres, free_port};
 
-use crate::support::Process;
-use crate::support::process::{belfry, run};
+use crate::support::ServerProcess;
+use crate::support::process::{belfry_command, run_belfry};
 
-const WAITING: &str = "waiting for the database";
+const WAITING_MESSAGE: &str = "waiting for the database";
 
 /// Waits until the server's log contains this string.
 fn wait_for_log(dir: &Path, text: &str) {
@@ -25,8 +25,8 @@ fn wait_for_log(dir: &Path, text: &str) {
     }
 }
 
-fn serve(dir: &Path, url: &str) -> Command {
-    belfry(dir, &["serve", "--listen", "127.0.0.1:0", "--database", url])
+fn serve_command(dir: &Path, url: &str) -> Command {
+    belfry_command(dir, &["serve", "--listen", "127.0.0.1:0", "--database", url])
 }
 
 #[tokio::test]
@@ -39,15 +39,16 @@ async fn a_server_waits_for_postgres_and_is_ready_afterwards() {
     postgres.stop().unwrap();
     let (path, url) = (dir.path().to_owned(), postgres.url());
     // Returns when the server has printed its ready line.
-    let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
-    wait_for_log(dir.path(), WAITING);
-    assert!(!starting.is_finished());
+    let launch =
+        std::thread::spawn(move || ServerProcess::launch(serve_command(&path, &url), &path));
+    wait_for_log(dir.path(), WAITING_MESSAGE);
+    assert!(!launch.is_finished());
     postgres.restart().unwrap();
-    let server = starting.join().unwrap();
-    let ready = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
-    assert_eq!(ready.status(), 200);
+    let server = launch.join().unwrap();
+    let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
+    assert_eq!(response.status(), 200);
     let log = server.log();
-    assert_eq!(log.matches(WAITING).count(), 1, "{log}");
+    assert_eq!(log.matches(WAITING_MESSAGE).count(), 1, "{log}");
     assert!(log.contains("the database responds"), "{log}");
 }
 
@@ -57,27 +58,28 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let read_only = "PostgreSQL is read-only (a standby or a demoted primary)";
+    let read_only_message = "PostgreSQL is read-only (a standby or a demoted primary)";
     let dir = tempfile::tempdir().unwrap();
     let mut postgres = Postgres::start().unwrap();
-    postgres.set("default_transaction_read_only", "on").unwrap();
+    postgres.set_parameter("default_transaction_read_only", "on").unwrap();
     // The kernel accepts connections to this listener, but nothing responds.
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let hosts = format!("{},127.0.0.1:{}", silent.local_addr().unwrap(), postgres.port());
+    let silent_listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let hosts = format!("{},127.0.0.1:{}", silent_listener.local_addr().unwrap(), postgres.port());
     let (path, url) = (dir.path().to_owned(), format!("postgres://postgres@{hosts}/postgres"));
-    let starting = std::thread::spawn(move || Process::launch(serve(&path, &url), &path));
-    wait_for_log(dir.path(), read_only);
-    assert!(!starting.is_finished());
-    postgres.set("default_transaction_read_only", "off").unwrap();
-    let server = starting.join().unwrap();
-    let ready = async || {
+    let launch =
+        std::thread::spawn(move || ServerProcess::launch(serve_command(&path, &url), &path));
+    wait_for_log(dir.path(), read_only_message);
+    assert!(!launch.is_finished());
+    postgres.set_parameter("default_transaction_read_only", "off").unwrap();
+    let server = launch.join().unwrap();
+    let get_readiness = async || {
         let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     };
-    let wait_for = async |status: u16, text: &str| {
+    let wait_for_readiness = async |status: u16, text: &str| {
         let start = Instant::now();
         loop {
-            let (actual_status, body) = ready().await;
+            let (actual_status, body) = get_readiness().await;
             if actual_status == status && body.contains(text) {
                 return;
             }
@@ -88,12 +90,12 @@ async fn a_server_waits_for_a_postgres_that_accepts_writes_and_reports_one_that_
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    wait_for(200, "ready").await;
-    postgres.set("default_transaction_read_only", "on").unwrap();
-    wait_for(503, read_only).await;
+    wait_for_readiness(200, "ready").await;
+    postgres.set_parameter("default_transaction_read_only", "on").unwrap();
+    wait_for_readiness(503, read_only_message).await;
     postgres.stop().unwrap();
     postgres.restart_in_recovery().unwrap();
-    wait_for(503, "PostgreSQL is recovering").await;
+    wait_for_readiness(503, "PostgreSQL is recovering").await;
 }
 
 #[test]
@@ -101,9 +103,9 @@ fn a_server_that_waits_for_postgres_stops_immediately() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("postgres://localhost:{}/belfry", free_port().unwrap());
     let log = std::fs::File::create(dir.path().join("belfry.log")).unwrap();
-    let mut command = serve(dir.path(), &url);
+    let mut command = serve_command(dir.path(), &url);
     let server = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
-    wait_for_log(dir.path(), WAITING);
+    wait_for_log(dir.path(), WAITING_MESSAGE);
     let kill = Command::new("kill").arg(server.id().to_string()).status();
     assert!(kill.unwrap().success());
     let output = server.wait_with_output().unwrap();
@@ -118,32 +120,33 @@ fn a_server_waits_for_postgres_no_longer_than_configured() {
     for (timeout, has_waited) in [("0s", false), ("300ms", true)] {
         let settings = format!("[store]\nstart_timeout = '{timeout}'");
         std::fs::write(dir.path().join("belfry.toml"), settings).unwrap();
-        let output = run(dir.path(), &["serve", "--database", &url]);
+        let output = run_belfry(dir.path(), &["serve", "--database", &url]);
         assert_eq!(output.status.code(), Some(1));
         let messages = String::from_utf8(output.stderr).unwrap();
         assert!(messages.contains("belfry: cannot open the database postgres://"), "{messages}");
         assert!(messages.contains("Connection refused"), "{messages}");
-        assert_eq!(messages.contains(WAITING), has_waited, "{messages}");
+        assert_eq!(messages.contains(WAITING_MESSAGE), has_waited, "{messages}");
     }
 }
 
 #[test]
 fn a_database_error_that_waiting_cannot_fix_is_reported_immediately() {
-    let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
+    let Some(server_url) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let server = url::Url::parse(&server).unwrap();
-    let (mut database, mut user, mut tls) = (server.clone(), server.clone(), server);
-    database.set_path("nowhere");
-    user.set_username("nobody").unwrap();
-    tls.set_query(Some("sslmode=require"));
+    let server_url = url::Url::parse(&server_url).unwrap();
+    let (mut database_url, mut user_url, mut tls_url) =
+        (server_url.clone(), server_url.clone(), server_url);
+    database_url.set_path("nowhere");
+    user_url.set_username("nobody").unwrap();
+    tls_url.set_query(Some("sslmode=require"));
     for (url, reason) in [
-        (database, "database \"nowhere\" does not exist"),
-        (user, "role \"nobody\" does not exist"),
-        (tls, "server does not support TLS"),
+        (database_url, "database \"nowhere\" does not exist"),
+        (user_url, "role \"nobody\" does not exist"),
+        (tls_url, "server does not support TLS"),
     ] {
-        let output = run(dir.path(), &["serve", "--database", url.as_str()]);
+        let output = run_belfry(dir.path(), &["serve", "--database", url.as_str()]);
         assert_eq!(output.status.code(), Some(1));
         let messages = String::from_utf8(output.stderr).unwrap();
-        assert!(messages.contains(reason) && !messages.contains(WAITING), "{messages}");
+        assert!(messages.contains(reason) && !messages.contains(WAITING_MESSAGE), "{messages}");
     }
 }

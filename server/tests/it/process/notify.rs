@@ -5,22 +5,22 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::Process;
-use crate::support::process::belfry;
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 
 /// Returns a socket for notifications.
-fn bind(dir: &Path) -> UnixDatagram {
+fn bind_socket(dir: &Path) -> UnixDatagram {
     let socket = UnixDatagram::bind(dir.join("notify")).unwrap();
     socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     socket
 }
 
 /// Starts a server with a socket for its notifications and these variables.
-fn start(dir: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, Process) {
-    let socket = bind(dir);
-    let mut command = belfry(dir, &["serve", "--listen", "127.0.0.1:0"]);
+fn start_with_socket(dir: &Path, variables: &[(&str, &str)]) -> (UnixDatagram, ServerProcess) {
+    let socket = bind_socket(dir);
+    let mut command = belfry_command(dir, &["serve", "--listen", "127.0.0.1:0"]);
     command.env("NOTIFY_SOCKET", dir.join("notify")).envs(variables.iter().copied());
-    let server = Process::launch(command, dir);
+    let server = ServerProcess::launch(command, dir);
     (socket, server)
 }
 
@@ -34,14 +34,14 @@ fn receive(socket: &UnixDatagram) -> Vec<String> {
 #[test]
 fn systemd_is_notified_of_readiness_reloads_and_shutdown() {
     let dir = tempfile::tempdir().unwrap();
-    let (socket, mut server) = start(dir.path(), &[]);
+    let (socket, mut server) = start_with_socket(dir.path(), &[]);
     assert_eq!(receive(&socket), ["READY=1", &format!("STATUS=listening on {}", server.url)]);
 
     server.signal("HUP");
-    let reloading = receive(&socket);
-    assert_eq!(reloading[0], "RELOADING=1");
-    let time = reloading[1].strip_prefix("MONOTONIC_USEC=").unwrap();
-    assert!(time.parse::<u64>().unwrap() > 0, "{time}");
+    let notification = receive(&socket);
+    assert_eq!(notification[0], "RELOADING=1");
+    let monotonic_us = notification[1].strip_prefix("MONOTONIC_USEC=").unwrap();
+    assert!(monotonic_us.parse::<u64>().unwrap() > 0, "{monotonic_us}");
     assert_eq!(receive(&socket), ["READY=1"]);
 
     server.signal("TERM");
@@ -55,7 +55,7 @@ fn systemd_is_notified_of_readiness_reloads_and_shutdown() {
 fn systemd_is_notified_of_the_shutdown_before_the_delay() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("belfry.toml"), "[http]\nshutdown_delay = '10ms'\n").unwrap();
-    let (socket, server) = start(dir.path(), &[]);
+    let (socket, server) = start_with_socket(dir.path(), &[]);
     assert_eq!(receive(&socket)[0], "READY=1");
     server.signal("TERM");
     assert_eq!(receive(&socket), ["STOPPING=1", "STATUS=not ready, still accepting connections"]);
@@ -65,9 +65,8 @@ fn systemd_is_notified_of_the_shutdown_before_the_delay() {
 #[test]
 fn the_watchdog_is_reset_while_the_server_responds() {
     let dir = tempfile::tempdir().unwrap();
-    let (socket, _server) = start(dir.path(), &[("WATCHDOG_USEC", "20000")]);
-    let first = receive(&socket);
-    assert_eq!(first[0], "READY=1");
+    let (socket, _server) = start_with_socket(dir.path(), &[("WATCHDOG_USEC", "20000")]);
+    assert_eq!(receive(&socket)[0], "READY=1");
     for _ in 0..3 {
         assert_eq!(receive(&socket), ["WATCHDOG=1"]);
     }
@@ -78,29 +77,29 @@ fn the_watchdog_is_reset_while_the_server_responds() {
 async fn watchdog_resets_are_neither_logged_nor_counted() {
     let dir = tempfile::tempdir().unwrap();
     let variables = [("WATCHDOG_USEC", "20000"), ("BELFRY_LOG_ACCESS", "all")];
-    let (socket, server) = start(dir.path(), &variables);
+    let (socket, server) = start_with_socket(dir.path(), &variables);
     assert_eq!(receive(&socket)[0], "READY=1");
     for _ in 0..3 {
         assert_eq!(receive(&socket), ["WATCHDOG=1"]);
     }
-    let metrics = async || {
+    let get_metrics = async || {
         let response = reqwest::get(format!("{}/metrics", server.url)).await.unwrap();
         response.text().await.unwrap()
     };
-    metrics().await;
-    let text = metrics().await;
-    let requests = |route: &str| format!("belfry_http_requests_total{{route=\"{route}\"");
-    assert!(text.contains(&requests("/metrics")), "{text}");
-    assert!(!text.contains(&requests("/healthz")), "{text}");
+    get_metrics().await;
+    let metrics = get_metrics().await;
+    let request_series = |route: &str| format!("belfry_http_requests_total{{route=\"{route}\"");
+    assert!(metrics.contains(&request_series("/metrics")), "{metrics}");
+    assert!(!metrics.contains(&request_series("/healthz")), "{metrics}");
     let log = server.log();
     assert!(log.contains("\"path\":\"/metrics\"") && !log.contains("/healthz"), "{log}");
 }
 
 #[test]
-fn the_watchdog_of_another_process_is_not_reset() {
+fn a_watchdog_for_another_process_is_not_reset() {
     let dir = tempfile::tempdir().unwrap();
     let variables = [("WATCHDOG_USEC", "1000"), ("WATCHDOG_PID", "1")];
-    let (socket, server) = start(dir.path(), &variables);
+    let (socket, server) = start_with_socket(dir.path(), &variables);
     assert_eq!(receive(&socket)[0], "READY=1");
     server.signal("TERM");
     assert_eq!(receive(&socket)[0], "STOPPING=1");
@@ -109,9 +108,9 @@ fn the_watchdog_of_another_process_is_not_reset() {
 #[test]
 fn the_status_shows_that_the_server_waits_for_the_database() {
     let dir = tempfile::tempdir().unwrap();
-    let socket = bind(dir.path());
+    let socket = bind_socket(dir.path());
     let url = format!("postgres://me@127.0.0.1:{}/belfry", test_engines::free_port().unwrap());
-    let mut command = belfry(dir.path(), &["serve", "--database", &url]);
+    let mut command = belfry_command(dir.path(), &["serve", "--database", &url]);
     command.env("NOTIFY_SOCKET", dir.path().join("notify")).stderr(Stdio::null());
     let mut server = command.spawn().unwrap();
     assert_eq!(receive(&socket), ["STATUS=waiting for the database"]);
@@ -122,9 +121,9 @@ fn the_status_shows_that_the_server_waits_for_the_database() {
 #[test]
 fn a_service_manager_that_cannot_be_reached_does_not_stop_the_server() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = belfry(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    let mut command = belfry_command(dir.path(), &["serve", "--listen", "127.0.0.1:0"]);
     command.env("NOTIFY_SOCKET", dir.path().join("missing"));
-    let mut server = Process::launch(command, dir.path());
+    let mut server = ServerProcess::launch(command, dir.path());
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert!(server.log().contains("the service manager cannot be notified"), "{}", server.log());

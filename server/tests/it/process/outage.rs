@@ -13,7 +13,7 @@ use test_engines::shared::engine_url;
 use tokio::task::JoinSet;
 
 use crate::support::process::run_successfully;
-use crate::support::{Process, any_events};
+use crate::support::{ServerProcess, any_events};
 
 /// The store's timeout for each wait.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,19 +30,19 @@ async fn the_server_recovers_from_a_postgres_outage() {
     let dir = tempfile::tempdir().unwrap();
     run_successfully(dir.path(), &["account", "add", "alice", "--database", &url]);
     let token = run_successfully(dir.path(), &["token", "issue", "alice", "--database", &url]);
-    let server = Process::start(dir.path(), &["--database", &url, "--limits", "off"]);
-    let rules = async || {
-        let path = format!("{}/_matrix/client/v3/pushrules/", server.url);
+    let server = ServerProcess::start(dir.path(), &["--database", &url, "--limits", "off"]);
+    let get_rules = async || {
+        let url = format!("{}/_matrix/client/v3/pushrules/", server.url);
         // Far longer than the timeout of a query.
         let client = reqwest::Client::builder().timeout(TIMEOUT * 10).build().unwrap();
-        let response = client.get(path).bearer_auth(token.trim()).send().await.unwrap();
+        let response = client.get(url).bearer_auth(token.trim()).send().await.unwrap();
         (response.status().as_u16(), response.json::<Value>().await.unwrap())
     };
-    let ready = async || {
+    let get_readiness = async || {
         let response = reqwest::get(format!("{}/readyz", server.url)).await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     };
-    assert_eq!((ready().await.0, rules().await.0), (200, 200));
+    assert_eq!((get_readiness().await.0, get_rules().await.0), (200, 200));
 
     let options = Options { timeout: TIMEOUT, ..Options::default() };
     let database = Database::Postgres(url.parse().unwrap());
@@ -57,44 +57,44 @@ async fn the_server_recovers_from_a_postgres_outage() {
     postgres.stop().unwrap();
     // The result of the previous check is reused for a second.
     let start = Instant::now();
-    let text = loop {
-        let (status, text) = ready().await;
+    let not_ready_body = loop {
+        let (status, body) = get_readiness().await;
         if status == 503 {
-            break text;
+            break body;
         }
-        assert!(start.elapsed() < Duration::from_mins(1), "{status} {text}");
+        assert!(start.elapsed() < Duration::from_mins(1), "{status} {body}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
-    assert!(text.contains("\"status\":\"not ready\""), "{text}");
-    assert!(!text.contains("\"database\":\"ok\""), "{text}");
+    assert!(not_ready_body.contains("\"status\":\"not ready\""), "{not_ready_body}");
+    assert!(!not_ready_body.contains("\"database\":\"ok\""), "{not_ready_body}");
     // Rejected although the rules are cached: without notifications, the node would not learn that
     // another node revoked the token.
     let error = json!({
         "errcode": "M_UNKNOWN",
         "error": "The database cannot be used at the moment; try again soon",
     });
-    assert_eq!(wait_for_status(&rules, 503).await, error);
+    assert_eq!(wait_for_status(&get_rules, 503).await, error);
     load.wait_for_failures(100).await;
 
     postgres.restart().unwrap();
     load.wait_for_successes(100).await;
-    load.stop.store(true, Ordering::Relaxed);
+    load.is_stopped.store(true, Ordering::Relaxed);
     tasks.join_all().await;
     let start = Instant::now();
-    assert!(wait_for_status(&rules, 200).await["global"].is_object());
-    while ready().await.0 != 200 || !store.is_cache_enabled() {
+    assert!(wait_for_status(&get_rules, 200).await["global"].is_object());
+    while get_readiness().await.0 != 200 || !store.is_cache_enabled() {
         assert!(start.elapsed() < Duration::from_mins(1), "no recovery");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The log shows the cause and the end of the outage.
     let log = server.log();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let find = |message: &str| lines.iter().find(|line| line["message"] == message);
-    let lost = find("connection to PostgreSQL lost").unwrap_or_else(|| panic!("{log}"));
+    let find_line = |message: &str| lines.iter().find(|line| line["message"] == message);
+    let loss_line = find_line("connection to PostgreSQL lost").unwrap_or_else(|| panic!("{log}"));
     let cause = "terminating connection due to administrator command";
-    assert!(lost["error"].as_str().unwrap().contains(cause), "{lost}");
+    assert!(loss_line["error"].as_str().unwrap().contains(cause), "{loss_line}");
     for message in ["not ready", "ready again", "database available again"] {
-        assert!(find(message).is_some(), "{message}: {log}");
+        assert!(find_line(message).is_some(), "{message}: {log}");
     }
     assert!(lines.iter().all(|line| line["error"] != "db error"), "{log}");
     assert!(!log.contains("Connection error"), "{log}");
@@ -113,9 +113,10 @@ async fn wait_for_status(request: &impl AsyncFn() -> (u16, Value), expected: u16
     }
 }
 
+/// Tasks that use the store until stopped, and count its successes and failures.
 #[derive(Clone, Default)]
 struct Load {
-    stop: Arc<AtomicBool>,
+    is_stopped: Arc<AtomicBool>,
     successes: Arc<AtomicU64>,
     failures: Arc<AtomicU64>,
 }
@@ -124,14 +125,14 @@ impl Load {
     /// Writes and reads until it is stopped. A failure must be temporary, and must be reported
     /// within ten times [`TIMEOUT`].
     async fn run(self, store: Arc<Store>) {
-        while !self.stop.load(Ordering::Relaxed) {
+        while !self.is_stopped.load(Ordering::Relaxed) {
             let start = Instant::now();
-            let write = async {
-                let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed();
+            let operations = async {
+                let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed_secret();
                 store.end_session(&any_events(), 7, session.lookup).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };
-            match write.await {
+            match operations.await {
                 Ok(_) => drop(self.successes.fetch_add(1, Ordering::Relaxed)),
                 Err(StoreError::Unavailable(_)) => {
                     self.failures.fetch_add(1, Ordering::Relaxed);
@@ -144,18 +145,18 @@ impl Load {
         }
     }
 
-    async fn wait_for_successes(&self, more: u64) {
-        wait_for_more(&self.successes, more).await;
+    async fn wait_for_successes(&self, increase: u64) {
+        wait_for_increase(&self.successes, increase).await;
     }
 
-    async fn wait_for_failures(&self, more: u64) {
-        wait_for_more(&self.failures, more).await;
+    async fn wait_for_failures(&self, increase: u64) {
+        wait_for_increase(&self.failures, increase).await;
     }
 }
 
-async fn wait_for_more(count: &AtomicU64, more: u64) {
+async fn wait_for_increase(count: &AtomicU64, increase: u64) {
     let (start, before) = (Instant::now(), count.load(Ordering::Relaxed));
-    while count.load(Ordering::Relaxed) < before + more {
+    while count.load(Ordering::Relaxed) < before + increase {
         assert!(start.elapsed() < Duration::from_mins(1), "no progress");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::chown;
 use std::path::Path;
 
 use crate::support::files::set_mode;
-use crate::support::process::{is_root, run, run_successfully, unprivileged_belfry};
+use crate::support::process::{is_root, run_belfry, run_successfully, unprivileged_belfry};
 
 /// Runs a command that must fail, as a user who cannot write to the directory, and returns the
 /// error message.
@@ -51,7 +51,7 @@ fn a_file_in_place_of_the_data_directory_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("data.db"), "").unwrap();
     for arguments in [&["serve"][..], &["account", "list"], &["config", "check"]] {
-        let output = run(dir.path(), &[arguments, &["--data", "data.db"]].concat());
+        let output = run_belfry(dir.path(), &[arguments, &["--data", "data.db"]].concat());
         let message = String::from_utf8(output.stderr).unwrap();
         let expected = "belfry: data: data.db is a file: name a directory (--data)\n";
         assert_eq!(message, expected, "{arguments:?}");
@@ -104,11 +104,11 @@ fn a_full_disk_is_reported_and_acknowledged_writes_are_preserved() {
 
     let list = run_successfully(dir.path(), &["account", "list"]);
     let names: Vec<&str> = list.lines().filter_map(|line| line.split('\t').next()).collect();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    for added in printed.lines().filter_map(|line| line.strip_prefix("added")) {
-        assert!(names.contains(&format!("full{added}").as_str()), "full{added} is lost");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    for number in stdout.lines().filter_map(|line| line.strip_prefix("added")) {
+        assert!(names.contains(&format!("full{number}").as_str()), "full{number} is lost");
     }
     assert!(names.contains(&"before"));
     run_successfully(dir.path(), &["account", "add", "after"]);
-    assert!(run(dir.path(), &["account", "list"]).status.success());
+    assert!(run_belfry(dir.path(), &["account", "list"]).status.success());
 }

@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::Process;
+use crate::support::ServerProcess;
 
-fn configure(dir: &Path, settings: &str) {
+fn write_config(dir: &Path, settings: &str) {
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();
 }
 
 /// Sends SIGHUP, waits until the log contains this text, and returns the new lines.
-fn reload(server: &Process, expected: &str) -> String {
-    let before = server.log().len();
+fn reload(server: &ServerProcess, expected: &str) -> String {
+    let length_before = server.log().len();
     let start = Instant::now();
     server.signal("HUP");
     loop {
-        let log = server.log()[before..].to_owned();
+        let log = server.log()[length_before..].to_owned();
         if log.contains(expected) && log.ends_with('\n') {
             return log;
         }
@@ -25,7 +25,7 @@ fn reload(server: &Process, expected: &str) -> String {
 }
 
 #[test]
-fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
+fn a_reload_logs_applied_settings_and_those_that_need_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let write_registration = |token: &str| {
         let text = format!("id: irc\nas_token: {token}\nsender_localpart: bot\n");
@@ -33,11 +33,11 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     };
     write_registration("hunter2");
     let services = "application_services = ['irc.yaml']\nregistration = 'closed'\n";
-    configure(dir.path(), services);
-    let server = Process::start(dir.path(), &["--log-format", "human"]);
+    write_config(dir.path(), services);
+    let server = ServerProcess::start(dir.path(), &["--log-format", "human"]);
 
     let proxies = "trusted_proxies = ['0.0.0.0/0']\n";
-    configure(dir.path(), &format!("{services}{proxies}"));
+    write_config(dir.path(), &format!("{services}{proxies}"));
     let log = reload(&server, "which is larger than any private network");
     assert!(log.contains("SIGHUP: setting changed"), "{log}");
     assert!(log.contains("trusted_proxies: 0.0.0.0/0 (was none)"), "{log}");
@@ -46,11 +46,12 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
 
     write_registration("hunter3");
     let title = "instance.title = 'Acme'\n";
-    configure(dir.path(), &format!("{services}{proxies}{title}"));
+    write_config(dir.path(), &format!("{services}{proxies}{title}"));
     let log = reload(&server, "instance.title");
     for key in ["application_services", "instance.title"] {
-        let pending = format!("SIGHUP: setting not changed; restart to apply it setting=\"{key}\"");
-        assert!(log.contains(&pending), "{log}");
+        let pending_message =
+            format!("SIGHUP: setting not changed; restart to apply it setting=\"{key}\"");
+        assert!(log.contains(&pending_message), "{log}");
     }
     assert!(
         !log.contains("hunter") && !log.contains("which is larger than any private network"),
@@ -60,6 +61,6 @@ fn a_reload_logs_what_is_applied_and_what_needs_a_restart() {
     // The changes are still pending.
     reload(&server, "instance.title");
     write_registration("hunter2");
-    configure(dir.path(), &format!("{services}{proxies}"));
+    write_config(dir.path(), &format!("{services}{proxies}"));
     reload(&server, "SIGHUP: no setting changed");
 }

@@ -6,17 +6,17 @@ mod load;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use belfry_store::test_support::open_next;
+use belfry_store::test_support::open_as_next_release;
 use tempfile::TempDir;
 use test_engines::shared::engine_url;
 use test_engines::{EngineError, Proxy, free_port};
 
 use self::load::Load;
-use crate::support::process::belfry;
-use crate::support::{Process, TestDatabase, report_skipped};
+use crate::support::process::belfry_command;
+use crate::support::{ServerProcess, TestDatabase, report_skipped};
 
 const GUIDE: &str = include_str!("../../../../docs/operating.md");
-const NGINX: &str = include_str!("../../../../docs/examples/nginx.conf");
+const NGINX_EXAMPLE: &str = include_str!("../../../../docs/examples/nginx.conf");
 
 /// Far longer than any step, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
@@ -33,15 +33,15 @@ struct Installation {
 struct Node {
     address: String,
     arguments: Vec<String>,
-    process: Process,
+    process: ServerProcess,
     dir: TempDir,
 }
 
 impl Node {
-    fn launch(address: &str, arguments: &[String], dir: &Path) -> Process {
-        let mut all = vec!["serve", "--listen", address];
-        all.extend(arguments.iter().map(String::as_str));
-        Process::launch(belfry(dir, &all), dir)
+    fn launch(address: &str, arguments: &[String], dir: &Path) -> ServerProcess {
+        let mut serve_arguments = vec!["serve", "--listen", address];
+        serve_arguments.extend(arguments.iter().map(String::as_str));
+        ServerProcess::launch(belfry_command(dir, &serve_arguments), dir)
     }
 
     /// Restarts the node, and waits until nginx sends requests to it again.
@@ -59,8 +59,8 @@ impl Node {
 
     async fn has_issued_tokens(&self) -> bool {
         let metrics = reqwest::get(format!("{}/metrics", self.process.url)).await.unwrap();
-        let tokens = "belfry_http_requests_total{route=\"/oauth/token\"";
-        metrics.text().await.unwrap().contains(tokens)
+        let token_series = "belfry_http_requests_total{route=\"/oauth/token\"";
+        metrics.text().await.unwrap().contains(token_series)
     }
 }
 
@@ -87,7 +87,7 @@ impl Installation {
             let process = Node::launch(&address, &arguments, dir.path());
             Node { address, arguments: arguments.clone(), process, dir }
         });
-        let nginx = match Proxy::nginx(port, &configuration(port, &nodes)) {
+        let nginx = match Proxy::nginx(port, &nginx_configuration(port, &nodes)) {
             Ok(nginx) => nginx,
             Err(error @ EngineError::Missing(_)) => {
                 report_skipped("nginx", &error.to_string());
@@ -98,14 +98,14 @@ impl Installation {
         Some(Self { nodes: nodes.into(), url, database, _nginx: nginx })
     }
 
-    fn urls(&self) -> Vec<String> {
+    fn node_urls(&self) -> Vec<String> {
         self.nodes.iter().map(|node| node.process.url.clone()).collect()
     }
 }
 
 /// Returns an nginx configuration: the upstream in the guide with these nodes, and the location in
 /// the example.
-fn configuration(port: u16, nodes: &[Node]) -> String {
+fn nginx_configuration(port: u16, nodes: &[Node]) -> String {
     let (_, section) = GUIDE.split_once("\n## Rolling restarts\n").unwrap();
     let mut upstream =
         section.split("```nginx\n").nth(1).unwrap().split("```").next().unwrap().to_owned();
@@ -114,51 +114,52 @@ fn configuration(port: u16, nodes: &[Node]) -> String {
         assert_eq!(upstream.matches(address).count(), 1, "{upstream}");
         upstream = upstream.replace(address, &node.address);
     }
-    let location = &NGINX[NGINX.find("    location / {").unwrap()..];
+    let location = &NGINX_EXAMPLE[NGINX_EXAMPLE.find("    location / {").unwrap()..];
     format!(
         "events {{}} http {{ access_log off; client_body_temp_path body; proxy_temp_path proxy;\n\
          {upstream}\nserver {{ listen 127.0.0.1:{port};\n{location}\n}}"
     )
 }
 
-/// Restarts all nodes one by one under load, and returns the requests that failed. `between` runs
-/// after the first restart. If an engine or nginx is missing, does nothing and returns no failures.
-async fn restart_all(
+/// Restarts all nodes one by one under load, and returns the requests that failed. Calls
+/// `after_first_restart` once, between the first node and the second. If an engine or nginx is
+/// missing, does nothing and returns no failures.
+async fn restart_all_nodes(
     shutdown_delay: &str,
-    between: impl AsyncFnOnce(&TestDatabase),
+    after_first_restart: impl AsyncFnOnce(&TestDatabase),
 ) -> Vec<String> {
     let Some(mut installation) = Installation::start(shutdown_delay).await else { return vec![] };
-    let mut between = Some(between);
+    let mut after_first_restart = Some(after_first_restart);
     let load = Load::start(&installation.url, installation.database.url().unwrap()).await;
     for node in &mut installation.nodes {
         load.wait_for_requests(100).await;
         node.restart(&load).await;
-        if let Some(between) = between.take() {
-            between(&installation.database).await;
+        if let Some(after_first_restart) = after_first_restart.take() {
+            after_first_restart(&installation.database).await;
         }
     }
     load.wait_for_requests(100).await;
-    load.stop_and_verify(&installation.urls()).await
+    load.stop_and_verify(&installation.node_urls()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_fails_no_request() {
-    assert_eq!(restart_all("2s", async |_| {}).await, [""; 0]);
+    assert_eq!(restart_all_nodes("2s", async |_| {}).await, [""; 0]);
 }
 
 /// Without a delay, the node may close a keep-alive connection while a request is on its way. nginx
 /// repeats it on another node, unless it is a POST.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rolling_restart_without_a_delay_fails_no_idempotent_request() {
-    let failures = restart_all("0s", async |_| {}).await;
-    let is_allowed = |failure: &String| failure.starts_with("POST: 502");
-    assert!(failures.len() <= 3 && failures.iter().all(is_allowed), "{failures:?}");
+    let failures = restart_all_nodes("0s", async |_| {}).await;
+    let is_bad_gateway_for_post = |failure: &String| failure.starts_with("POST: 502");
+    assert!(failures.len() <= 3 && failures.iter().all(is_bad_gateway_for_post), "{failures:?}");
 }
 
 /// The first node that starts as the newer release migrates the database, while nodes of this
 /// release serve requests and are restarted.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_by_a_newer_release_fails_no_request() {
-    let migrate = async |database: &TestDatabase| drop(open_next(database).await);
-    assert_eq!(restart_all("2s", migrate).await, [""; 0]);
+    let migrate = async |database: &TestDatabase| drop(open_as_next_release(database).await);
+    assert_eq!(restart_all_nodes("2s", migrate).await, [""; 0]);
 }

@@ -6,33 +6,33 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::Process;
+use crate::support::ServerProcess;
 use crate::support::process::{add_account, run_successfully};
 
 /// Starts a server whose timeouts are longer than any test.
-fn start_with_long_timeouts(dir: &Path) -> Process {
+fn start_with_long_timeouts(dir: &Path) -> ServerProcess {
     let settings = "[http]\nshutdown_timeout = '1h'\nidle_timeout = '1h'\nbody_timeout = '1h'\n";
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();
-    Process::start(dir, &[])
+    ServerProcess::start(dir, &[])
 }
 
-fn connect(server: &Process) -> TcpStream {
+fn connect(server: &ServerProcess) -> TcpStream {
     let stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     stream
 }
 
 /// Opens a connection, sends these bytes, and waits until the server has read them.
-fn connect_and_send(server: &Process, bytes: &[u8]) -> TcpStream {
+fn connect_and_send(server: &ServerProcess, bytes: &[u8]) -> TcpStream {
     let mut stream = connect(server);
     stream.write_all(bytes).unwrap();
-    exchange(server);
+    complete_request(server);
     stream
 }
 
 /// Completes a request on a new connection. By then the server has read all bytes sent earlier,
 /// because it accepts and polls earlier connections first.
-fn exchange(server: &Process) -> TcpStream {
+fn complete_request(server: &ServerProcess) -> TcpStream {
     let mut stream = connect(server);
     stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
@@ -40,10 +40,10 @@ fn exchange(server: &Process) -> TcpStream {
 }
 
 /// Starts a server with this `http.shutdown_delay`.
-fn start_with_delay(dir: &Path, delay: &str, arguments: &[&str]) -> Process {
+fn start_with_delay(dir: &Path, delay: &str, arguments: &[&str]) -> ServerProcess {
     let settings = format!("[http]\nshutdown_delay = '{delay}'\n");
     std::fs::write(dir.join("belfry.toml"), settings).unwrap();
-    Process::start(dir, arguments)
+    ServerProcess::start(dir, arguments)
 }
 
 /// Returns the status, the `connection` header and the body of a response on a new connection.
@@ -57,23 +57,23 @@ async fn get(url: &str) -> (u16, String, String) {
 #[tokio::test]
 async fn readyz_reports_the_shutdown_while_requests_are_still_served() {
     let dir = tempfile::tempdir().unwrap();
-    let metrics = format!("127.0.0.1:{}", test_engines::free_port().unwrap());
-    let mut server = start_with_delay(dir.path(), "10m", &["--metrics-listen", &metrics]);
-    let ready = format!("{}/readyz", server.url);
-    assert_eq!(get(&ready).await.0, 200);
+    let metrics_address = format!("127.0.0.1:{}", test_engines::free_port().unwrap());
+    let mut server = start_with_delay(dir.path(), "10m", &["--metrics-listen", &metrics_address]);
+    let readyz_url = format!("{}/readyz", server.url);
+    assert_eq!(get(&readyz_url).await.0, 200);
 
     server.signal("TERM");
 
     let start = Instant::now();
-    while get(&ready).await.0 == 200 {
+    while get(&readyz_url).await.0 == 200 {
         assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let stopping = (503, "close".to_owned(), r#"{"status":"stopping"}"#.to_owned());
-    assert_eq!(get(&ready).await, stopping);
-    assert_eq!(get(&format!("http://{metrics}/readyz")).await, stopping);
-    let health = (200, "close".to_owned(), r#"{"status":"ok"}"#.to_owned());
-    assert_eq!(get(&format!("{}/healthz", server.url)).await, health);
+    let stopping_response = (503, "close".to_owned(), r#"{"status":"stopping"}"#.to_owned());
+    assert_eq!(get(&readyz_url).await, stopping_response);
+    assert_eq!(get(&format!("http://{metrics_address}/readyz")).await, stopping_response);
+    let health_response = (200, "close".to_owned(), r#"{"status":"ok"}"#.to_owned());
+    assert_eq!(get(&format!("{}/healthz", server.url)).await, health_response);
     assert!(!server.log().contains("draining"), "{}", server.log());
 
     // The server stops without waiting for the delay.
@@ -112,8 +112,8 @@ fn sigint_skips_the_shutdown_delay() {
 fn idle_connections_do_not_delay_the_exit() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = start_with_long_timeouts(dir.path());
-    let _used = exchange(&server);
-    let _unused = connect_and_send(&server, b"");
+    let _used_connection = complete_request(&server);
+    let _unused_connection = connect_and_send(&server, b"");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert!(!server.log().contains("shutdown timeout"), "{}", server.log());
@@ -124,16 +124,16 @@ fn an_incomplete_request_head_does_not_delay_the_exit() {
     for head in ["GET /healthz HTTP/1.1\r\nHost: a", "G", "PRI * HT"] {
         let dir = tempfile::tempdir().unwrap();
         let mut server = start_with_long_timeouts(dir.path());
-        let mut first = connect_and_send(&server, head.as_bytes());
-        let mut second = exchange(&server);
-        second.write_all(head.as_bytes()).unwrap();
-        exchange(&server);
+        let mut new_stream = connect_and_send(&server, head.as_bytes());
+        let mut used_stream = complete_request(&server);
+        used_stream.write_all(head.as_bytes()).unwrap();
+        complete_request(&server);
 
         server.signal("TERM");
 
         assert_eq!(server.wait(), Some(0), "{head}");
         assert!(!server.log().contains("shutdown timeout"), "{}", server.log());
-        for stream in [&mut first, &mut second] {
+        for stream in [&mut new_stream, &mut used_stream] {
             // Closed or reset, without a response.
             assert_eq!(stream.read(&mut [0; 1024]).unwrap_or(0), 0, "{head}");
         }
@@ -144,7 +144,7 @@ fn an_incomplete_request_head_does_not_delay_the_exit() {
 fn an_unresponsive_http2_peer_does_not_delay_the_exit_for_long() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = start_with_long_timeouts(dir.path());
-    let _silent = connect_and_send(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    let _silent_peer = connect_and_send(&server, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
     assert!(!server.log().contains("shutdown timeout"), "{}", server.log());
@@ -161,32 +161,32 @@ fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
          Authorization: Bearer {}\r\nContent-Length: 14\r\nExpect: 100-continue\r\n\r\n",
         token.trim_end()
     );
-    let mut request = connect_and_send(&server, head.as_bytes());
+    let mut request_stream = connect_and_send(&server, head.as_bytes());
     // The handler is waiting for the body once the server asks for it.
     let expected = b"HTTP/1.1 100 Continue\r\n\r\n";
-    let mut received = [0; 25];
-    request.read_exact(&mut received).unwrap();
-    assert_eq!(&received, expected);
-    let mut incomplete = connect_and_send(&server, b"GET /healthz HTTP/1.1\r\n");
+    let mut interim_response = [0; 25];
+    request_stream.read_exact(&mut interim_response).unwrap();
+    assert_eq!(&interim_response, expected);
+    let mut incomplete_stream = connect_and_send(&server, b"GET /healthz HTTP/1.1\r\n");
 
     server.signal("TERM");
 
-    assert_eq!(incomplete.read(&mut [0; 1024]).unwrap_or(0), 0);
-    request.write_all(br#"{"actions":[]}"#).unwrap();
+    assert_eq!(incomplete_stream.read(&mut [0; 1024]).unwrap_or(0), 0);
+    request_stream.write_all(br#"{"actions":[]}"#).unwrap();
     let mut response = String::new();
-    request.read_to_string(&mut response).unwrap();
+    request_stream.read_to_string(&mut response).unwrap();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n") && response.ends_with("{}"), "{response}");
     assert_eq!(server.wait(), Some(0));
-    drop(request);
+    drop(request_stream);
 
-    let server = Process::start(dir.path(), &[]);
-    let get = format!(
+    let server = ServerProcess::start(dir.path(), &[]);
+    let get_request = format!(
         "GET /_matrix/client/v3/pushrules/global/room/a HTTP/1.1\r\nHost: a\r\n\
          Connection: close\r\nAuthorization: Bearer {}\r\n\r\n",
         token.trim_end()
     );
     let mut stream = connect(&server);
-    stream.write_all(get.as_bytes()).unwrap();
+    stream.write_all(get_request.as_bytes()).unwrap();
     let mut response = String::new();
     stream.read_to_string(&mut response).unwrap();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "the rule is stored: {response}");

@@ -12,17 +12,22 @@ use torture::{Outcome, Settings};
 use crate::support::files::set_mode;
 
 /// Runs some rounds of a scenario with this binary.
-fn run(name: &str, rounds: u32, belfry: &Path) -> Outcome {
-    let settings =
-        Settings { belfry: belfry.to_owned(), previous: None, rounds, time: None, seed: 1 };
-    torture::scenario(name).unwrap().run(&settings, &mut |_| {})
+fn run_scenario(name: &str, rounds: u32, belfry: &Path) -> Outcome {
+    let settings = Settings {
+        belfry: belfry.to_owned(),
+        previous_belfry: None,
+        rounds,
+        time_limit: None,
+        seed: 1,
+    };
+    torture::find_scenario(name).unwrap().run(&settings, &mut |_| {})
 }
 
 /// Runs some rounds of a scenario and asserts that no acknowledged write is lost.
 #[track_caller]
 fn assert_nothing_is_lost(name: &str, rounds: u32) -> Outcome {
-    let outcome = run(name, rounds, Path::new(env!("CARGO_BIN_EXE_belfry")));
-    assert!(outcome.losses == 0, "{:#?}", outcome.descriptions);
+    let outcome = run_scenario(name, rounds, Path::new(env!("CARGO_BIN_EXE_belfry")));
+    assert!(outcome.losses == 0, "{:#?}", outcome.loss_descriptions);
     assert_eq!(outcome.rounds, rounds);
     assert!(outcome.checks > 0 && outcome.acknowledged > 0, "{outcome:?}");
     outcome
@@ -128,7 +133,7 @@ fn the_server_survives_more_connections_than_open_files() {
 }
 
 /// A wrapper around Belfry that loses writes: its third start restores the data of the second.
-const LOSES_WRITES: &str = r#"#!/bin/sh
+const LOSSY_WRAPPER: &str = r#"#!/bin/sh
 echo start >> starts
 case $(wc -l < starts) in
     2) cp -r data saved ;;
@@ -142,9 +147,9 @@ exec BELFRY "$@"
 fn lost_writes_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let wrapper = dir.path().join("wrapper");
-    fs::write(&wrapper, LOSES_WRITES.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
+    fs::write(&wrapper, LOSSY_WRAPPER.replace("BELFRY", env!("CARGO_BIN_EXE_belfry"))).unwrap();
     set_mode(&wrapper, 0o755);
-    let outcome = run("kill-sqlite", 2, &wrapper);
+    let outcome = run_scenario("kill-sqlite", 2, &wrapper);
     assert_eq!(outcome.rounds, 2);
-    assert!(outcome.losses > 0 && !outcome.descriptions.is_empty(), "{outcome:?}");
+    assert!(outcome.losses > 0 && !outcome.loss_descriptions.is_empty(), "{outcome:?}");
 }

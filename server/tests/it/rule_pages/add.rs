@@ -4,27 +4,32 @@ use belfry_core::percent::encode;
 use serde_json::{Value, json};
 
 use super::trial::trial_form;
-use super::{Alice, PageForm, RULES, TRY, forms, location, row, visible_text};
+use super::{
+    Alice, PageForm, RULES_PATH, TRY_PATH, location, parse_forms, rule_form, visible_text,
+};
 use crate::notifications;
 use crate::support::TestResponse;
 
 /// Returns the form for a new rule.
 #[track_caller]
-fn new_rule(page: &TestResponse) -> PageForm {
-    forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
+fn new_rule_form(page: &TestResponse) -> PageForm {
+    parse_forms(page).into_iter().find(|form| form.buttons == ["add"]).unwrap()
 }
 
 /// Returns the form with these values.
-fn fill(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
-    let form = form.clone().set("change", "add").set("effect", effect).set("subject", subject);
-    form.set("value", value)
+fn fill_form(form: &PageForm, effect: &str, subject: &str, value: &str) -> PageForm {
+    let form = form
+        .clone()
+        .with_field("change", "add")
+        .with_field("effect", effect)
+        .with_field("subject", subject);
+    form.with_field("value", value)
 }
 
-/// The sentences about muted words, people and rooms agree with the results of trials.
 #[tokio::test]
-async fn the_sentences_about_muting_say_which_messages_notify() {
+async fn the_sentences_about_muting_agree_with_trials() {
     let mut alice = Alice::new().await;
-    for page in [RULES, notifications::PAGE] {
+    for page in [RULES_PATH, notifications::PAGE_PATH] {
         let text = visible_text(&alice.browser.get(page).await);
         for sentence in [
             "A message with a muted word stays silent, unless it mentions you or contains your \
@@ -35,16 +40,16 @@ async fn the_sentences_about_muting_say_which_messages_notify() {
             assert!(text.contains(sentence), "{page}: {text}");
         }
     }
-    let form = new_rule(&alice.browser.get(RULES).await);
+    let form = new_rule_form(&alice.browser.get(RULES_PATH).await);
     for (effect, subject, value) in [
         ("highlight", "word", "tea"),
         ("mute", "word", "spam"),
         ("mute", "person", "@bob:x"),
         ("mute", "room", "!quiet:x"),
     ] {
-        location(&fill(&form, effect, subject, value).submit(&mut alice.browser).await);
+        location(&fill_form(&form, effect, subject, value).submit(&mut alice.browser).await);
     }
-    let form = trial_form(&alice.browser.get(TRY).await).set("name", "Lady Alice");
+    let form = trial_form(&alice.browser.get(TRY_PATH).await).with_field("name", "Lady Alice");
     for (text, sender, room, notifies) in [
         ("spam", "@x:x", "!r:x", false),
         ("spam for Lady Alice", "@x:x", "!r:x", true),
@@ -59,7 +64,11 @@ async fn the_sentences_about_muting_say_which_messages_notify() {
         ("Hello alice", "@x:x", "!quiet:x", true),
         ("Hello, tea?", "@x:x", "!quiet:x", true),
     ] {
-        let form = form.clone().set("text", text).set("sender", sender).set("room", room);
+        let form = form
+            .clone()
+            .with_field("text", text)
+            .with_field("sender", sender)
+            .with_field("room", room);
         let text = visible_text(&form.submit(&mut alice.browser).await);
         let state = if notifies { "|Result|Notified|" } else { "|Result|Silent|" };
         assert!(text.contains(state), "{sender} {room}: {text}");
@@ -73,16 +82,17 @@ async fn all_rules(alice: &Alice) -> Value {
 #[tokio::test]
 async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
     let mut alice = Alice::new().await;
-    let loud = json!(["notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }]);
-    let form = new_rule(&alice.browser.get(RULES).await);
+    let loud_actions = json!(["notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }]);
+    let form = new_rule_form(&alice.browser.get(RULES_PATH).await);
     for (subject, value, rule) in [
         ("word", "cake", "global/content/cake"),
         ("person", "@bob:x", "global/sender/%40bob%3Ax"),
         ("room", "https://matrix.to/#/!a:x", "global/room/%21a%3Ax"),
     ] {
-        for (effect, actions, mark) in
-            [("mute", json!([]), "Silent"), ("highlight", loud.clone(), "Notifies|Sound|Highlight")]
-        {
+        for (effect, actions, mark) in [
+            ("mute", json!([]), "Silent"),
+            ("highlight", loud_actions.clone(), "Notifies|Sound|Highlight"),
+        ] {
             // The second submit changes nothing.
             for is_first in [true, false] {
                 let (code, notice) = match (subject, effect) {
@@ -91,17 +101,17 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
                     }
                     _ => ("saved", "Saved."),
                 };
-                let form = fill(&form, effect, subject, value);
-                let saved = form.submit(&mut alice.browser).await;
-                let expected = format!("{RULES}?changed={}&notice={code}", encode(rule));
-                assert_eq!(location(&saved), expected);
-                let page = alice.browser.follow(&saved).await;
-                row(&page, rule);
+                let form = fill_form(&form, effect, subject, value);
+                let response = form.submit(&mut alice.browser).await;
+                let expected = format!("{RULES_PATH}?changed={}&notice={code}", encode(rule));
+                assert_eq!(location(&response), expected);
+                let page = alice.browser.follow(&response).await;
+                rule_form(&page, rule);
                 // The notice is next to the rule.
                 let text = visible_text(&page);
                 assert!(text.contains(&format!("|Enabled|{notice}|{mark}|Delete|")), "{text}");
-                let stored = alice.client.get_rules(&format!("{rule}/actions")).await;
-                assert_eq!(stored, json!({ "actions": actions }), "{effect} {value}");
+                let stored_actions = alice.client.get_rules(&format!("{rule}/actions")).await;
+                assert_eq!(stored_actions, json!({ "actions": actions }), "{effect} {value}");
             }
         }
     }
@@ -111,14 +121,14 @@ async fn a_word_a_person_or_a_room_is_muted_or_highlighted() {
 async fn an_invalid_field_is_shown_again_with_the_reason() {
     let mut alice = Alice::new().await;
     let before = all_rules(&alice).await;
-    let form = new_rule(&alice.browser.get(RULES).await);
-    let is_id = "This is the id of a person or room, not a word. Please choose “Messages from this \
-                 person” or “Messages in this room” above.";
+    let form = new_rule_form(&alice.browser.get(RULES_PATH).await);
+    let id_hint = "This is the id of a person or room, not a word. Please choose “Messages from \
+                   this person” or “Messages in this room” above.";
     for (subject, value, reason) in [
         ("word", " ", "Please enter a word."),
         ("word", &*"x".repeat(241), "This word is too long."),
-        ("word", "@eve:example.org", is_id),
-        ("word", "https://matrix.to/#/!a:x", is_id),
+        ("word", "@eve:example.org", id_hint),
+        ("word", "https://matrix.to/#/!a:x", id_hint),
         ("person", "", "Please enter the id of a person or a room."),
         ("person", "@bob", "The server is missing."),
         ("person", "!a:x", "This is not an id."),
@@ -126,14 +136,14 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
         ("room", "#a:x", "This is the address of a room, not its id."),
         ("room", "\"><script>alert(1)</script>", "This is not an id."),
     ] {
-        let page = fill(&form, "highlight", subject, value).submit(&mut alice.browser).await;
+        let page = fill_form(&form, "highlight", subject, value).submit(&mut alice.browser).await;
         page.assert_page(422, &format!("<p class=\"field-error\" id=\"value-error\">{reason}"));
         assert!(page.text.contains("<option value=\"highlight\" selected>"), "{}", page.text);
         assert!(page.text.contains(&format!("<option value=\"{subject}\" selected>")));
-        assert_eq!(new_rule(&page).value("value"), Some(value));
+        assert_eq!(new_rule_form(&page).field("value"), Some(value));
     }
     for (effect, subject) in [("ring", "word"), ("mute", "server"), ("", "")] {
-        let response = fill(&form, effect, subject, "a").submit(&mut alice.browser).await;
+        let response = fill_form(&form, effect, subject, "a").submit(&mut alice.browser).await;
         assert_eq!(response.status, 400, "{effect} {subject}");
     }
     assert_eq!(all_rules(&alice).await, before);
@@ -143,58 +153,60 @@ async fn an_invalid_field_is_shown_again_with_the_reason() {
 async fn a_rule_above_the_size_limit_is_not_stored_by_any_form() {
     let mut alice = Alice::new().await;
     let before = all_rules(&alice).await;
-    let form = new_rule(&alice.browser.get(RULES).await);
-    let large = "x".repeat(60_000);
+    let form = new_rule_form(&alice.browser.get(RULES_PATH).await);
+    let large_word = "x".repeat(60_000);
     for (subject, reason) in [
         ("word", "This word is too long. Please enter a shorter one."),
         ("person", "This is too long for an id. Please check it."),
         ("room", "This is too long for an id. Please check it."),
     ] {
         let value = match subject {
-            "word" => large.clone(),
-            "person" => format!("@{large}:x"),
-            _ => format!("!{large}:x"),
+            "word" => large_word.clone(),
+            "person" => format!("@{large_word}:x"),
+            _ => format!("!{large_word}:x"),
         };
-        let page = fill(&form, "mute", subject, &value).submit(&mut alice.browser).await;
+        let page = fill_form(&form, "mute", subject, &value).submit(&mut alice.browser).await;
         page.assert_page(422, reason);
     }
     let too_large = "x".repeat(70_000);
-    let page = fill(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
+    let page = fill_form(&form, "mute", "word", &too_large).submit(&mut alice.browser).await;
     assert_eq!(page.status, 413, "{page:?}");
     // No form restores a deleted rule from its JSON.
-    let restore = form.set("rule", "global/room/a").set("change", "restore");
+    let restore_form = form.with_field("rule", "global/room/a").with_field("change", "restore");
     for (length, status) in [(70_000, 413), (60_000, 400)] {
         let rule = json!({ "actions": [], "org.x": "x".repeat(length) }).to_string();
-        let response = restore.clone().set("json", &rule).submit(&mut alice.browser).await;
+        let response =
+            restore_form.clone().with_field("json", &rule).submit(&mut alice.browser).await;
         assert_eq!(response.status, status, "{response:?}");
     }
     assert_eq!(all_rules(&alice).await, before);
 }
 
 #[tokio::test]
-async fn the_api_limits_apply() {
-    let mut alice = Alice::with(|config| {
+async fn the_form_has_the_same_limits_as_the_api() {
+    let mut alice = Alice::with_config(|config| {
         config.rules.max_rules = 1;
         config.rules.max_body_bytes = 200;
     })
     .await;
-    let form = new_rule(&alice.browser.get(RULES).await);
-    let long = "x".repeat(190);
-    let page = fill(&form, "mute", "word", &long).submit(&mut alice.browser).await;
+    let form = new_rule_form(&alice.browser.get(RULES_PATH).await);
+    let long_word = "x".repeat(190);
+    let page = fill_form(&form, "mute", "word", &long_word).submit(&mut alice.browser).await;
     page.assert_page(422, "Your rules take up all the space that this server allows.");
-    fill(&form, "mute", "word", "a").submit(&mut alice.browser).await;
-    let page = fill(&form, "mute", "word", "b").submit(&mut alice.browser).await;
+    fill_form(&form, "mute", "word", "a").submit(&mut alice.browser).await;
+    let page = fill_form(&form, "mute", "word", "b").submit(&mut alice.browser).await;
     page.assert_page(422, "You have as many rules as this server allows (1).");
-    assert_eq!(new_rule(&page).value("value"), Some("b"));
+    assert_eq!(new_rule_form(&page).field("value"), Some("b"));
     // An existing rule can still be changed.
-    let saved = fill(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
-    alice.browser.follow(&saved).await.assert_page(200, "Saved.");
+    let response = fill_form(&form, "highlight", "word", "a").submit(&mut alice.browser).await;
+    alice.browser.follow(&response).await.assert_page(200, "Saved.");
 }
 
 #[tokio::test]
 async fn a_form_from_an_earlier_session_is_not_saved() {
     let mut alice = Alice::new().await;
-    let form = fill(&new_rule(&alice.browser.get(RULES).await), "mute", "word", "cake");
+    let form =
+        fill_form(&new_rule_form(&alice.browser.get(RULES_PATH).await), "mute", "word", "cake");
     alice.expire_sessions();
     let response = form.submit(&mut alice.browser).await;
     assert_eq!(location(&response), "/oauth/sign_in?return_to=rules&notice=not-saved");

@@ -4,13 +4,13 @@ use axum::http::StatusCode;
 use belfry_store::NewToken;
 use serde_json::json;
 
-use super::{minimal_rule, pushrules, service};
+use super::{minimal_rule, pushrules_path, start_unlimited};
 use crate::support::service::config_with;
-use crate::support::{Process, Service, any_events, process};
+use crate::support::{ServerProcess, Service, any_events, process};
 
 #[tokio::test]
 async fn requests_without_a_token_are_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let anonymous = service.anonymous_client();
     for client in [
         anonymous.clone(),
@@ -23,18 +23,18 @@ async fn requests_without_a_token_are_rejected() {
         for request in ["GET ", "GET global/", "PUT global/room/a", "DELETE global/room/a", "GET x"]
         {
             let (method, path) = request.split_once(' ').unwrap();
-            let response = client.send(&format!("{method} {}", pushrules(path)), "{}").await;
+            let response = client.send(&format!("{method} {}", pushrules_path(path)), "{}").await;
             assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()), "{request}");
             assert_eq!(response.header("www-authenticate"), "Bearer", "{request}");
         }
     }
-    let response = anonymous.get(&pushrules("?access_token=")).await;
+    let response = anonymous.get(&pushrules_path("?access_token=")).await;
     assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
 }
 
 #[tokio::test]
 async fn every_endpoint_under_every_prefix_requires_a_token() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let anonymous = service.anonymous_client();
     let endpoints = [
         "GET pushrules/",
@@ -79,56 +79,57 @@ async fn tokens_in_the_query_can_be_disabled() {
     let service =
         Service::start_with(config_with(|config| config.oauth.query_tokens = false)).await;
     let alice = service.user_client("alice").await;
-    let in_query = pushrules(&format!("?access_token={}", alice.token()));
-    let response = service.anonymous_client().get(&in_query).await;
+    let path_with_token = pushrules_path(&format!("?access_token={}", alice.token()));
+    let response = service.anonymous_client().get(&path_with_token).await;
     assert_eq!(response.status_and_errcode(), (401, "M_MISSING_TOKEN".into()));
-    assert_eq!(alice.get(&in_query).await.status, 200, "only the header is read");
+    assert_eq!(alice.get(&path_with_token).await.status, 200, "only the header is read");
 }
 
 #[tokio::test]
 async fn a_token_is_read_from_the_query_or_the_header() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let in_query = pushrules(&format!("?access_token={}", alice.token()));
-    assert_eq!(service.anonymous_client().get(&in_query).await.status, 200);
-    let put =
-        format!("PUT {}", pushrules(&format!("global/room/a?access_token={}", alice.token())));
-    let response = service.anonymous_client().send(&put, minimal_rule("room").to_string()).await;
+    let path_with_token = pushrules_path(&format!("?access_token={}", alice.token()));
+    assert_eq!(service.anonymous_client().get(&path_with_token).await.status, 200);
+    let put_request =
+        format!("PUT {}", pushrules_path(&format!("global/room/a?access_token={}", alice.token())));
+    let response =
+        service.anonymous_client().send(&put_request, minimal_rule("room").to_string()).await;
     assert_eq!(response.expect_json(StatusCode::OK), json!({}));
     // The scheme is case-insensitive (RFC 9110, section 11.1).
     for scheme in ["Bearer", "bearer", "BEARER"] {
         let client = service
             .anonymous_client()
             .with_header("authorization", &format!("{scheme} {}", alice.token()));
-        assert_eq!(client.get(&pushrules("")).await.status, 200, "{scheme}");
+        assert_eq!(client.get(&pushrules_path("")).await.status, 200, "{scheme}");
     }
 }
 
 /// RFC 6750, section 2: one method of sending the token per request.
 #[tokio::test]
 async fn a_token_sent_twice_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let token = alice.token();
-    let twice = service.anonymous_client().with_token(token).with_token(token);
-    let other =
+    let client_with_two_tokens = service.anonymous_client().with_token(token).with_token(token);
+    let client_with_two_schemes =
         service.anonymous_client().with_token(token).with_header("authorization", "Basic YTpi");
     for (client, query) in [
         (&alice, format!("?access_token={token}")),
         (&alice, "?access_token=x".to_owned()),
         (&alice, "?access_token=".to_owned()),
         (&service.anonymous_client(), format!("?access_token={token}&access_token={token}")),
-        (&twice, String::new()),
-        (&other, String::new()),
+        (&client_with_two_tokens, String::new()),
+        (&client_with_two_schemes, String::new()),
     ] {
-        let response = client.get(&pushrules(&query)).await;
+        let response = client.get(&pushrules_path(&query)).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{query}");
     }
 }
 
 #[tokio::test]
 async fn an_unknown_token_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let token = alice.token();
     for header in [
@@ -143,7 +144,7 @@ async fn an_unknown_token_is_rejected() {
         let response = service
             .anonymous_client()
             .with_header("authorization", &header)
-            .get(&pushrules(""))
+            .get(&pushrules_path(""))
             .await;
         assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()), "{header:.60}");
         assert_eq!(response.json()["soft_logout"], false);
@@ -153,19 +154,20 @@ async fn an_unknown_token_is_rejected() {
 
 #[tokio::test]
 async fn a_revoked_or_expired_token_is_rejected_immediately() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    assert_eq!(alice.get(&pushrules("")).await.status, 200);
-    let token = belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed().lookup;
-    service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
-    let unknown = (401, "M_UNKNOWN_TOKEN".to_owned());
-    assert_eq!(alice.get(&pushrules("")).await.status_and_errcode(), unknown);
+    assert_eq!(alice.get(&pushrules_path("")).await.status, 200);
+    let lookup =
+        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup;
+    service.store().revoke_token(&any_events(), lookup, service.now()).await.unwrap();
+    let unknown_token = (401, "M_UNKNOWN_TOKEN".to_owned());
+    assert_eq!(alice.get(&pushrules_path("")).await.status_and_errcode(), unknown_token);
 
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     let expiry = jiff::Timestamp::from_second(service.now().as_second() + 60).unwrap();
     let token = belfry_runtime::random::secret(service.now());
     let new_token = NewToken {
-        secret: token.hashed(),
+        secret: token.hashed_secret(),
         app_id: 1,
         account_id: Some(account.id),
         scopes: "push".parse().unwrap(),
@@ -175,16 +177,16 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
     };
     service.store().add_token(&any_events(), &new_token).await.unwrap();
     let client = service.anonymous_client().with_token(token.reveal());
-    assert_eq!(client.get(&pushrules("")).await.status, 200);
+    assert_eq!(client.get(&pushrules_path("")).await.status, 200);
     service.clock.advance(60);
-    assert_eq!(client.get(&pushrules("")).await.status_and_errcode(), unknown);
+    assert_eq!(client.get(&pushrules_path("")).await.status_and_errcode(), unknown_token);
 }
 
 #[tokio::test]
-async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled() {
-    let service = service().await;
+async fn a_disabled_accounts_token_is_rejected_until_the_account_is_enabled() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     service
         .store()
@@ -192,42 +194,45 @@ async fn a_disabled_account_is_rejected_and_its_token_works_once_it_is_enabled()
         .await
         .unwrap();
     assert_eq!(
-        alice.get(&pushrules("")).await.status_and_errcode(),
+        alice.get(&pushrules_path("")).await.status_and_errcode(),
         (403, "M_USER_DEACTIVATED".into())
     );
-    let response = alice.put("global/room/b", &minimal_rule("room")).await;
+    let response = alice.put_rules("global/room/b", &minimal_rule("room")).await;
     assert_eq!(response.status_and_errcode(), (403, "M_USER_DEACTIVATED".into()));
     service.store().set_account_disabled_at(&any_events(), account.id, None).await.unwrap();
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
 #[tokio::test]
-async fn a_token_of_a_disabled_app_is_rejected() {
-    let service = service().await;
+async fn a_disabled_apps_token_is_rejected() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     service.store().set_app_disabled_at(&any_events(), 1, Some(service.now())).await.unwrap();
     assert_eq!(
-        alice.get(&pushrules("")).await.status_and_errcode(),
+        alice.get(&pushrules_path("")).await.status_and_errcode(),
         (401, "M_UNKNOWN_TOKEN".into())
     );
 }
 
 #[tokio::test]
 async fn an_app_token_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let token = service.issue_token(None, "read write push").await;
-    let app = service.anonymous_client().with_token(token.reveal());
-    assert_eq!(app.get(&pushrules("")).await.status_and_errcode(), (403, "M_FORBIDDEN".into()));
-    let response = app.put("global/room/a", &minimal_rule("room")).await;
+    let app_client = service.anonymous_client().with_token(token.reveal());
+    assert_eq!(
+        app_client.get(&pushrules_path("")).await.status_and_errcode(),
+        (403, "M_FORBIDDEN".into())
+    );
+    let response = app_client.put_rules("global/room/a", &minimal_rule("room")).await;
     assert_eq!(response.status_and_errcode(), (403, "M_FORBIDDEN".into()));
 }
 
 #[tokio::test]
-async fn each_scope_grants_its_access() {
-    let service = service().await;
+async fn a_scope_grants_only_its_own_access() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    for (scopes, read, write) in [
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    for (scopes, can_read, can_write) in [
         ("read", true, false),
         ("read:notifications", true, false),
         ("write", false, true),
@@ -236,7 +241,7 @@ async fn each_scope_grants_its_access() {
         ("read write", true, true),
         ("profile follow read:accounts write:media", false, false),
     ] {
-        let token = service.user_client_with_scopes("alice", scopes).await;
+        let client = service.user_client_with_scopes("alice", scopes).await;
         for (request, body, needs_read) in [
             ("GET ", "", true),
             ("HEAD global/", "", true),
@@ -247,11 +252,11 @@ async fn each_scope_grants_its_access() {
             ("PUT global/room/a/actions", "{\"actions\":[\"notify\"]}", false),
         ] {
             let (method, path) = request.split_once(' ').unwrap();
-            let response = token.send(&format!("{method} {}", pushrules(path)), body).await;
-            let allowed = if needs_read { read } else { write };
-            let status = if allowed { 200 } else { 403 };
+            let response = client.send(&format!("{method} {}", pushrules_path(path)), body).await;
+            let is_allowed = if needs_read { can_read } else { can_write };
+            let status = if is_allowed { 200 } else { 403 };
             assert_eq!(response.status, status, "{scopes}: {request}");
-            if !allowed && method != "HEAD" {
+            if !is_allowed && method != "HEAD" {
                 let scope = if needs_read { "read:notifications" } else { "write:notifications" };
                 let error = response.json();
                 assert_eq!(error["errcode"], "M_FORBIDDEN");
@@ -260,31 +265,34 @@ async fn each_scope_grants_its_access() {
                 assert_eq!(response.header("www-authenticate"), challenge);
             }
         }
-        let deleted = token.delete("global/room/none").await.status;
-        assert_eq!(deleted, if write { 404 } else { 403 }, "{scopes}");
+        let delete_status = client.delete_rule("global/room/none").await.status;
+        assert_eq!(delete_status, if can_write { 404 } else { 403 }, "{scopes}");
     }
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
     for scopes in ["write", "write:notifications", "push"] {
-        alice.put_ok("global/room/b", &minimal_rule("room")).await;
-        let token = service.user_client_with_scopes("alice", scopes).await;
-        assert_eq!(token.delete("global/room/b").await.expect_json(StatusCode::OK), json!({}));
+        alice.put_rules_ok("global/room/b", &minimal_rule("room")).await;
+        let client = service.user_client_with_scopes("alice", scopes).await;
+        assert_eq!(
+            client.delete_rule("global/room/b").await.expect_json(StatusCode::OK),
+            json!({})
+        );
         assert_eq!(alice.user_rule_ids("global/room/").await, ["a"], "{scopes}");
     }
     let reader = service.user_client_with_scopes("alice", "read").await;
-    assert_eq!(reader.delete("global/room/a").await.status, 403);
+    assert_eq!(reader.delete_rule("global/room/a").await.status, 403);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a"]);
 }
 
 /// The response does not reveal whether another user has a rule.
 #[tokio::test]
-async fn a_token_grants_access_to_the_rules_of_its_user_only() {
-    let service = service().await;
+async fn a_token_grants_access_only_to_its_users_rules() {
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    bob.put_ok("global/room/secret", &minimal_rule("room")).await;
+    bob.put_rules_ok("global/room/secret", &minimal_rule("room")).await;
     for query in ["?user_id=@bob:ring.example", "?user_id=bob", "?user=bob"] {
         let path = format!("global/room/{query}");
         assert_eq!(alice.user_rule_ids(&path).await, [""; 0], "{query}");
-        let response = alice.delete(&format!("global/room/secret{query}")).await;
+        let response = alice.delete_rule(&format!("global/room/secret{query}")).await;
         assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()), "{query}");
     }
     assert_eq!(bob.user_rule_ids("global/room/").await, ["secret"]);
@@ -292,17 +300,17 @@ async fn a_token_grants_access_to_the_rules_of_its_user_only() {
 
 #[tokio::test]
 async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
     for client in [
         alice.with_header("x-http-method-override", "DELETE"),
         alice.with_header("x-method-override", "DELETE"),
         alice.with_header("x-http-method", "DELETE"),
     ] {
-        assert_eq!(client.get(&pushrules("global/room/a?_method=delete")).await.status, 200);
+        assert_eq!(client.get(&pushrules_path("global/room/a?_method=delete")).await.status, 200);
         assert_eq!(
-            client.send(&format!("POST {}", pushrules("global/room/a")), "").await.status,
+            client.send(&format!("POST {}", pushrules_path("global/room/a")), "").await.status,
             405
         );
     }
@@ -313,11 +321,11 @@ async fn the_method_cannot_be_overridden_by_a_header_or_a_parameter() {
 #[tokio::test]
 async fn credentials_are_not_logged() {
     let dir = tempfile::tempdir().unwrap();
-    let process = Process::start(dir.path(), &["--log-level", "debug", "--limits", "off"]);
+    let process = ServerProcess::start(dir.path(), &["--log-level", "debug", "--limits", "off"]);
     process::run_successfully(dir.path(), &["account", "add", "alice"]);
-    let token =
+    let output =
         process::run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "read"]);
-    let token = token.trim();
+    let token = output.trim();
     let client = reqwest::Client::new();
     for (header, query) in [
         (format!("Bearer {token}"), ""),
@@ -329,7 +337,7 @@ async fn credentials_are_not_logged() {
         (String::new(), "?access_token=hunter2hunter2"),
     ] {
         for (method, path) in [("GET", ""), ("PUT", "global/room/a"), ("DELETE", "global/room/a")] {
-            let url = format!("{}{}{query}", process.url, pushrules(path));
+            let url = format!("{}{}{query}", process.url, pushrules_path(path));
             let request =
                 client.request(method.parse().unwrap(), url).header("authorization", &header);
             request.body("{}").send().await.unwrap();
@@ -346,15 +354,15 @@ async fn credentials_are_not_logged() {
 #[tokio::test]
 async fn a_token_in_the_query_does_not_leak() {
     let dir = tempfile::tempdir().unwrap();
-    let process = Process::start(dir.path(), &["--log-level", "trace", "--limits", "off"]);
+    let process = ServerProcess::start(dir.path(), &["--log-level", "trace", "--limits", "off"]);
     process::run_successfully(dir.path(), &["account", "add", "alice"]);
-    let token =
+    let output =
         process::run_successfully(dir.path(), &["token", "issue", "alice", "--scopes", "push"]);
-    let token = token.trim();
+    let token = output.trim();
     let mut responses = String::new();
     for path in ["", "global", "global/room/a", "%zz/", "global/room/a%2Fb"] {
         for token in [token, "hunter2hunter2"] {
-            let url = format!("{}{}?access_token={token}", process.url, pushrules(path));
+            let url = format!("{}{}?access_token={token}", process.url, pushrules_path(path));
             let response = reqwest::get(&url).await.unwrap();
             let headers = format!("{:?}", response.headers());
             responses.extend([headers, response.text().await.unwrap()]);

@@ -3,44 +3,44 @@
 use axum::http::StatusCode;
 use serde_json::json;
 
-use super::{KINDS, ids, minimal_rule, pushrules, service};
+use super::{KINDS, minimal_rule, pushrules_path, rule_ids, start_unlimited};
 
 #[tokio::test]
 async fn all_rulesets_have_the_keys_device_and_global_and_five_arrays() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let all = alice.get_rules("").await;
-    assert_eq!(all.as_object().unwrap().keys().collect::<Vec<_>>(), ["device", "global"]);
-    assert_eq!(all["device"], json!({}));
-    let mut kinds: Vec<&String> = all["global"].as_object().unwrap().keys().collect();
+    let rulesets = alice.get_rules("").await;
+    assert_eq!(rulesets.as_object().unwrap().keys().collect::<Vec<_>>(), ["device", "global"]);
+    assert_eq!(rulesets["device"], json!({}));
+    let mut kinds: Vec<&String> = rulesets["global"].as_object().unwrap().keys().collect();
     kinds.sort();
     assert_eq!(kinds, ["content", "override", "room", "sender", "underride"]);
     for kind in KINDS {
-        assert!(all["global"][kind].is_array(), "{kind}");
+        assert!(rulesets["global"][kind].is_array(), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn a_scope_returns_its_part_of_all_rulesets() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/!a:x", &minimal_rule("room")).await;
-    alice.put_ok("device/phone/sender/@b:x", &minimal_rule("sender")).await;
-    let all = alice.get_rules("").await;
-    assert_eq!(alice.get_rules("global/").await, all["global"]);
-    assert_eq!(alice.get_rules("device/").await, all["device"]);
-    assert_eq!(alice.get_rules("device/phone/").await, all["device"]["phone"]);
+    alice.put_rules_ok("global/room/!a:x", &minimal_rule("room")).await;
+    alice.put_rules_ok("device/phone/sender/@b:x", &minimal_rule("sender")).await;
+    let rulesets = alice.get_rules("").await;
+    assert_eq!(alice.get_rules("global/").await, rulesets["global"]);
+    assert_eq!(alice.get_rules("device/").await, rulesets["device"]);
+    assert_eq!(alice.get_rules("device/phone/").await, rulesets["device"]["phone"]);
 }
 
 #[tokio::test]
-async fn a_kind_returns_its_array() {
-    let service = service().await;
+async fn a_path_with_a_kind_returns_its_rules() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let all = alice.get_rules("").await;
+    let rulesets = alice.get_rules("").await;
     for kind in KINDS {
         assert_eq!(
             alice.get_rules(&format!("global/{kind}/")).await,
-            all["global"][kind],
+            rulesets["global"][kind],
             "{kind}"
         );
     }
@@ -48,12 +48,12 @@ async fn a_kind_returns_its_array() {
 
 #[tokio::test]
 async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         // Create.
-        alice.put_ok(&path, &minimal_rule(kind)).await;
+        alice.put_rules_ok(&path, &minimal_rule(kind)).await;
         let rule = alice.get_rules(&path).await;
         assert_eq!(rule["rule_id"], "a", "{kind}");
         assert_eq!(rule["default"], false, "{kind}");
@@ -62,25 +62,25 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
         assert_eq!(alice.user_rule_ids(&format!("global/{kind}/")).await, ["a"], "{kind}");
         // Disable and enable.
         for enabled in [false, true] {
-            alice.put_ok(&format!("{path}/enabled"), &json!(enabled)).await;
+            alice.put_rules_ok(&format!("{path}/enabled"), &json!(enabled)).await;
             assert_eq!(alice.get_rules(&path).await["enabled"], enabled, "{kind}");
             let response = alice.get_rules(&format!("{path}/enabled")).await;
             assert_eq!(response, json!({ "enabled": enabled }), "{kind}");
         }
         // Change the actions.
         let actions = json!({ "actions": ["dont_notify"] });
-        alice.put_ok(&format!("{path}/actions"), &actions).await;
+        alice.put_rules_ok(&format!("{path}/actions"), &actions).await;
         assert_eq!(alice.get_rules(&format!("{path}/actions")).await, actions, "{kind}");
         assert_eq!(alice.get_rules(&path).await["actions"], actions["actions"], "{kind}");
         // Replace.
-        let mut other = minimal_rule(kind);
-        other["actions"] = json!(["coalesce"]);
-        alice.put_ok(&path, &other).await;
+        let mut new_rule = minimal_rule(kind);
+        new_rule["actions"] = json!(["coalesce"]);
+        alice.put_rules_ok(&path, &new_rule).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!(["coalesce"]), "{kind}");
         // Delete.
-        assert_eq!(alice.delete(&path).await.expect_json(StatusCode::OK), json!({}), "{kind}");
+        assert_eq!(alice.delete_rule(&path).await.expect_json(StatusCode::OK), json!({}), "{kind}");
         assert_eq!(
-            alice.get(&pushrules(&path)).await.status_and_errcode(),
+            alice.get(&pushrules_path(&path)).await.status_and_errcode(),
             (404, "M_NOT_FOUND".into()),
             "{kind}"
         );
@@ -89,19 +89,19 @@ async fn a_rule_of_each_kind_is_created_read_changed_and_deleted() {
 
 #[tokio::test]
 async fn enabled_accepts_a_boolean_or_an_object() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
     for (body, enabled) in [
         (json!(false), false),
         (json!(true), true),
         (json!({ "enabled": false }), false),
         (json!({ "enabled": true, "other": 1 }), true),
     ] {
-        alice.put_ok("global/room/a/enabled", &body).await;
+        alice.put_rules_ok("global/room/a/enabled", &body).await;
         assert_eq!(alice.get_rules("global/room/a").await["enabled"], enabled, "{body}");
     }
-    for (body, code) in [
+    for (body, errcode) in [
         ("\"true\"", "M_BAD_JSON"),
         ("1", "M_BAD_JSON"),
         ("null", "M_BAD_JSON"),
@@ -112,18 +112,18 @@ async fn enabled_accepts_a_boolean_or_an_object() {
         ("true false", "M_NOT_JSON"),
     ] {
         let response =
-            alice.send(&format!("PUT {}", pushrules("global/room/a/enabled")), body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
+            alice.send(&format!("PUT {}", pushrules_path("global/room/a/enabled")), body).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
     assert_eq!(alice.get_rules("global/room/a").await["enabled"], true);
 }
 
 #[tokio::test]
 async fn actions_accept_an_object_with_an_array() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    for (body, code) in [
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    for (body, errcode) in [
         ("[\"notify\"]", "M_BAD_JSON"),
         ("{}", "M_MISSING_PARAM"),
         ("{\"actions\":\"notify\"}", "M_BAD_JSON"),
@@ -131,17 +131,17 @@ async fn actions_accept_an_object_with_an_array() {
         ("{\"actions\":[{\"set_tweak\":\"sound\",\"value\":1}]}", "M_BAD_JSON"),
     ] {
         let response =
-            alice.send(&format!("PUT {}", pushrules("global/room/a/actions")), body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
+            alice.send(&format!("PUT {}", pushrules_path("global/room/a/actions")), body).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
     assert_eq!(alice.get_rules("global/room/a").await["actions"], json!(["notify"]));
-    alice.put_ok("global/room/a/actions", &json!({ "actions": [] })).await;
+    alice.put_rules_ok("global/room/a/actions", &json!({ "actions": [] })).await;
     assert_eq!(alice.get_rules("global/room/a").await["actions"], json!([]));
 }
 
 #[tokio::test]
 async fn every_request_for_an_absent_rule_is_not_found() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (request, body) in [
         ("GET global/room/a", ""),
@@ -156,50 +156,50 @@ async fn every_request_for_an_absent_rule_is_not_found() {
         ("GET device/phone/override/.m.rule.master", ""),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;
+        let response = alice.send(&format!("{method} {}", pushrules_path(path)), body).await;
         assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()), "{request}");
     }
 }
 
 #[tokio::test]
 async fn a_deleted_and_recreated_rule_is_enabled_and_on_top() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for id in ["a", "b"] {
-        alice.put_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
+        alice.put_rules_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
     }
-    alice.put_ok("global/room/a/enabled", &json!(false)).await;
-    alice.delete("global/room/a").await.expect_json(StatusCode::OK);
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a/enabled", &json!(false)).await;
+    alice.delete_rule("global/room/a").await.expect_json(StatusCode::OK);
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(alice.get_rules("global/room/a").await["enabled"], true);
     assert_eq!(alice.user_rule_ids("global/room/").await, ["a", "b"]);
 }
 
 #[tokio::test]
-async fn the_same_id_in_two_kinds_is_two_rules() {
-    let service = service().await;
+async fn rules_with_the_same_id_and_different_kinds_are_separate() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    alice.put_ok("global/sender/a", &minimal_rule("sender")).await;
-    alice.delete("global/room/a").await.expect_json(StatusCode::OK);
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/sender/a", &minimal_rule("sender")).await;
+    alice.delete_rule("global/room/a").await.expect_json(StatusCode::OK);
     assert_eq!(alice.get_rules("global/sender/a").await["rule_id"], "a");
 }
 
 #[tokio::test]
 async fn every_prefix_serves_the_same_rules() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    let all = alice.get_rules("").await;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    let rulesets = alice.get_rules("").await;
     for segment in ["_service", "_matrix"] {
         for api in ["api/v1", "r0", "v3"] {
             let prefix = format!("/{segment}/client/{api}/pushrules/");
             let response = alice.get(&prefix).await;
-            assert_eq!(response.expect_json(StatusCode::OK), all, "{prefix}");
-            let rule = format!("PUT {prefix}global/content/{segment}{}", &api[..2]);
-            let response = alice.send(&rule, minimal_rule("content").to_string()).await;
-            assert_eq!(response.status, 200, "{rule}");
-            alice.send(&rule.replace("PUT", "DELETE"), "").await.expect_json(StatusCode::OK);
+            assert_eq!(response.expect_json(StatusCode::OK), rulesets, "{prefix}");
+            let put_request = format!("PUT {prefix}global/content/{segment}{}", &api[..2]);
+            let response = alice.send(&put_request, minimal_rule("content").to_string()).await;
+            assert_eq!(response.status, 200, "{put_request}");
+            alice.send(&put_request.replace("PUT", "DELETE"), "").await.expect_json(StatusCode::OK);
         }
     }
     for path in ["/_service/client/v1/pushrules/", "/_other/client/v3/pushrules/"] {
@@ -218,27 +218,35 @@ async fn the_name_segments_are_configurable() {
         assert_eq!(alice.get(path).await.status, 200, "{path}");
         assert_eq!(alice.get(&format!("{path}global/room/")).await.status, 200, "{path}");
     }
-    assert_eq!(alice.get(&pushrules("")).await.status, 404);
+    assert_eq!(alice.get(&pushrules_path("")).await.status, 404);
 }
 
 #[tokio::test]
 async fn head_responds_like_get_without_a_body() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for path in [pushrules(""), pushrules("global/"), pushrules("global/override/.m.rule.master")] {
-        let get = alice.get(&path).await;
-        let head = alice.send(&format!("HEAD {path}"), "").await;
-        assert_eq!((head.status, head.text.as_str()), (200, ""), "{path}");
-        assert_eq!(head.header("content-type"), "application/json", "{path}");
-        assert_eq!(head.header("content-length"), get.text.len().to_string(), "{path}");
+    for path in [
+        pushrules_path(""),
+        pushrules_path("global/"),
+        pushrules_path("global/override/.m.rule.master"),
+    ] {
+        let get_response = alice.get(&path).await;
+        let head_response = alice.send(&format!("HEAD {path}"), "").await;
+        assert_eq!((head_response.status, head_response.text.as_str()), (200, ""), "{path}");
+        assert_eq!(head_response.header("content-type"), "application/json", "{path}");
+        assert_eq!(
+            head_response.header("content-length"),
+            get_response.text.len().to_string(),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (request, allowed) in [
+    for (request, allowed_methods) in [
         ("POST ", "GET,HEAD"),
         ("DELETE global/", "GET,HEAD"),
         ("POST device/", "GET,HEAD"),
@@ -251,22 +259,22 @@ async fn a_wrong_method_is_rejected_with_the_allowed_methods() {
         ("BREW global/room/a", "GET,HEAD,PUT,DELETE"),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = alice.send(&format!("{method} {}", pushrules(path)), "").await;
+        let response = alice.send(&format!("{method} {}", pushrules_path(path)), "").await;
         assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{request}");
-        assert_eq!(response.header("allow"), allowed, "{request}");
+        assert_eq!(response.header("allow"), allowed_methods, "{request}");
     }
 }
 
 /// A shared cache must not store a response that was authorised by a token in the query.
 #[tokio::test]
 async fn responses_must_not_be_cached() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (client, path) in [
-        (&alice, pushrules("")),
-        (&alice, pushrules("global/room/none")),
-        (&alice, pushrules("nonsense")),
-        (&service.anonymous_client(), pushrules("")),
+        (&alice, pushrules_path("")),
+        (&alice, pushrules_path("global/room/none")),
+        (&alice, pushrules_path("nonsense")),
+        (&service.anonymous_client(), pushrules_path("")),
         (&alice, "/_matrix/client/versions".to_owned()),
         (&alice, "/_matrix/nothing".to_owned()),
     ] {
@@ -274,17 +282,17 @@ async fn responses_must_not_be_cached() {
         assert_eq!(response.header("cache-control"), "private, no-store", "{path}");
         assert_eq!(response.header("content-type"), "application/json", "{path}");
     }
-    let with_token = format!("{}?access_token={}", pushrules(""), alice.token());
-    let response = service.anonymous_client().get(&with_token).await;
+    let path_with_token = format!("{}?access_token={}", pushrules_path(""), alice.token());
+    let response = service.anonymous_client().get(&path_with_token).await;
     assert_eq!((response.status, response.header("cache-control")), (200, "private, no-store"));
 }
 
 #[tokio::test]
 async fn each_user_has_separate_rules() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
     assert_eq!(bob.user_rule_ids("global/room/").await, [""; 0]);
-    assert_eq!(bob.delete("global/room/a").await.status, 404);
-    assert_eq!(ids(&alice.get_rules("global/room/").await, false), ["a"]);
+    assert_eq!(bob.delete_rule("global/room/a").await.status, 404);
+    assert_eq!(rule_ids(&alice.get_rules("global/room/").await, false), ["a"]);
 }

@@ -3,11 +3,11 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{KINDS, minimal_rule, pushrules, service};
+use super::{KINDS, minimal_rule, pushrules_path, start_unlimited};
 
 #[tokio::test]
 async fn a_rule_has_the_fields_of_its_kind() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for (kind, fields) in [
         ("override", &["actions", "conditions", "default", "enabled", "rule_id"][..]),
@@ -16,7 +16,7 @@ async fn a_rule_has_the_fields_of_its_kind() {
         ("room", &["actions", "default", "enabled", "rule_id"]),
         ("sender", &["actions", "default", "enabled", "rule_id"]),
     ] {
-        alice.put_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
+        alice.put_rules_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
         let rule = alice.get_rules(&format!("global/{kind}/a")).await;
         let mut keys: Vec<&String> = rule.as_object().unwrap().keys().collect();
         keys.sort();
@@ -26,52 +26,58 @@ async fn a_rule_has_the_fields_of_its_kind() {
 
 #[tokio::test]
 async fn a_misspelt_field_changes_nothing_and_is_named() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let misspelt = "unknown field `untill`; did you mean `until`?";
-    let error = json!({ "errcode": "M_BAD_JSON", "error": misspelt });
-    let response = alice.put("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
+    let message = "unknown field `untill`; did you mean `until`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": message });
+    let response =
+        alice.put_rules("global/room/!a:b", &json!({ "actions": [], "untill": 1 })).await;
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
-    let absent = alice.get(&pushrules("global/room/!a:b")).await;
-    assert_eq!(absent.status_and_errcode(), (404, "M_NOT_FOUND".into()));
+    let response = alice.get(&pushrules_path("global/room/!a:b")).await;
+    assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     let body = json!({ "enabled": true, "untill": 1 });
-    let response = alice.put("global/override/.m.rule.master/enabled", &body).await;
+    let response = alice.put_rules("global/override/.m.rule.master/enabled", &body).await;
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let condition = json!({ "kind": "room_member_count", "is": "2" });
     let rule = json!({ "actions": [], "condtions": [condition] });
-    let response = alice.put("global/override/a", &rule).await;
-    let error = "unknown field `condtions`; did you mean `conditions`?";
-    let error = json!({ "errcode": "M_BAD_JSON", "error": error });
+    let response = alice.put_rules("global/override/a", &rule).await;
+    let message = "unknown field `condtions`; did you mean `conditions`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": message });
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
-    let absent = alice.get(&pushrules("global/override/a")).await;
-    assert_eq!(absent.status_and_errcode(), (404, "M_NOT_FOUND".into()));
+    let response = alice.get(&pushrules_path("global/override/a")).await;
+    assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
     let event = json!({ "event": {}, "rom": 1 });
     let response = alice.post_rules("explain", &event).await;
-    let error = "unknown field `rom`; did you mean `room`?";
-    let error = json!({ "errcode": "M_BAD_JSON", "error": error });
+    let message = "unknown field `rom`; did you mean `room`?";
+    let error = json!({ "errcode": "M_BAD_JSON", "error": message });
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
 }
 
 #[tokio::test]
 async fn actions_are_required_and_may_be_empty() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
-        let response = alice.put(&path, &json!({ "pattern": "x", "conditions": [] })).await;
+        let response = alice.put_rules(&path, &json!({ "pattern": "x", "conditions": [] })).await;
         assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()), "{kind}");
-        for wrong in [json!("notify"), json!(null), json!({}), json!(1)] {
-            let response = alice.put(&path, &json!({ "pattern": "x", "actions": wrong })).await;
-            assert_eq!(response.status_and_errcode(), (400, "M_BAD_JSON".into()), "{kind} {wrong}");
+        for wrong_value in [json!("notify"), json!(null), json!({}), json!(1)] {
+            let response =
+                alice.put_rules(&path, &json!({ "pattern": "x", "actions": wrong_value })).await;
+            assert_eq!(
+                response.status_and_errcode(),
+                (400, "M_BAD_JSON".into()),
+                "{kind} {wrong_value}"
+            );
         }
-        alice.put_ok(&path, &json!({ "pattern": "x", "actions": [] })).await;
+        alice.put_rules_ok(&path, &json!({ "pattern": "x", "actions": [] })).await;
         assert_eq!(alice.get_rules(&path).await["actions"], json!([]), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn every_form_of_an_action_is_returned_unchanged() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for action in [
         json!("notify"),
@@ -84,16 +90,16 @@ async fn every_form_of_an_action_is_returned_unchanged() {
         json!({ "set_tweak": "org.example.light", "value": "red", "blink": { "times": 3 } }),
     ] {
         let actions = json!([action, "notify", action]);
-        alice.put_ok("global/room/a", &json!({ "actions": actions })).await;
+        alice.put_rules_ok("global/room/a", &json!({ "actions": actions })).await;
         assert_eq!(alice.get_rules("global/room/a").await["actions"], actions);
     }
 }
 
 #[tokio::test]
 async fn unknown_and_malformed_actions_are_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (action, code) in [
+    for (action, errcode) in [
         (json!("ring"), "M_INVALID_PARAM"),
         (json!("Notify"), "M_INVALID_PARAM"),
         (json!(""), "M_INVALID_PARAM"),
@@ -106,15 +112,16 @@ async fn unknown_and_malformed_actions_are_rejected() {
         (json!({ "set_tweak": "sound", "value": 1 }), "M_BAD_JSON"),
         (json!({ "set_tweak": "sound", "value": null }), "M_BAD_JSON"),
     ] {
-        let response = alice.put("global/room/a", &json!({ "actions": ["notify", action] })).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{action}");
+        let response =
+            alice.put_rules("global/room/a", &json!({ "actions": ["notify", action] })).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{action}");
     }
-    assert_eq!(alice.get(&pushrules("global/room/a")).await.status, 404);
+    assert_eq!(alice.get(&pushrules_path("global/room/a")).await.status, 404);
 }
 
 #[tokio::test]
 async fn every_form_of_a_condition_is_returned_unchanged() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let conditions = json!([
         { "kind": "event_match", "key": "content.body", "pattern": "cake*" },
@@ -130,18 +137,18 @@ async fn every_form_of_a_condition_is_returned_unchanged() {
     for kind in KINDS {
         let mut body = minimal_rule(kind);
         body["conditions"] = conditions.clone();
-        alice.put_ok(&format!("global/{kind}/a"), &body).await;
+        alice.put_rules_ok(&format!("global/{kind}/a"), &body).await;
         assert_eq!(alice.get_rules(&format!("global/{kind}/a")).await["conditions"], conditions);
     }
 }
 
 #[tokio::test]
 async fn conditions_default_to_an_empty_array() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for kind in ["override", "underride"] {
         for body in [json!({ "actions": [] }), json!({ "actions": [], "conditions": [] })] {
-            alice.put_ok(&format!("global/{kind}/a"), &body).await;
+            alice.put_rules_ok(&format!("global/{kind}/a"), &body).await;
             assert_eq!(alice.get_rules(&format!("global/{kind}/a")).await["conditions"], json!([]));
         }
     }
@@ -149,9 +156,9 @@ async fn conditions_default_to_an_empty_array() {
 
 #[tokio::test]
 async fn a_malformed_condition_is_rejected() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (conditions, code) in [
+    for (conditions, errcode) in [
         (json!("contains_display_name"), "M_BAD_JSON"),
         (json!(null), "M_BAD_JSON"),
         (json!(["contains_display_name"]), "M_BAD_JSON"),
@@ -167,86 +174,88 @@ async fn a_malformed_condition_is_rejected() {
         (json!([{ "kind": "event_property_is", "key": "a", "value": 0.5 }]), "M_INVALID_PARAM"),
     ] {
         let body = json!({ "actions": [], "conditions": conditions });
-        let response = alice.put("global/override/a", &body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{conditions}");
+        let response = alice.put_rules("global/override/a", &body).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{conditions}");
     }
-    assert_eq!(alice.get(&pushrules("global/override/a")).await.status, 404);
+    assert_eq!(alice.get(&pushrules_path("global/override/a")).await.status, 404);
 }
 
 #[tokio::test]
 async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let response = alice.put("global/content/a", &json!({ "actions": [] })).await;
+    let response = alice.put_rules("global/content/a", &json!({ "actions": [] })).await;
     assert_eq!(response.status_and_errcode(), (400, "M_MISSING_PARAM".into()));
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         for pattern in ["cake*", "", "a.b?", "торт"] {
-            alice.put_ok(&path, &json!({ "actions": [], "pattern": pattern })).await;
+            alice.put_rules_ok(&path, &json!({ "actions": [], "pattern": pattern })).await;
             assert_eq!(alice.get_rules(&path).await["pattern"], pattern, "{kind}");
         }
-        let response = alice.put(&path, &json!({ "actions": [], "pattern": 1 })).await;
+        let response = alice.put_rules(&path, &json!({ "actions": [], "pattern": 1 })).await;
         assert_eq!(response.status_and_errcode(), (400, "M_BAD_JSON".into()), "{kind}");
     }
 }
 
 #[tokio::test]
 async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let extra = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
+    let extra_value = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
     let body = json!({
-        "actions": [], "org.example": extra, "rule_id": "b", "default": true, "enabled": false,
+        "actions": [], "org.example": extra_value,
+        "rule_id": "b", "default": true, "enabled": false,
     });
-    alice.put_ok("global/room/a", &body).await;
+    alice.put_rules_ok("global/room/a", &body).await;
     let expected = json!({
-        "rule_id": "a", "default": false, "enabled": true, "actions": [], "org.example": extra,
+        "rule_id": "a", "default": false, "enabled": true,
+        "actions": [], "org.example": extra_value,
     });
     assert_eq!(alice.get_rules("global/room/a").await, expected);
-    assert_eq!(alice.get(&pushrules("global/room/b")).await.status, 404);
+    assert_eq!(alice.get(&pushrules_path("global/room/b")).await.status, 404);
     // A replacement does not inherit fields.
-    alice.put_ok("global/room/a", &json!({ "actions": [] })).await;
+    alice.put_rules_ok("global/room/a", &json!({ "actions": [] })).await;
     assert_eq!(alice.get_rules("global/room/a").await.get("org.example"), None);
 }
 
 #[tokio::test]
 async fn a_rule_can_be_sent_back_as_it_was_returned() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for kind in KINDS {
         let path = format!("global/{kind}/a");
         let mut body = minimal_rule(kind);
         body["x"] = json!([1]);
-        alice.put_ok(&path, &body).await;
+        alice.put_rules_ok(&path, &body).await;
         let rule = alice.get_rules(&path).await;
-        alice.put_ok(&path, &rule).await;
+        alice.put_rules_ok(&path, &rule).await;
         assert_eq!(alice.get_rules(&path).await, rule, "{kind}");
     }
 }
 
 #[tokio::test]
 async fn an_id_is_returned_exactly_as_it_was_sent() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for id in
         ["a", "!room:x.org", "@bob:x", "#spam:example.com", "тест", "a b+c", "50%", "🔔", "a.b"]
     {
-        let path = format!("global/room/{}", encode(id));
-        alice.put_ok(&path, &minimal_rule("room")).await;
+        let path = format!("global/room/{}", percent_encode(id));
+        alice.put_rules_ok(&path, &minimal_rule("room")).await;
         assert_eq!(alice.get_rules(&path).await["rule_id"], id);
-        alice.put_ok(&format!("{path}/enabled"), &json!(false)).await;
-        assert_eq!(alice.delete(&path).await.expect_json(StatusCode::OK), json!({}), "{id}");
+        alice.put_rules_ok(&format!("{path}/enabled"), &json!(false)).await;
+        assert_eq!(alice.delete_rule(&path).await.expect_json(StatusCode::OK), json!({}), "{id}");
     }
 }
 
-fn encode(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 /// Injection attempts are stored and returned as text.
 #[tokio::test]
 async fn special_characters_have_no_effect() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for text in [
         "'; drop table rulesets; --",
@@ -257,8 +266,8 @@ async fn special_characters_have_no_effect() {
         "\u{202e}txt.exe",
     ] {
         let body: Value = json!({ "actions": [], "pattern": text, "x": text });
-        let path = format!("global/content/{}", encode(&text.replace(['/', '\\'], "")));
-        alice.put_ok(&path, &body).await;
+        let path = format!("global/content/{}", percent_encode(&text.replace(['/', '\\'], "")));
+        alice.put_rules_ok(&path, &body).await;
         let rule = alice.get_rules(&path).await;
         assert_eq!((&rule["pattern"], &rule["x"]), (&json!(text), &json!(text)));
     }

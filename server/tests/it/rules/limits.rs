@@ -6,11 +6,11 @@ use belfry::config::LimitMode;
 use belfry::http::Peer;
 use serde_json::json;
 
-use super::{minimal_rule, pushrules};
+use super::{minimal_rule, pushrules_path};
 use crate::support::Service;
 use crate::support::service::{config_with, peer_address};
 
-async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
+async fn start_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
     Service::start_with(config_with(|config| {
         config.limits.mode = LimitMode::Off;
         config.rules.max_rules = max_rules;
@@ -22,23 +22,23 @@ async fn service_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes:
 
 #[tokio::test]
 async fn the_number_of_rules_in_all_scopes_is_limited() {
-    let service = service_with_limits(3, 1 << 20, 1 << 16).await;
+    let service = start_with_limits(3, 1 << 20, 1 << 16).await;
     let alice = service.user_client("alice").await;
     for path in ["global/room/a", "global/content/a", "device/phone/room/a"] {
-        alice.put_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
+        alice.put_rules_ok(path, &json!({ "actions": [], "pattern": "x" })).await;
     }
     for path in ["global/room/b", "device/phone/sender/b", "device/new/room/b"] {
-        let response = alice.put(path, &minimal_rule("room")).await;
+        let response = alice.put_rules(path, &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
     // Existing rules can be replaced, changed and deleted.
-    alice.put_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
-    alice.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
-    assert_eq!(alice.delete("device/phone/room/a").await.status, 200);
-    alice.put_ok("global/room/b", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/a", &json!({ "actions": ["notify"] })).await;
+    alice.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    assert_eq!(alice.delete_rule("device/phone/room/a").await.status, 200);
+    alice.put_rules_ok("global/room/b", &minimal_rule("room")).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["b", "a"]);
     // The limit applies to each account separately.
-    service.user_client("bob").await.put_ok("global/room/a", &minimal_rule("room")).await;
+    service.user_client("bob").await.put_rules_ok("global/room/a", &minimal_rule("room")).await;
 }
 
 #[tokio::test]
@@ -49,30 +49,32 @@ async fn the_default_limits_are_a_thousand_rules_and_64_kib_for_a_body() {
 
 #[tokio::test]
 async fn the_number_of_conditions_in_a_new_rule_is_limited() {
-    let rule = |conditions: usize| {
+    let rule_with_conditions = |count: usize| {
         let condition = json!({ "kind": "contains_display_name" });
-        json!({ "actions": [], "conditions": vec![condition; conditions] })
+        json!({ "actions": [], "conditions": vec![condition; count] })
     };
-    let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
+    let service = start_with_limits(1000, 1 << 20, 1 << 16).await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/override/a", &rule(64)).await;
+    alice.put_rules_ok("global/override/a", &rule_with_conditions(64)).await;
     for path in ["global/override/a", "global/underride/b", "global/room/c"] {
-        let response = alice.put(path, &rule(65)).await;
+        let response = alice.put_rules(path, &rule_with_conditions(65)).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()), "{path}");
     }
 }
 
 #[tokio::test]
 async fn the_stored_size_of_the_rules_is_limited() {
-    let service = service_with_limits(1000, 2000, 1 << 16).await;
+    let service = start_with_limits(1000, 2000, 1 << 16).await;
     let alice = service.user_client("alice").await;
-    let big = json!({ "actions": [], "x": "x".repeat(800) });
-    alice.put_ok("global/room/a", &big).await;
-    alice.put_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) })).await;
-    let before = alice.get(&pushrules("")).await.text;
+    let big_rule = json!({ "actions": [], "x": "x".repeat(800) });
+    alice.put_rules_ok("global/room/a", &big_rule).await;
+    alice
+        .put_rules_ok("device/phone/room/a", &json!({ "actions": [], "x": "x".repeat(500) }))
+        .await;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     for (path, body) in [
-        ("global/room/b", &big),
-        ("device/new/room/b", &big),
+        ("global/room/b", &big_rule),
+        ("device/new/room/b", &big_rule),
         (
             "global/override/.m.rule.master/actions",
             &json!({
@@ -80,30 +82,30 @@ async fn the_stored_size_of_the_rules_is_limited() {
             }),
         ),
     ] {
-        let response = alice.put(path, body).await;
+        let response = alice.put_rules(path, body).await;
         assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    alice.put_ok("global/room/b", &big).await;
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/b", &big_rule).await;
 }
 
 #[tokio::test]
 async fn concurrent_changes_within_the_limit_are_stored() {
-    let service = service_with_limits(1000, 2000, 1 << 16).await;
+    let service = start_with_limits(1000, 2000, 1 << 16).await;
     let alice = service.user_client("alice").await;
     let mut clients = tokio::task::JoinSet::new();
     for number in 0..16 {
         let alice = alice.clone();
-        let size = if number % 2 == 0 { 10 } else { 5000 };
+        let padding_bytes = if number % 2 == 0 { 10 } else { 5000 };
         clients.spawn(async move {
-            let body = json!({ "actions": [], "x": "x".repeat(size) });
-            let response = alice.put(&format!("global/room/r{number}"), &body).await;
+            let body = json!({ "actions": [], "x": "x".repeat(padding_bytes) });
+            let response = alice.put_rules(&format!("global/room/r{number}"), &body).await;
             (number % 2 == 0, response.status)
         });
     }
-    for (fits, status) in clients.join_all().await {
-        assert_eq!(status, if fits { 200 } else { 413 });
+    for (is_within_limit, status) in clients.join_all().await {
+        assert_eq!(status, if is_within_limit { 200 } else { 413 });
     }
     assert_eq!(alice.user_rule_ids("global/room/").await.len(), 8);
 }
@@ -112,10 +114,10 @@ async fn concurrent_changes_within_the_limit_are_stored() {
 async fn a_rate_limited_request_changes_nothing() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/a", &minimal_rule("room")).await;
-    let before = alice.get(&pushrules("")).await.text;
+    alice.put_rules_ok("global/room/a", &minimal_rule("room")).await;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     for _ in 0..298 {
-        assert_eq!(alice.get(&pushrules("global/")).await.status, 200);
+        assert_eq!(alice.get(&pushrules_path("global/")).await.status, 200);
     }
     for (request, body) in [
         ("PUT global/room/b", minimal_rule("room").to_string()),
@@ -129,69 +131,78 @@ async fn a_rate_limited_request_changes_nothing() {
         ("POST bulk", json!({ "changes": [] }).to_string()),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let response = alice.send(&format!("{method} {}", pushrules(path)), body).await;
+        let response = alice.send(&format!("{method} {}", pushrules_path(path)), body).await;
         assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()), "{request}");
         assert!(
-            response.json()["retry_after_ms"].as_u64().is_some_and(|wait| wait > 0),
+            response.json()["retry_after_ms"]
+                .as_u64()
+                .is_some_and(|retry_after_ms| retry_after_ms > 0),
             "{request}"
         );
         assert_ne!(response.header("retry-after"), "", "{request}");
     }
     service.clock.advance(300);
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
 /// The limit applies with and without `Content-Length`.
 #[tokio::test]
-async fn the_size_of_a_body_is_limited() {
-    let service = service_with_limits(1000, 1 << 20, 1000).await;
+async fn the_body_size_is_limited() {
+    let service = start_with_limits(1000, 1 << 20, 1000).await;
     let alice = service.user_client("alice").await;
-    let body = |size: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(size - 21));
+    let body_with_size =
+        |size: usize| format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(size - 21));
     for path in ["global/room/a", "global/room/a/enabled", "global/room/a/actions"] {
-        let put = format!("PUT {}", pushrules(path));
-        let declared = alice.with_header("content-length", "1001").send(&put, "").await;
-        assert_eq!(declared.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
-        let undeclared = alice.send(&put, body(1001)).await;
-        assert_eq!(undeclared.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        let put_request = format!("PUT {}", pushrules_path(path));
+        let response = alice.with_header("content-length", "1001").send(&put_request, "").await;
+        assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
+        let response = alice.send(&put_request, body_with_size(1001)).await;
+        assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()), "{path}");
     }
-    let fits = alice.send(&format!("PUT {}", pushrules("global/room/a")), body(1000)).await;
-    assert_eq!(fits.status, 200, "{fits:?}");
+    let response =
+        alice.send(&format!("PUT {}", pushrules_path("global/room/a")), body_with_size(1000)).await;
+    assert_eq!(response.status, 200, "{response:?}");
 }
 
 /// Without this limit, an account could fill the memory with responses that it does not read.
 #[tokio::test]
 async fn the_size_of_unread_responses_is_limited_per_account() {
-    let service = service_with_limits(1000, 1 << 20, 1 << 16).await;
+    let service = start_with_limits(1000, 1 << 20, 1 << 16).await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    let large = json!({ "actions": [], "pattern": "x".repeat(60_000) });
+    let large_rule = json!({ "actions": [], "pattern": "x".repeat(60_000) });
     for client in [&alice, &bob] {
         for id in 0..16 {
-            client.put_ok(&format!("global/content/{id}"), &large).await;
+            client.put_rules_ok(&format!("global/content/{id}"), &large_rule).await;
         }
     }
     // Returns a response whose body is not read.
-    let get = async |token: &str, path: &str| {
+    let get_unread = async |token: &str, path: &str| {
         let request = Request::get(path).header("authorization", format!("Bearer {token}"));
         let request = request.body(Body::empty()).unwrap();
         service.http.respond(Peer(peer_address([192, 0, 2, 1])), request).await
     };
     let account_data =
         "/_matrix/client/v3/user/@alice:ring.example/account_data/m.push_rules".to_owned();
-    for path in [pushrules(""), pushrules("global/"), pushrules("global/content/"), account_data] {
-        let mut unread = Vec::new();
-        let rejected = loop {
-            let response = get(alice.token(), &path).await;
+    for path in [
+        pushrules_path(""),
+        pushrules_path("global/"),
+        pushrules_path("global/content/"),
+        account_data,
+    ] {
+        let mut unread_responses = Vec::new();
+        let rejection = loop {
+            let response = get_unread(alice.token(), &path).await;
             if response.status() != StatusCode::OK {
                 break response;
             }
-            unread.push(response);
+            unread_responses.push(response);
         };
-        assert_eq!(unread.len(), 8, "{path}");
-        assert_eq!(rejected.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
-        let rule = get(alice.token(), &pushrules("global/content/1")).await;
+        assert_eq!(unread_responses.len(), 8, "{path}");
+        assert_eq!(rejection.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
+        let rule = get_unread(alice.token(), &pushrules_path("global/content/1")).await;
         assert_eq!(rule.status(), StatusCode::OK, "a small response");
-        assert_eq!(get(bob.token(), &pushrules("")).await.status(), StatusCode::OK);
-        drop(unread);
-        assert_eq!(get(alice.token(), &path).await.status(), StatusCode::OK, "{path}");
+        assert_eq!(get_unread(bob.token(), &pushrules_path("")).await.status(), StatusCode::OK);
+        drop(unread_responses);
+        assert_eq!(get_unread(alice.token(), &path).await.status(), StatusCode::OK, "{path}");
     }
 }

@@ -2,62 +2,70 @@
 
 use serde_json::{Value, json};
 
-use super::{pushrules, service};
+use super::{pushrules_path, start_unlimited};
 
-const VALID: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
+const VALID_RULE: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"default"}],"conditions":[{"kind":"event_match","key":"content.body","pattern":"торт*"},{"kind":"room_member_count","is":">2"}],"pattern":"x","extra":[1,-2.5e3,true,null,"\u00e9"]}"#;
 
 /// Error codes for a malformed body.
-const CODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
+const ERRCODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
 
 /// Returns malformed bodies with a name, and the error code if it is the same for all endpoints.
-fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
+fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
     // Truncated at every byte.
-    for end in 0..VALID.len() {
-        bodies.push((format!("cut at {end}"), VALID.as_bytes()[..end].into(), Some("M_NOT_JSON")));
+    for end in 0..VALID_RULE.len() {
+        bodies.push((
+            format!("cut at {end}"),
+            VALID_RULE.as_bytes()[..end].into(),
+            Some("M_NOT_JSON"),
+        ));
     }
     // Invalid UTF-8 and NUL bytes at several offsets.
-    for offset in (1..VALID.len()).step_by(7) {
+    for offset in (1..VALID_RULE.len()).step_by(7) {
         for (name, byte) in [("0xff", 0xff), ("0xc0", 0xc0), ("NUL", 0)] {
-            let mut body = VALID.as_bytes().to_vec();
+            let mut body = VALID_RULE.as_bytes().to_vec();
             body.insert(offset, byte);
             bodies.push((format!("{name} at {offset}"), body, Some("M_NOT_JSON")));
         }
     }
-    for (name, body, code) in [
+    for (name, body, errcode) in [
         ("nothing", String::new(), "M_NOT_JSON"),
         ("spaces", "   ".to_owned(), "M_NOT_JSON"),
-        ("a byte order mark", format!("\u{feff}{VALID}"), "M_NOT_JSON"),
-        ("two bodies", format!("{VALID}{VALID}"), "M_NOT_JSON"),
-        ("a comment", format!("{VALID} // x"), "M_NOT_JSON"),
-        ("single quotes", VALID.replace('"', "'"), "M_NOT_JSON"),
+        ("a byte order mark", format!("\u{feff}{VALID_RULE}"), "M_NOT_JSON"),
+        ("two bodies", format!("{VALID_RULE}{VALID_RULE}"), "M_NOT_JSON"),
+        ("a comment", format!("{VALID_RULE} // x"), "M_NOT_JSON"),
+        ("single quotes", VALID_RULE.replace('"', "'"), "M_NOT_JSON"),
         (
             "a trailing comma",
-            VALID.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","),
+            VALID_RULE.replace("\"pattern\":\"x\"", "\"pattern\":\"x\","),
             "M_NOT_JSON",
         ),
-        ("NaN", VALID.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
-        ("a leading zero", VALID.replace("-2.5e3", "012"), "M_NOT_JSON"),
+        ("NaN", VALID_RULE.replace("-2.5e3", "NaN"), "M_NOT_JSON"),
+        ("a leading zero", VALID_RULE.replace("-2.5e3", "012"), "M_NOT_JSON"),
         ("a form", "actions=notify&pattern=x".to_owned(), "M_NOT_JSON"),
         ("HTML", "<html></html>".to_owned(), "M_NOT_JSON"),
-        ("a number out of range", VALID.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
-        ("a lone surrogate", VALID.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
-        ("two lone surrogates", VALID.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
-        ("actions twice", VALID.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
-        ("an escaped key twice", VALID.replace("\"pattern\"", "\"\\u0061ctions\""), "M_BAD_JSON"),
-        ("a deep key twice", VALID.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
-        ("an extra key twice", VALID.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
-        ("101 levels", deep(101), "M_BAD_JSON"),
-        ("100,000 levels of arrays", deep(100_000).replace('}', ""), "M_BAD_JSON"),
+        ("a number out of range", VALID_RULE.replace("-2.5e3", "1e999"), "M_BAD_JSON"),
+        ("a lone surrogate", VALID_RULE.replace("\\u00e9", "\\ud800"), "M_BAD_JSON"),
+        ("two lone surrogates", VALID_RULE.replace("\\u00e9", "\\udc00\\ud800"), "M_BAD_JSON"),
+        ("actions twice", VALID_RULE.replace("\"pattern\"", "\"actions\""), "M_BAD_JSON"),
+        (
+            "an escaped key twice",
+            VALID_RULE.replace("\"pattern\"", "\"\\u0061ctions\""),
+            "M_BAD_JSON",
+        ),
+        ("a deep key twice", VALID_RULE.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
+        ("an extra key twice", VALID_RULE.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
+        ("101 levels", nested_rule(101), "M_BAD_JSON"),
+        ("100,000 levels of arrays", nested_rule(100_000).replace('}', ""), "M_BAD_JSON"),
     ] {
-        bodies.push((name.to_owned(), body.into_bytes(), Some(code)));
+        bodies.push((name.to_owned(), body.into_bytes(), Some(errcode)));
     }
     for open in ["[", "{\"a\":", "[{\"actions\":"] {
         let body = open.repeat(10_000).into_bytes();
         bodies.push((format!("unclosed {open}"), body, None));
     }
     // Values of the wrong type in every field.
-    let valid: Value = serde_json::from_str(VALID).unwrap();
+    let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
     for pointer in [
         "",
         "/actions",
@@ -72,17 +80,21 @@ fn bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         "/conditions/1/is",
         "/pattern",
     ] {
-        for wrong in [json!(null), json!(1), json!([[]]), json!({ "x": 1 })] {
-            let mut body = valid.clone();
-            *body.pointer_mut(pointer).unwrap() = wrong.clone();
-            bodies.push((format!("{wrong} at {pointer:?}"), body.to_string().into_bytes(), None));
+        for wrong_value in [json!(null), json!(1), json!([[]]), json!({ "x": 1 })] {
+            let mut body = valid_rule.clone();
+            *body.pointer_mut(pointer).unwrap() = wrong_value.clone();
+            bodies.push((
+                format!("{wrong_value} at {pointer:?}"),
+                body.to_string().into_bytes(),
+                None,
+            ));
         }
     }
     bodies
 }
 
 /// Returns a rule whose JSON has this many levels.
-fn deep(levels: usize) -> String {
+fn nested_rule(levels: usize) -> String {
     // The object itself is one level.
     let (open, close) = ("[".repeat(levels - 1), "]".repeat(levels - 1));
     format!("{{\"actions\":[],\"pattern\":\"x\",\"deep\":{open}{close}}}")
@@ -90,38 +102,44 @@ fn deep(levels: usize) -> String {
 
 #[tokio::test]
 async fn every_malformed_body_is_rejected_and_changes_nothing() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let valid: Value = serde_json::from_str(VALID).unwrap();
-    alice.put_ok("global/content/there", &valid).await;
-    let before = alice.get(&pushrules("")).await.text;
-    for (name, body, code) in bodies() {
-        let too_large = body.len() > 64 * 1024;
+    let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
+    alice.put_rules_ok("global/content/there", &valid_rule).await;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
+    for (name, body, errcode) in malformed_bodies() {
+        let is_too_large = body.len() > 64 * 1024;
         for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
-            let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
-            let (status, actual) = response.status_and_errcode();
-            if too_large {
-                assert_eq!((status, actual.as_str()), (413, "M_TOO_LARGE"), "{name}");
+            let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
+            let (status, actual_errcode) = response.status_and_errcode();
+            if is_too_large {
+                assert_eq!((status, actual_errcode.as_str()), (413, "M_TOO_LARGE"), "{name}");
                 continue;
             }
             assert_eq!(status, 400, "{name}: {response:?}");
-            assert!(CODES.contains(&actual.as_str()), "{name}: {actual}");
-            assert!(code.is_none_or(|code| code == actual), "{name}: {actual}");
+            assert!(ERRCODES.contains(&actual_errcode.as_str()), "{name}: {actual_errcode}");
+            assert!(
+                errcode.is_none_or(|errcode| errcode == actual_errcode),
+                "{name}: {actual_errcode}"
+            );
         }
         for path in ["global/content/there/actions", "global/content/there/enabled"] {
-            let response = alice.send(&format!("PUT {}", pushrules(path)), body.clone()).await;
+            let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
             // The error may be in a field that this endpoint ignores.
             if response.status == 200 {
-                assert!(path.ends_with("actions") && code.is_none(), "{name} {path}");
-                alice.put_ok(path, &json!({ "actions": valid["actions"] })).await;
+                assert!(path.ends_with("actions") && errcode.is_none(), "{name} {path}");
+                alice.put_rules_ok(path, &json!({ "actions": valid_rule["actions"] })).await;
                 continue;
             }
-            let (status, actual) = response.status_and_errcode();
+            let (status, actual_errcode) = response.status_and_errcode();
             assert!(matches!(status, 400 | 413), "{name}: {response:?}");
-            assert!(too_large || CODES.contains(&actual.as_str()), "{name}: {actual}");
+            assert!(
+                is_too_large || ERRCODES.contains(&actual_errcode.as_str()),
+                "{name}: {actual_errcode}"
+            );
         }
     }
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
 /// The maximum body size is raised, because it would reject these bodies first.
@@ -132,8 +150,8 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
     });
     let service = crate::support::Service::start_with(config).await;
     let alice = service.user_client("alice").await;
-    for (name, body, codes) in [
-        ("100,000 levels", deep(100_000), (400, "M_BAD_JSON")),
+    for (name, body, expected) in [
+        ("100,000 levels", nested_rule(100_000), (400, "M_BAD_JSON")),
         ("100,000 levels, not closed", "[".repeat(100_000), (400, "M_BAD_JSON")),
         ("100,000 objects", "{\"a\":".repeat(100_000), (400, "M_BAD_JSON")),
         (
@@ -142,28 +160,28 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
             (413, "M_TOO_LARGE"),
         ),
     ] {
-        let response = alice.send(&format!("PUT {}", pushrules("global/room/a")), body).await;
-        let (status, code) = response.status_and_errcode();
-        assert_eq!((status, code.as_str()), codes, "{name}");
+        let response = alice.send(&format!("PUT {}", pushrules_path("global/room/a")), body).await;
+        let (status, errcode) = response.status_and_errcode();
+        assert_eq!((status, errcode.as_str()), expected, "{name}");
     }
-    assert_eq!(alice.get(&pushrules("global/room/a")).await.status, 404);
+    assert_eq!(alice.get(&pushrules_path("global/room/a")).await.status, 404);
 }
 
 #[tokio::test]
-async fn a_body_of_five_megabytes_is_too_large() {
-    let service = service().await;
+async fn a_five_megabyte_body_is_too_large() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let response =
-        alice.send(&format!("PUT {}", pushrules("global/room/a")), vec![b'x'; 5 << 20]).await;
+        alice.send(&format!("PUT {}", pushrules_path("global/room/a")), vec![b'x'; 5 << 20]).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test]
 async fn unusual_but_valid_json_is_accepted() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (name, body, extra) in [
-        ("100 levels", deep(100), None),
+    for (name, body, expected_value) in [
+        ("100 levels", nested_rule(100), None),
         ("a pair of surrogates", r#"{"actions":[],"x":"\ud83d\udd14"}"#.into(), Some(json!("🔔"))),
         ("an escaped NUL", r#"{"actions":[],"x":"\u0000"}"#.into(), Some(json!("\0"))),
         ("minus zero", r#"{"actions":[],"x":-0.0}"#.into(), Some(json!(-0.0))),
@@ -171,10 +189,10 @@ async fn unusual_but_valid_json_is_accepted() {
         ("spaces", " \r\n\t{ \"actions\" : [ ] } \n".into(), None),
         ("an empty key", r#"{"actions":[],"":1,"x":2}"#.into(), Some(json!(2))),
     ] {
-        let response = alice.send(&format!("PUT {}", pushrules("global/room/a")), body).await;
+        let response = alice.send(&format!("PUT {}", pushrules_path("global/room/a")), body).await;
         assert_eq!(response.status, 200, "{name}: {response:?}");
-        if let Some(extra) = extra {
-            assert_eq!(alice.get_rules("global/room/a").await["x"], extra, "{name}");
+        if let Some(expected_value) = expected_value {
+            assert_eq!(alice.get_rules("global/room/a").await["x"], expected_value, "{name}");
         }
     }
 }

@@ -10,13 +10,13 @@ mod transfer;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{KINDS, minimal_rule, pushrules};
+use super::{KINDS, minimal_rule, pushrules_path};
 use crate::support::{TestClient, TestResponse};
 
 impl TestClient {
     /// Posts to an endpoint for many rules, such as `bulk`.
     pub(super) async fn post_rules(&self, path: &str, body: &Value) -> TestResponse {
-        self.send(&format!("POST {}", pushrules(path)), body.to_string()).await
+        self.send(&format!("POST {}", pushrules_path(path)), body.to_string()).await
     }
 
     /// Makes changes, which must succeed with `{}`.
@@ -54,12 +54,12 @@ async fn add_rules(client: &TestClient) {
             for id in ["b", "a"] {
                 let mut rule = minimal_rule(kind);
                 rule["org.x"] = json!({ "note": [1.5, null, "торт"] });
-                client.put_ok(&format!("{scope}/{kind}/{id}"), &rule).await;
+                client.put_rules_ok(&format!("{scope}/{kind}/{id}"), &rule).await;
             }
-            client.put_ok(&format!("{scope}/{kind}/b/enabled"), &json!(false)).await;
+            client.put_rules_ok(&format!("{scope}/{kind}/b/enabled"), &json!(false)).await;
         }
     }
-    client.put_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
-    client.put_ok("global/underride/.m.rule.call/actions", &json!({ "actions": [] })).await;
-    client.put_ok("global/underride/.m.rule.message/enabled", &json!(true)).await;
+    client.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
+    client.put_rules_ok("global/underride/.m.rule.call/actions", &json!({ "actions": [] })).await;
+    client.put_rules_ok("global/underride/.m.rule.message/enabled", &json!(true)).await;
 }

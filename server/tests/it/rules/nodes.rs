@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::{ids, pushrules};
-use crate::support::{Process, TestDatabase, process};
+use super::{pushrules_path, rule_ids};
+use crate::support::{ServerProcess, TestDatabase, process};
 
 /// Fails a test that would otherwise wait forever. A write normally reaches the other node within
 /// milliseconds.
@@ -17,8 +17,8 @@ const DEADLINE: Duration = Duration::from_mins(1);
 /// Two nodes with a private database, and the token of an account.
 struct Nodes {
     dir: TempDir,
-    url: String,
-    servers: [Process; 2],
+    database_url: String,
+    servers: [ServerProcess; 2],
     token: String,
     client: Client,
 }
@@ -26,17 +26,23 @@ struct Nodes {
 impl Nodes {
     async fn start() -> Option<Self> {
         let database = TestDatabase::postgres().await?;
-        let url = database.url().unwrap().to_owned();
+        let database_url = database.url().unwrap().to_owned();
         let dir = tempfile::tempdir().unwrap();
-        let serve = ["--database", &url, "--limits", "off"];
-        let servers = [Process::start(dir.path(), &serve), Process::start(dir.path(), &serve)];
-        process::run_successfully(dir.path(), &["account", "add", "alice", "--database", &url]);
-        let token = issue_token(&dir, &url);
-        Some(Self { dir, url, servers, token, client: Client::new() })
+        let arguments = ["--database", &database_url, "--limits", "off"];
+        let servers = [
+            ServerProcess::start(dir.path(), &arguments),
+            ServerProcess::start(dir.path(), &arguments),
+        ];
+        process::run_successfully(
+            dir.path(),
+            &["account", "add", "alice", "--database", &database_url],
+        );
+        let token = issue_token(&dir, &database_url);
+        Some(Self { dir, database_url, servers, token, client: Client::new() })
     }
 
     fn url(&self, node: usize, path: &str) -> String {
-        format!("{}{}", self.servers[node].url, pushrules(path))
+        format!("{}{}", self.servers[node].url, pushrules_path(path))
     }
 
     async fn get(&self, node: usize, path: &str) -> (StatusCode, Value) {
@@ -62,12 +68,12 @@ impl Nodes {
         &self,
         node: usize,
         path: &str,
-        expected: impl Fn(StatusCode, &Value) -> bool,
+        is_expected: impl Fn(StatusCode, &Value) -> bool,
     ) {
         let poll = async {
             loop {
                 let (status, body) = self.get(node, path).await;
-                if expected(status, &body) {
+                if is_expected(status, &body) {
                     return;
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
@@ -78,8 +84,8 @@ impl Nodes {
     }
 }
 
-fn issue_token(dir: &TempDir, url: &str) -> String {
-    let arguments = ["token", "issue", "alice", "--scopes", "push", "--database", url];
+fn issue_token(dir: &TempDir, database_url: &str) -> String {
+    let arguments = ["token", "issue", "alice", "--scopes", "push", "--database", database_url];
     process::run_successfully(dir.path(), &arguments).trim().to_owned()
 }
 
@@ -107,13 +113,13 @@ async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
         assert_eq!(nodes.get(node, "").await.0, 200);
     }
     for round in 0..20 {
-        let (writer, other) = (round % 2, 1 - round % 2);
-        let rule = format!("global/room/r{round}");
-        nodes.put(writer, &rule).await;
-        let enabled = nodes.url(other, &format!("{rule}/enabled"));
-        let request = nodes.client.put(enabled).bearer_auth(&nodes.token).json(&json!(false));
+        let (writer, other_node) = (round % 2, 1 - round % 2);
+        let path = format!("global/room/r{round}");
+        nodes.put(writer, &path).await;
+        let enabled_url = nodes.url(other_node, &format!("{path}/enabled"));
+        let request = nodes.client.put(enabled_url).bearer_auth(&nodes.token).json(&json!(false));
         assert_eq!(request.send().await.unwrap().status(), 200, "round {round}");
-        let request = nodes.client.delete(nodes.url(writer, &rule)).bearer_auth(&nodes.token);
+        let request = nodes.client.delete(nodes.url(writer, &path)).bearer_auth(&nodes.token);
         assert_eq!(request.send().await.unwrap().status(), 200, "round {round}");
     }
 }
@@ -122,12 +128,13 @@ async fn a_rule_written_on_one_node_can_be_changed_on_the_other_immediately() {
 async fn a_token_revoked_on_one_node_is_rejected_by_the_other() {
     let Some(mut nodes) = Nodes::start().await else { return };
     for round in 0..5 {
-        nodes.token = issue_token(&nodes.dir, &nodes.url);
+        nodes.token = issue_token(&nodes.dir, &nodes.database_url);
         for node in [0, 1] {
             assert_eq!(nodes.get(node, "").await.0, 200, "round {round}");
         }
-        let logout = format!("{}/_matrix/client/v3/logout", nodes.servers[round % 2].url);
-        let response = nodes.client.post(logout).bearer_auth(&nodes.token).send().await.unwrap();
+        let logout_url = format!("{}/_matrix/client/v3/logout", nodes.servers[round % 2].url);
+        let response =
+            nodes.client.post(logout_url).bearer_auth(&nodes.token).send().await.unwrap();
         assert_eq!(response.status(), 200);
         let is_rejected = |status: StatusCode, body: &Value| {
             status == 401 && body["errcode"] == "M_UNKNOWN_TOKEN"
@@ -154,7 +161,7 @@ async fn no_rule_of_64_concurrent_clients_on_two_nodes_is_lost() {
     clients.join_all().await;
     for node in [0, 1] {
         let has_all_rules = |_: StatusCode, body: &Value| {
-            let mut numbers: Vec<usize> = ids(&body["global"]["room"], false)
+            let mut numbers: Vec<usize> = rule_ids(&body["global"]["room"], false)
                 .iter()
                 .map(|id| id[1..].parse().unwrap())
                 .collect();
@@ -186,14 +193,15 @@ async fn bulk_changes_on_two_nodes_are_never_partial_or_lost() {
                     nodes.put(node, &format!("global/room/single_{id}")).await;
                     continue;
                 }
-                let put = |scope: &str| {
+                let put_change = |scope: &str| {
                     json!({ "op": "put", "scope": scope, "kind": "room", "rule_id": id,
                         "rule": { "actions": [] } })
                 };
-                let missing = json!({ "op": "delete", "kind": "room", "rule_id": "missing" });
-                let pair = [put("global"), put("device/phone")];
-                let rejected = json!({ "changes": [pair[0], pair[1], missing] });
-                assert_eq!(nodes.post(node, "bulk", &rejected).await, 404);
+                let delete_unknown =
+                    json!({ "op": "delete", "kind": "room", "rule_id": "missing" });
+                let pair = [put_change("global"), put_change("device/phone")];
+                let invalid_changes = json!({ "changes": [pair[0], pair[1], delete_unknown] });
+                assert_eq!(nodes.post(node, "bulk", &invalid_changes).await, 404);
                 assert_eq!(nodes.post(node, "bulk", &json!({ "changes": pair })).await, 200);
             }
         });
@@ -203,12 +211,13 @@ async fn bulk_changes_on_two_nodes_are_never_partial_or_lost() {
         let nodes = std::sync::Arc::clone(&nodes);
         readers.spawn(async move {
             let has_whole_pairs = |_: StatusCode, body: &Value| {
-                let rooms = ids(&body["global"]["room"], false);
-                let pairs = rooms.iter().filter(|id| id.starts_with('c'));
-                let phone = &body["device"]["phone"]["room"];
-                let phone = if phone.is_null() { Vec::new() } else { ids(phone, false) };
-                assert!(pairs.eq(&phone), "node {node}: {rooms:?} {phone:?}");
-                rooms.len() == CLIENTS * ROUNDS
+                let room_ids = rule_ids(&body["global"]["room"], false);
+                let pair_ids = room_ids.iter().filter(|id| id.starts_with('c'));
+                let phone_rules = &body["device"]["phone"]["room"];
+                let phone_ids =
+                    if phone_rules.is_null() { Vec::new() } else { rule_ids(phone_rules, false) };
+                assert!(pair_ids.eq(&phone_ids), "node {node}: {room_ids:?} {phone_ids:?}");
+                room_ids.len() == CLIENTS * ROUNDS
             };
             nodes.wait_for(node, "", has_whole_pairs).await;
         });

@@ -4,7 +4,7 @@ use belfry::config::LimitMode;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{ids, minimal_rule};
+use super::{minimal_rule, rule_ids};
 use crate::support::service::config_with;
 use crate::support::{Service, TestDatabase};
 
@@ -32,23 +32,27 @@ async fn assert_no_rule_is_lost(database: TestDatabase) {
     for client in 0..CLIENTS {
         let alice = alice.clone();
         clients.spawn(async move {
-            let mut last = None;
-            for rule in (client..RULES).step_by(CLIENTS) {
+            let mut previous = None;
+            for number in (client..RULES).step_by(CLIENTS) {
                 // Placed after the client's previous rule, so that the order can be checked.
-                let position = last.map(|last| format!("?after=r{last}")).unwrap_or_default();
+                let position =
+                    previous.map(|previous| format!("?after=r{previous}")).unwrap_or_default();
                 alice
-                    .put_ok(&format!("global/room/r{rule}{position}"), &minimal_rule("room"))
+                    .put_rules_ok(
+                        &format!("global/room/r{number}{position}"),
+                        &minimal_rule("room"),
+                    )
                     .await;
-                last = Some(rule);
+                previous = Some(number);
             }
         });
     }
     clients.join_all().await;
 
-    let all = alice.get_rules("").await;
-    let rule_ids = ids(&all["global"]["room"], false);
-    assert_eq!(rule_ids.len(), RULES);
-    let numbers: Vec<usize> = rule_ids.iter().map(|id| id[1..].parse().unwrap()).collect();
+    let rulesets = alice.get_rules("").await;
+    let ids = rule_ids(&rulesets["global"]["room"], false);
+    assert_eq!(ids.len(), RULES);
+    let numbers: Vec<usize> = ids.iter().map(|id| id[1..].parse().unwrap()).collect();
     for client in 0..CLIENTS {
         let client_rules: Vec<usize> =
             numbers.iter().copied().filter(|number| number % CLIENTS == client).collect();
@@ -56,34 +60,35 @@ async fn assert_no_rule_is_lost(database: TestDatabase) {
         assert_eq!(client_rules, expected, "order of the rules of client {client}");
     }
     // The limit is reached exactly.
-    let one_more = alice.put("global/room/one_more", &minimal_rule("room")).await;
-    assert_eq!(one_more.status_and_errcode(), (413, "M_TOO_LARGE".into()));
+    let response = alice.put_rules("global/room/one_more", &minimal_rule("room")).await;
+    assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_changes_each_get_their_own_response() {
-    let service = super::service().await;
+    let service = super::start_unlimited().await;
     let alice = service.user_client("alice").await;
     let mut clients = JoinSet::new();
     for client in 0..CLIENTS {
         let alice = alice.clone();
         clients.spawn(async move {
             let scope = if client % 3 == 0 { "device/phone" } else { "global" };
-            let rule = format!("{scope}/room/c{client}");
+            let path = format!("{scope}/room/c{client}");
             for _ in 0..10 {
-                assert_eq!(alice.delete(&rule).await.status, 404);
-                alice.put_ok(&rule, &minimal_rule("room")).await;
-                alice.put_ok(&format!("{rule}/enabled"), &json!(false)).await;
-                alice.put_ok(&format!("{rule}/actions"), &json!({ "actions": [] })).await;
-                let stored = alice.get_rules(&rule).await;
-                assert_eq!((&stored["enabled"], &stored["actions"]), (&json!(false), &json!([])));
-                let wrong = alice.put(&format!("{rule}?before=none"), &minimal_rule("room")).await;
-                assert_eq!(wrong.status_and_errcode(), (400, "M_UNKNOWN".into()));
-                assert_eq!(alice.delete(&rule).await.status, 200);
+                assert_eq!(alice.delete_rule(&path).await.status, 404);
+                alice.put_rules_ok(&path, &minimal_rule("room")).await;
+                alice.put_rules_ok(&format!("{path}/enabled"), &json!(false)).await;
+                alice.put_rules_ok(&format!("{path}/actions"), &json!({ "actions": [] })).await;
+                let rule = alice.get_rules(&path).await;
+                assert_eq!((&rule["enabled"], &rule["actions"]), (&json!(false), &json!([])));
+                let response =
+                    alice.put_rules(&format!("{path}?before=none"), &minimal_rule("room")).await;
+                assert_eq!(response.status_and_errcode(), (400, "M_UNKNOWN".into()));
+                assert_eq!(alice.delete_rule(&path).await.status, 200);
             }
         });
     }
     clients.join_all().await;
-    let all = alice.get_rules("").await;
-    assert_eq!((&all["device"], &all["global"]["room"]), (&json!({}), &json!([])));
+    let rulesets = alice.get_rules("").await;
+    assert_eq!((&rulesets["device"], &rulesets["global"]["room"]), (&json!({}), &json!([])));
 }

@@ -1,13 +1,13 @@
 //! Invalid paths are rejected with the documented error and change nothing.
 
-use super::{minimal_rule, pushrules, service};
-use crate::support::Process;
+use super::{minimal_rule, pushrules_path, start_unlimited};
+use crate::support::ServerProcess;
 
 #[tokio::test]
 async fn an_invalid_path_is_unrecognized() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let before = alice.get(&pushrules("")).await.text;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     for path in [
         "global",
         "device",
@@ -34,7 +34,10 @@ async fn an_invalid_path_is_unrecognized() {
     ] {
         for method in ["GET", "PUT", "DELETE"] {
             let response = alice
-                .send(&format!("{method} {}", pushrules(path)), minimal_rule("content").to_string())
+                .send(
+                    &format!("{method} {}", pushrules_path(path)),
+                    minimal_rule("content").to_string(),
+                )
                 .await;
             assert_eq!(
                 response.status_and_errcode(),
@@ -43,32 +46,32 @@ async fn an_invalid_path_is_unrecognized() {
             );
         }
     }
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
 #[tokio::test]
 async fn a_put_or_delete_without_a_rule_id_is_unrecognized() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let before = alice.get(&pushrules("")).await.text;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     for path in
         ["", "global/", "device/", "device/phone/", "global/override/", "device/phone/room/"]
     {
-        let response = alice.put(path, &minimal_rule("content")).await;
+        let response = alice.put_rules(path, &minimal_rule("content")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_UNRECOGNIZED".into()), "{path}");
-        let response = alice.delete(path).await;
+        let response = alice.delete_rule(path).await;
         assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()), "{path}");
     }
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
 /// These ids contain escaped separators, invalid UTF-8 or NUL, or are too long.
 #[tokio::test]
 async fn an_invalid_id_is_an_invalid_parameter() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let before = alice.get(&pushrules("")).await.text;
-    let (long, longer) = ("a".repeat(256), "a".repeat(60_000));
+    let rules_before = alice.get(&pushrules_path("")).await.text;
+    let (long_id, longer_id) = ("a".repeat(256), "a".repeat(60_000));
     for id in [
         "a%2Fb",
         "a%2fenabled",
@@ -83,61 +86,61 @@ async fn an_invalid_id_is_an_invalid_parameter() {
         "%C3",
         "%C0%AF",
         "%ED%A0%80",
-        &long,
-        &longer,
+        &long_id,
+        &longer_id,
         "%2e%2e%2f",
     ] {
         for (method, attribute) in
             [("GET", ""), ("PUT", ""), ("DELETE", ""), ("PUT", "/enabled"), ("GET", "/actions")]
         {
-            let path = pushrules(&format!("global/content/{id}{attribute}"));
+            let path = pushrules_path(&format!("global/content/{id}{attribute}"));
             let response =
                 alice.send(&format!("{method} {path}"), minimal_rule("content").to_string()).await;
-            let id = &id[..id.len().min(40)];
+            let id_start = &id[..id.len().min(40)];
             assert_eq!(
                 response.status_and_errcode(),
                 (400, "M_INVALID_PARAM".into()),
-                "{method} {id}"
+                "{method} {id_start}"
             );
         }
     }
-    let response = alice.get(&pushrules("global/content//enabled")).await;
+    let response = alice.get(&pushrules_path("global/content//enabled")).await;
     assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
 }
 
 #[tokio::test]
-async fn an_id_has_up_to_255_bytes() {
-    let service = service().await;
+async fn an_id_may_have_up_to_255_bytes() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (text, encoded) in
+    for (id, encoded_id) in
         [("a".repeat(255), "a".repeat(255)), ("ü".repeat(127) + "a", "%C3%BC".repeat(127) + "a")]
     {
-        assert_eq!(text.len(), 255);
-        let path = format!("global/room/{encoded}");
-        alice.put_ok(&path, &minimal_rule("room")).await;
-        assert_eq!(alice.get_rules(&path).await["rule_id"], text);
-        alice.put_ok(&format!("{path}/enabled"), &serde_json::json!(false)).await;
-        assert_eq!(alice.user_rule_ids("global/room/").await, [text]);
-        assert_eq!(alice.delete(&path).await.status, 200);
-        let response = alice.put(&format!("{path}a"), &minimal_rule("room")).await;
+        assert_eq!(id.len(), 255);
+        let path = format!("global/room/{encoded_id}");
+        alice.put_rules_ok(&path, &minimal_rule("room")).await;
+        assert_eq!(alice.get_rules(&path).await["rule_id"], id);
+        alice.put_rules_ok(&format!("{path}/enabled"), &serde_json::json!(false)).await;
+        assert_eq!(alice.user_rule_ids("global/room/").await, [id]);
+        assert_eq!(alice.delete_rule(&path).await.status, 200);
+        let response = alice.put_rules(&format!("{path}a"), &minimal_rule("room")).await;
         assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
     }
 }
 
 #[tokio::test]
 async fn dots_are_not_resolved_as_path_segments() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for id in [".", "..", "%2e%2e", "..%5c"] {
-        let status = alice.get(&pushrules(&format!("global/content/{id}"))).await.status;
+        let status = alice.get(&pushrules_path(&format!("global/content/{id}"))).await.status;
         assert!(matches!(status, 400 | 404), "{id}: {status}");
     }
 }
 
 #[tokio::test]
 async fn a_path_without_a_route_is_not_found() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for path in [
         "/_service/client/api/v1/pushrules",
@@ -157,9 +160,9 @@ async fn a_path_without_a_route_is_not_found() {
 #[tokio::test]
 async fn an_error_response_arrives_complete() {
     let dir = tempfile::tempdir().unwrap();
-    let process = Process::start(dir.path(), &[]);
+    let process = ServerProcess::start(dir.path(), &[]);
     for (path, status) in [
-        (pushrules(""), 401),
+        (pushrules_path(""), 401),
         ("/_matrix/client/v3/pushrules".to_owned(), 404),
         ("/_matrix/client/v3/logout".to_owned(), 405),
         ("/oauth/nothing".to_owned(), 404),

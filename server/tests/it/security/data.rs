@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 use belfry_core::audit::{AuditEntry, AuditKind};
 use serde_json::{Value, json};
 
-use super::{SAFARI, SECURITY, events, sign_in, sign_in_alice};
+use super::{SAFARI, SECURITY_PATH, read_events, sign_in, sign_in_alice};
 use crate::support::{Service, on_both_engines};
 
-const DOWNLOAD: &str = "/oauth/account/security/download";
+const DOWNLOAD_PATH: &str = "/oauth/account/security/download";
 
 async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     let mut browser = sign_in_alice(&service).await;
@@ -24,8 +24,8 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
         }
     }
     service.state.flush_uses().await;
-    let page = browser.get(SECURITY).await;
-    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    let page = browser.get(SECURITY_PATH).await;
+    let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
     let data = response.expect_json(StatusCode::OK);
     let attachment = "attachment; filename=\"alice-2027-01-15.json\"";
     assert_eq!(response.header("content-disposition"), attachment);
@@ -69,25 +69,27 @@ async fn the_download_is_complete_and_has_no_secrets(service: Service) {
     assert_eq!(rules.matches("\"alices\"").count(), 2, "{rules}");
     assert_eq!(data["push_rules"]["global"]["room"][0]["rule_id"], "alices");
     assert_eq!(data["push_rules"]["device"]["phone"]["room"][0]["rule_id"], "alices");
-    let recorded = data["audit_events"].as_array().unwrap();
+    let all_events = data["audit_events"].as_array().unwrap();
     // Without the events for the account and the token, which the test added itself.
     let is_from_request = |event: &&Value| event["kind"] != "account_note";
-    let recorded: Vec<_> = recorded.iter().filter(is_from_request).collect();
-    let mut kinds: Vec<_> = recorded.iter().map(|event| event["kind"].as_str().unwrap()).collect();
+    let request_events: Vec<_> = all_events.iter().filter(is_from_request).collect();
+    let mut kinds: Vec<_> =
+        request_events.iter().map(|event| event["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
     assert_eq!(kinds, ["data_download", "sign_in", "sign_in"]);
-    assert!(recorded.iter().all(|event| event["address"] == "192.0.2.1"));
+    assert!(request_events.iter().all(|event| event["address"] == "192.0.2.1"));
 
-    let text = &response.text;
-    let hash = service.store().account_by_name("alice").await.unwrap().unwrap().password;
-    for secret in [&*hash, "argon2", app.token(), browser.cookie(), "bobs", "@bob"] {
-        assert!(!text.contains(secret), "{secret}");
+    let password_hash =
+        service.store().account_by_name("alice").await.unwrap().unwrap().password_hash;
+    for secret in [&*password_hash, "argon2", app.token(), browser.session_cookie(), "bobs", "@bob"]
+    {
+        assert!(!response.text.contains(secret), "{secret}");
     }
-    assert_eq!(events(&service, "alice").await[0], "data_download success 1");
+    assert_eq!(read_events(&service, "alice").await[0], "data_download success 1");
 }
 
 on_both_engines! {
-    crate::security::start:
+    crate::security::start_with_defaults:
     the_download_is_complete_and_has_no_secrets,
 }
 
@@ -97,15 +99,19 @@ async fn an_account_can_run_one_download_at_a_time() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
     let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let page = browser.get(SECURITY).await;
-    let running = service.state.large_bodies.take(account).unwrap();
-    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    let page = browser.get(SECURITY_PATH).await;
+    let slot = service.state.large_body_slots.acquire(account).unwrap();
+    let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
     response.assert_page(429, "This server is busy");
     assert_eq!(response.header("retry-after"), "1");
-    assert_eq!(events(&service, "alice").await[0], "sign_in success 1", "nothing was downloaded");
-    drop(running);
-    browser.submit(&page, DOWNLOAD, &[]).await.expect_json(StatusCode::OK);
-    browser.submit(&page, DOWNLOAD, &[]).await.expect_json(StatusCode::OK);
+    assert_eq!(
+        read_events(&service, "alice").await[0],
+        "sign_in success 1",
+        "nothing was downloaded"
+    );
+    drop(slot);
+    browser.submit(&page, DOWNLOAD_PATH, &[]).await.expect_json(StatusCode::OK);
+    browser.submit(&page, DOWNLOAD_PATH, &[]).await.expect_json(StatusCode::OK);
 }
 
 /// An admin's address and notes are not data of the account.
@@ -118,11 +124,11 @@ async fn admin_actions_are_exported_without_address_and_notes() {
     let event =
         AuditEntry { detail, ..AuditEntry::from_command(service.now(), AuditKind::AccountNote) };
     service.store().record_account_event(&event.into(), alice).await.unwrap();
-    let page = browser.get(SECURITY).await;
-    let response = browser.submit(&page, DOWNLOAD, &[]).await;
+    let page = browser.get(SECURITY_PATH).await;
+    let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
     let data = response.expect_json(StatusCode::OK);
-    let note = data["audit_events"].as_array().unwrap().iter();
-    let note = note.clone().find(|event| event["kind"] == "account_note").unwrap();
+    let mut events = data["audit_events"].as_array().unwrap().iter();
+    let note = events.find(|event| event["kind"] == "account_note").unwrap();
     assert_eq!((note.get("detail"), note.get("address")), (None, None));
     assert!(!response.text.contains("private note"));
 }

@@ -3,17 +3,18 @@
 use belfry_core::oauth::account::Role;
 use belfry_store::UpdateOutcome;
 
-use super::{FIREFOX, SECURITY, events, is_signed_in, sign_in, sign_in_alice};
+use super::{FIREFOX, SECURITY_PATH, is_signed_in, read_events, sign_in, sign_in_alice};
 use crate::support::{Browser, Service, TestResponse, any_events, on_both_engines};
 
-const DELETE: &str = "/oauth/account/security/delete";
-const KEEP: &str = "/oauth/account/security/keep";
-const PENDING: &str = "Your account will be deleted on <bdi><time datetime=\"2027-01-16T08:00:00Z\" \
-    data-format=\"full\">2027-01-16 08:00 UTC</time></bdi>.";
+const DELETE_PATH: &str = "/oauth/account/security/delete";
+const KEEP_PATH: &str = "/oauth/account/security/keep";
+const PENDING_NOTICE: &str = "Your account will be deleted on <bdi>\
+    <time datetime=\"2027-01-16T08:00:00Z\" data-format=\"full\">2027-01-16 08:00 UTC</time>\
+    </bdi>.";
 
 async fn request_deletion(browser: &mut Browser, page: &TestResponse, name: &str) -> TestResponse {
     let password = format!("correct horse {name}");
-    browser.submit(page, DELETE, &[("password", &password)]).await
+    browser.submit(page, DELETE_PATH, &[("password", &password)]).await
 }
 
 /// Sweeps every five minutes, for this many minutes.
@@ -27,15 +28,15 @@ async fn sweep_for(service: &Service, minutes: i64) {
 async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
     let mut browser = sign_in_alice(&service).await;
     let app = service.user_client("alice").await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     page.assert_page(200, "Your account is deleted after one day");
-    let requested = request_deletion(&mut browser, &page, "alice").await;
-    assert_eq!((requested.status, requested.header("location")), (303, SECURITY));
-    let page = browser.follow(&requested).await;
-    page.assert_page(200, PENDING);
+    let response = request_deletion(&mut browser, &page, "alice").await;
+    assert_eq!((response.status, response.header("location")), (303, SECURITY_PATH));
+    let page = browser.follow(&response).await;
+    page.assert_page(200, PENDING_NOTICE);
     assert!(!page.text.contains("Delete my account"), "{}", page.text);
-    // The banner is on every page of the account, and the account works as before.
-    browser.get("/oauth/account").await.assert_page(200, PENDING);
+    // The banner is on every page of the account, and the account can be used as before.
+    browser.get("/oauth/account").await.assert_page(200, PENDING_NOTICE);
     sign_in(&service, "alice", FIREFOX).await;
     assert_eq!(app.get("/_matrix/client/v3/pushrules/").await.status, 200);
 
@@ -52,17 +53,17 @@ async fn an_account_is_deleted_a_day_after_the_request(service: Service) {
 
 async fn a_deletion_is_cancelled_with_one_click(service: Service) {
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     // A double submit does not change the time.
     for _ in 0..2 {
         request_deletion(&mut browser, &page, "alice").await;
         service.clock.advance(1800);
     }
-    // Cancelling works on any account page, and has no effect the second time.
+    // Any account page can cancel the deletion. A second cancellation has no effect.
     let page = browser.get("/oauth/account").await;
-    page.assert_page(200, PENDING);
+    page.assert_page(200, PENDING_NOTICE);
     for _ in 0..2 {
-        let redirect = browser.submit(&page, KEEP, &[]).await;
+        let redirect = browser.submit(&page, KEEP_PATH, &[]).await;
         let security_page = browser.follow(&redirect).await;
         security_page.assert_page(200, "Your account will not be deleted.");
         assert!(
@@ -73,7 +74,7 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
     sweep_for(&service, 26 * 60).await;
     assert!(service.store().account_by_name("alice").await.unwrap().is_some());
     assert_eq!(
-        events(&service, "alice").await,
+        read_events(&service, "alice").await,
         [
             "account_delete_cancel success 1",
             "account_delete_request success 1",
@@ -83,7 +84,7 @@ async fn a_deletion_is_cancelled_with_one_click(service: Service) {
 }
 
 on_both_engines! {
-    crate::security::start:
+    crate::security::start_with_defaults:
     an_account_is_deleted_a_day_after_the_request,
     a_deletion_is_cancelled_with_one_click,
 }
@@ -92,32 +93,40 @@ on_both_engines! {
 async fn a_wrong_password_deletes_nothing() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     for password in ["wrong", ""] {
-        let wrong = browser.submit(&page, DELETE, &[("password", password)]).await;
+        let response = browser.submit(&page, DELETE_PATH, &[("password", password)]).await;
         let text =
             "<p class=\"field-error\" id=\"delete-password-error\">This is not your password.";
-        wrong.assert_page(401, text);
+        response.assert_page(401, text);
     }
     let account = service.store().account_by_name("alice").await.unwrap().unwrap();
     assert_eq!(account.delete_at, None);
-    let failed = "account_delete_request failure 2";
-    assert_eq!(events(&service, "alice").await, [failed, "sign_in success 1"]);
+    let failure = "account_delete_request failure 2";
+    assert_eq!(read_events(&service, "alice").await, [failure, "sign_in success 1"]);
 }
 
 #[tokio::test]
 async fn the_last_admin_cannot_be_deleted() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
-    service.store().set_account_role(&any_events(), id("alice").await, Role::Admin).await.unwrap();
-    let page = browser.get(SECURITY).await;
-    let rejected = request_deletion(&mut browser, &page, "alice").await;
-    rejected.assert_page(403, "You are the only administrator of this server.");
-    let alice_id = id("alice").await;
-    let cancelled = service.store().cancel_account_deletion(&any_events(), alice_id).await.unwrap();
-    assert_eq!(cancelled, UpdateOutcome::NotFound);
-    service.store().set_account_role(&any_events(), id("bob").await, Role::Admin).await.unwrap();
-    let requested = request_deletion(&mut browser, &page, "alice").await;
-    browser.follow(&requested).await.assert_page(200, PENDING);
+    let account_id = async |name| service.store().account_by_name(name).await.unwrap().unwrap().id;
+    service
+        .store()
+        .set_account_role(&any_events(), account_id("alice").await, Role::Admin)
+        .await
+        .unwrap();
+    let page = browser.get(SECURITY_PATH).await;
+    let response = request_deletion(&mut browser, &page, "alice").await;
+    response.assert_page(403, "You are the only administrator of this server.");
+    let alice_id = account_id("alice").await;
+    let outcome = service.store().cancel_account_deletion(&any_events(), alice_id).await.unwrap();
+    assert_eq!(outcome, UpdateOutcome::NotFound);
+    service
+        .store()
+        .set_account_role(&any_events(), account_id("bob").await, Role::Admin)
+        .await
+        .unwrap();
+    let response = request_deletion(&mut browser, &page, "alice").await;
+    browser.follow(&response).await.assert_page(200, PENDING_NOTICE);
 }

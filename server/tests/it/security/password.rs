@@ -4,45 +4,45 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{
-    FIREFOX, PASSWORD, SAFARI, SECURITY, change_password, events, is_signed_in, sign_in,
-    sign_in_alice,
+    FIREFOX, PASSWORD_PATH, SAFARI, SECURITY_PATH, change_password, is_signed_in, read_events,
+    sign_in, sign_in_alice,
 };
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 use crate::support::{Browser, Service, on_both_engines};
 
-const CHANGED: &str = "/oauth/account/security?notice=password-changed";
-const RULES: &str = "/_matrix/client/v3/pushrules/";
+const SUCCESS_LOCATION: &str = "/oauth/account/security?notice=password-changed";
+const RULES_PATH: &str = "/_matrix/client/v3/pushrules/";
 
 async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: Service) {
-    let mut here = sign_in_alice(&service).await;
-    let mut elsewhere = sign_in(&service, "alice", SAFARI).await;
-    let mut bob = sign_in(&service, "bob", FIREFOX).await;
+    let mut browser = sign_in_alice(&service).await;
+    let mut other_browser = sign_in(&service, "alice", SAFARI).await;
+    let mut bobs_browser = sign_in(&service, "bob", FIREFOX).await;
     let (app, bobs_app) = (service.user_client("alice").await, service.user_client("bob").await);
-    app.get(RULES).await.expect_json(StatusCode::OK);
+    app.get(RULES_PATH).await.expect_json(StatusCode::OK);
 
-    let page = here.get(SECURITY).await;
-    let response = change_password(&mut here, &page, "correct horse alice", "a new horse").await;
-    assert_eq!((response.status, response.header("location")), (303, CHANGED));
-    let page = here.follow(&response).await;
+    let page = browser.get(SECURITY_PATH).await;
+    let response = change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
+    assert_eq!((response.status, response.header("location")), (303, SUCCESS_LOCATION));
+    let page = browser.follow(&response).await;
     page.assert_page(
         200,
         "Your password is changed. All other browsers and all apps are signed out.",
     );
 
-    assert!(is_signed_in(&mut here).await && is_signed_in(&mut bob).await);
-    assert!(!is_signed_in(&mut elsewhere).await);
-    assert_eq!(app.get(RULES).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".to_owned()));
-    bobs_app.get(RULES).await.expect_json(StatusCode::OK);
+    assert!(is_signed_in(&mut browser).await && is_signed_in(&mut bobs_browser).await);
+    assert!(!is_signed_in(&mut other_browser).await);
+    assert_eq!(app.get(RULES_PATH).await.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".to_owned()));
+    bobs_app.get(RULES_PATH).await.expect_json(StatusCode::OK);
     for (password, status) in [("correct horse alice", 401), ("a new horse", 303)] {
         let mut browser = service.browser();
         let page = browser.get("/oauth/sign_in").await;
         let fields = [("username", "alice"), ("password", password)];
-        let signed_in = browser.submit(&page, "/oauth/sign_in", &fields).await;
-        assert_eq!(signed_in.status, status, "{password}");
+        let response = browser.submit(&page, "/oauth/sign_in", &fields).await;
+        assert_eq!(response.status, status, "{password}");
     }
     assert_eq!(
-        events(&service, "alice").await,
+        read_events(&service, "alice").await,
         [
             "password_change success 1",
             "sign_in failure 1",
@@ -56,30 +56,31 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
 
 async fn a_double_submit_changes_the_password_once_and_reports_success(service: Service) {
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     // The second form arrives after the first one is done.
     for _ in 0..2 {
-        let again = change_password(&mut browser, &page, "correct horse alice", "new horse").await;
-        assert_eq!((again.status, again.header("location")), (303, CHANGED));
+        let response =
+            change_password(&mut browser, &page, "correct horse alice", "new horse").await;
+        assert_eq!((response.status, response.header("location")), (303, SUCCESS_LOCATION));
     }
     // Both forms arrive at the same time.
     let cookies = browser.cookies.clone();
     let mut tab = Browser::new(service.anonymous_client());
     tab.cookies = cookies;
-    let (one, other) = tokio::join!(
+    let (first_response, second_response) = tokio::join!(
         change_password(&mut browser, &page, "new horse", "newer horse"),
         change_password(&mut tab, &page, "new horse", "newer horse"),
     );
-    for response in [one, other] {
-        assert_eq!((response.status, response.header("location")), (303, CHANGED));
+    for response in [first_response, second_response] {
+        assert_eq!((response.status, response.header("location")), (303, SUCCESS_LOCATION));
     }
-    let changes = events(&service, "alice").await;
-    let successes = changes.iter().filter(|event| *event == "password_change success 1").count();
-    assert_eq!(successes, 2, "{changes:?}");
+    let events = read_events(&service, "alice").await;
+    let successes = events.iter().filter(|event| *event == "password_change success 1").count();
+    assert_eq!(successes, 2, "{events:?}");
 }
 
 on_both_engines! {
-    crate::security::start:
+    crate::security::start_with_defaults:
     a_new_password_ends_all_other_sessions_and_revokes_all_tokens,
     a_double_submit_changes_the_password_once_and_reports_success,
 }
@@ -88,9 +89,9 @@ on_both_engines! {
 async fn errors_are_shown_next_to_their_field_and_change_nothing() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
-    let right = "correct horse alice";
-    for (current, new, again, status, field, text) in [
+    let page = browser.get(SECURITY_PATH).await;
+    let correct_password = "correct horse alice";
+    for (current, new, repeated, status, field, text) in [
         (
             "wrong",
             "a new horse",
@@ -100,10 +101,17 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
             "This is not your password.",
         ),
         ("", "a new horse", "a new horse", 401, "current-password", "This is not your password."),
-        (right, "short", "short", 422, "new-password", "Please choose a password of at least 8"),
-        (right, "", "", 422, "new-password", "Please choose a password."),
         (
-            right,
+            correct_password,
+            "short",
+            "short",
+            422,
+            "new-password",
+            "Please choose a password of at least 8",
+        ),
+        (correct_password, "", "", 422, "new-password", "Please choose a password."),
+        (
+            correct_password,
             "password123",
             "password123",
             422,
@@ -111,7 +119,7 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
             "This password is easy to guess.",
         ),
         (
-            right,
+            correct_password,
             "Alice@Example.org",
             "Alice@Example.org",
             422,
@@ -119,7 +127,7 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
             "This password is easy to guess.",
         ),
         (
-            right,
+            correct_password,
             "a new horse",
             "a new hose",
             422,
@@ -128,92 +136,101 @@ async fn errors_are_shown_next_to_their_field_and_change_nothing() {
         ),
     ] {
         let fields =
-            [("current_password", current), ("new_password", new), ("password_again", again)];
-        let response = browser.submit(&page, PASSWORD, &fields).await;
+            [("current_password", current), ("new_password", new), ("password_again", repeated)];
+        let response = browser.submit(&page, PASSWORD_PATH, &fields).await;
         response
             .assert_page(status, &format!("<p class=\"field-error\" id=\"{field}-error\">{text}"));
-        let input = format!("id=\"{field}\"");
-        let input = response.text.split(&input).nth(1).unwrap().split('>').next().unwrap();
+        let id_attribute = format!("id=\"{field}\"");
+        let input = response.text.split(&id_attribute).nth(1).unwrap().split('>').next().unwrap();
         assert!(input.contains("aria-invalid=\"true\""), "{input}");
         let hint = if field == "new-password" { "new-password-hint " } else { "" };
         assert!(input.contains(&format!("aria-describedby=\"{hint}{field}-error\"")), "{input}");
         assert!(input.contains("autofocus"), "{input}");
-        for secret in [current, new, again].into_iter().filter(|secret| !secret.is_empty()) {
+        for secret in [current, new, repeated].into_iter().filter(|secret| !secret.is_empty()) {
             assert!(!response.text.contains(&format!("value=\"{secret}\"")), "{secret}");
         }
     }
     assert!(is_signed_in(&mut browser).await);
-    assert_eq!(events(&service, "alice").await, ["password_change failure 2", "sign_in success 1"]);
+    assert_eq!(
+        read_events(&service, "alice").await,
+        ["password_change failure 2", "sign_in success 1"]
+    );
 }
 
 #[tokio::test]
-async fn all_problems_of_a_new_password_are_reported_together() {
+async fn all_problems_with_a_new_password_are_reported_together() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
-    let right = "correct horse alice";
+    let page = browser.get(SECURITY_PATH).await;
+    let correct_password = "correct horse alice";
     for (current, status, fields) in [
         ("wrong", 401, &["current-password", "new-password", "password-again"][..]),
-        (right, 422, &["new-password", "password-again"]),
+        (correct_password, 422, &["new-password", "password-again"]),
     ] {
-        let entered =
+        let form_fields =
             [("current_password", current), ("new_password", "short"), ("password_again", "shirt")];
-        let response = browser.submit(&page, PASSWORD, &entered).await;
-        let errors = response.text.split("class=\"field-error\" id=\"").skip(1);
-        let errors: Vec<&str> = errors.filter_map(|rest| rest.split("-error\"").next()).collect();
-        assert_eq!((response.status, &*errors), (status, fields));
+        let response = browser.submit(&page, PASSWORD_PATH, &form_fields).await;
+        let error_ids = response.text.split("class=\"field-error\" id=\"").skip(1);
+        let fields_with_errors: Vec<&str> =
+            error_ids.filter_map(|rest| rest.split("-error\"").next()).collect();
+        assert_eq!((response.status, &*fields_with_errors), (status, fields));
         assert_eq!(response.text.matches(" autofocus").count(), 1);
     }
-    assert_eq!(events(&service, "alice").await, ["password_change failure 1", "sign_in success 1"]);
+    assert_eq!(
+        read_events(&service, "alice").await,
+        ["password_change failure 1", "sign_in success 1"]
+    );
 }
 
 #[tokio::test]
-async fn wrong_passwords_in_a_session_count_as_sign_in_attempts_for_the_account() {
+async fn wrong_passwords_in_a_session_count_as_sign_in_attempts() {
     let limits = json!({ "sign_in_name": { "requests": 4 } });
     let service = Service::start_with(config_with(|config| {
         config.limits.abuse = serde_json::from_value(limits).unwrap();
     }))
     .await;
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     // Each wrong attempt also checks whether a double submit has changed the password.
     for _ in 0..2 {
-        let wrong = change_password(&mut browser, &page, "wrong", "a new horse").await;
-        assert_eq!(wrong.status, 401);
+        let response = change_password(&mut browser, &page, "wrong", "a new horse").await;
+        assert_eq!(response.status, 401);
     }
-    let right = change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
-    right.assert_page(429, "Too many attempts. Please try again in 60 minutes.");
-    assert_eq!(right.header("retry-after"), "3600");
+    let response = change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
+    response.assert_page(429, "Too many attempts. Please try again in 60 minutes.");
+    assert_eq!(response.header("retry-after"), "3600");
     // The same limit applies to the form that deletes the account.
-    let delete = [("password", "correct horse alice")];
-    let rejected = browser.submit(&page, "/oauth/account/security/delete", &delete).await;
-    rejected.assert_page(429, "Too many attempts.");
+    let delete_fields = [("password", "correct horse alice")];
+    let response = browser.submit(&page, "/oauth/account/security/delete", &delete_fields).await;
+    response.assert_page(429, "Too many attempts.");
     // A stolen session cannot be used to guess from another address.
-    let mut thief = Browser::new(service.anonymous_client().with_address(address(9)));
+    let mut thief = Browser::new(service.anonymous_client().with_address(documentation_address(9)));
     thief.cookies = browser.cookies.clone();
-    let moved = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;
-    moved.assert_page(429, "Too many attempts.");
+    let response = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;
+    response.assert_page(429, "Too many attempts.");
     // The owner can still sign in elsewhere.
-    let mut owner = Browser::new(service.anonymous_client().with_address(address(7)));
+    let mut owner = Browser::new(service.anonymous_client().with_address(documentation_address(7)));
     let page = owner.get("/oauth/sign_in").await;
     owner.sign_in(&page, "alice").await.assert_page(200, "@alice:ring.example");
 }
 
-/// If the costs differed, the response time would reveal whether the current password is right.
+/// If the costs differed, the response time would reveal whether the current password is correct.
 #[tokio::test]
-async fn a_wrong_and_a_right_password_cost_the_same() {
+async fn a_wrong_password_costs_as_many_hashes_as_a_correct_one() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let page = browser.get(SECURITY).await;
+    let page = browser.get(SECURITY_PATH).await;
     let hash_count = async || {
         let metrics = service.metrics().await;
         let line =
             metrics.lines().find_map(|line| line.strip_prefix("belfry_password_hashes_total "));
         line.unwrap().parse::<u32>().unwrap()
     };
-    let before = hash_count().await;
+    let count_before = hash_count().await;
     change_password(&mut browser, &page, "wrong", "a new horse").await;
-    let wrong = hash_count().await;
+    let count_after_wrong = hash_count().await;
     change_password(&mut browser, &page, "correct horse alice", "a new horse").await;
-    assert_eq!((wrong - before, hash_count().await - wrong), (2, 2));
+    let count_after_correct = hash_count().await;
+    assert_eq!(count_after_wrong - count_before, 2);
+    assert_eq!(count_after_correct - count_after_wrong, 2);
 }

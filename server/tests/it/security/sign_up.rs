@@ -4,16 +4,16 @@ use axum::http::StatusCode;
 use belfry::config::{Config, RegistrationPolicy};
 use serde_json::json;
 
-use super::events;
+use super::read_events;
 use crate::support::browser::encode_form;
-use crate::support::client::address;
+use crate::support::client::documentation_address;
 use crate::support::service::config_with;
 use crate::support::{Browser, Service, TestResponse, on_both_engines};
 
-const SIGN_UP: &str = "/oauth/sign_up";
+const SIGN_UP_PATH: &str = "/oauth/sign_up";
 
 /// Returns the fields of a valid sign-up.
-fn fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
+fn sign_up_fields<'a>(name: &'a str, password: &'a str) -> [(&'a str, &'a str); 5] {
     [
         ("username", name),
         ("email", "carol@example.org"),
@@ -29,92 +29,97 @@ fn config_with_rules() -> Config {
 }
 
 async fn sign_up(browser: &mut Browser, name: &str) -> TestResponse {
-    let page = browser.get(SIGN_UP).await;
-    browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await
+    let page = browser.get(SIGN_UP_PATH).await;
+    browser.submit(&page, SIGN_UP_PATH, &sign_up_fields(name, "correct horse")).await
 }
 
 async fn a_person_signs_up_and_is_signed_in(service: Service) {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
     page.assert_page(200, "<a href=\"/oauth/sign_up\" rel=\"noreferrer\">Create an account</a>");
-    let created = sign_up(&mut browser, "carol").await;
-    assert_eq!((created.status, created.header("location")), (303, "/oauth/account"));
-    browser.follow(&created).await.assert_page(200, "@carol:ring.example");
+    let response = sign_up(&mut browser, "carol").await;
+    assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
+    browser.follow(&response).await.assert_page(200, "@carol:ring.example");
     let account = service.store().account_by_name("carol").await.unwrap().unwrap();
     assert_eq!(account.unverified_email.as_deref(), Some("carol@example.org"));
     assert_eq!(account.email, None);
-    assert_eq!(events(&service, "carol").await, ["sign_in success 1", "sign_up success 1"]);
+    assert_eq!(read_events(&service, "carol").await, ["sign_in success 1", "sign_up success 1"]);
     // A signed-in user needs no further account.
-    assert_eq!(browser.get(SIGN_UP).await.header("location"), "/oauth/account");
+    assert_eq!(browser.get(SIGN_UP_PATH).await.header("location"), "/oauth/account");
 }
 
 async fn a_sign_up_continues_the_authorization(service: Service) {
     let (client, mut browser) = (service.register_client().await, service.browser());
     let page = browser.get(&client.authorize_path(&[("lang", "de")])).await;
     let link = page.text.split("href=\"/oauth/sign_up?").nth(1).unwrap().split('"').next().unwrap();
-    let page = browser.get(&format!("{SIGN_UP}?{link}")).await;
+    let page = browser.get(&format!("{SIGN_UP_PATH}?{link}")).await;
     page.assert_page(200, "<html lang=\"de\"");
     page.assert_page(200, "Tusky");
     // An error does not end the authorization request.
-    let invalid = browser.submit(&page, SIGN_UP, &fields("carol", "short")).await;
-    invalid.assert_page(422, "id=\"password-error\">Bitte ");
-    let created = browser.submit(&invalid, SIGN_UP, &fields("carol", "correct horse")).await;
-    assert!(created.header("location").starts_with("/oauth/authorize/resume?"), "{created:?}");
-    let consent = browser.follow(&created).await;
-    consent.assert_page(200, "@carol:ring.example");
-    let allowed = browser.decide(&consent, "allow").await;
-    let code = allowed.redirect_parameters(&client.redirect_uri)["code"].clone();
+    let invalid_page = browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("carol", "short")).await;
+    invalid_page.assert_page(422, "id=\"password-error\">Bitte ");
+    let response = browser
+        .submit(&invalid_page, SIGN_UP_PATH, &sign_up_fields("carol", "correct horse"))
+        .await;
+    assert!(response.header("location").starts_with("/oauth/authorize/resume?"), "{response:?}");
+    let consent_page = browser.follow(&response).await;
+    consent_page.assert_page(200, "@carol:ring.example");
+    let response = browser.decide(&consent_page, "allow").await;
+    let code = response.redirect_parameters(&client.redirect_uri)["code"].clone();
     client.redeem(&code, &[]).await.expect_json(StatusCode::OK);
 }
 
-/// Both forms of a double click lead to the account that the first one created.
+/// Both responses to a double click open the account that the first one created.
 async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     let mut tab = service.browser();
     tab.cookies = browser.cookies.clone();
-    let fields = fields("carol", "correct horse");
+    let fields = sign_up_fields("carol", "correct horse");
     // The browser shows the response to the second form, and ignores the first one.
-    let (first, second) =
-        tokio::join!(browser.submit(&page, SIGN_UP, &fields), tab.submit(&page, SIGN_UP, &fields));
-    for (browser, response) in [(&mut browser, first), (&mut tab, second)] {
+    let (first_response, second_response) = tokio::join!(
+        browser.submit(&page, SIGN_UP_PATH, &fields),
+        tab.submit(&page, SIGN_UP_PATH, &fields)
+    );
+    for (browser, response) in [(&mut browser, first_response), (&mut tab, second_response)] {
         assert_eq!(response.header("location"), "/oauth/account", "{response:?}");
         browser.follow(&response).await.assert_page(200, "@carol:ring.example");
     }
     // The second form arrives with the session cookie.
-    let again = browser.submit(&page, SIGN_UP, &fields).await;
-    assert_eq!((again.status, again.header("location")), (303, "/oauth/account"));
+    let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
+    assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
     // Someone else does not get the account, and neither does anyone later.
     let mut other_browser = service.browser();
-    let other = other_browser.get(SIGN_UP).await;
-    let rejected =
-        other_browser.submit(&other, SIGN_UP, &self::fields("carol", "a wrong horse")).await;
-    rejected.assert_page(422, "This username is already taken.");
+    let other_page = other_browser.get(SIGN_UP_PATH).await;
+    let response = other_browser
+        .submit(&other_page, SIGN_UP_PATH, &sign_up_fields("carol", "a wrong horse"))
+        .await;
+    response.assert_page(422, "This username is already taken.");
     service.clock.advance(60);
-    let rejected = other_browser.submit(&other, SIGN_UP, &fields).await;
-    rejected.assert_page(422, "This username is already taken.");
+    let response = other_browser.submit(&other_page, SIGN_UP_PATH, &fields).await;
+    response.assert_page(422, "This username is already taken.");
 }
 
 on_both_engines! {
-    crate::security::start:
+    crate::security::start_with_defaults:
     a_person_signs_up_and_is_signed_in,
     a_sign_up_continues_the_authorization,
     a_double_submit_creates_one_account_and_signs_in,
 }
 
 #[tokio::test]
-async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
+async fn errors_are_next_to_their_fields_and_only_passwords_are_cleared() {
     let service = Service::start_with(config_with_rules()).await;
     service.add_account("alice").await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
-    let entered = [
+    let page = browser.get(SIGN_UP_PATH).await;
+    let fields = [
         ("username", "Ali<ce"),
         ("email", "nowhere"),
         ("password", "hunter2"),
         ("password_again", "hunter3"),
     ];
-    let response = browser.submit(&page, SIGN_UP, &entered).await;
+    let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
     for (field, text) in [
         ("username", "Please use only small letters from a to z, numbers and underscores."),
         ("email", "Please check the address. It should look like name@example.org."),
@@ -129,15 +134,16 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
     }
     assert!(!response.text.contains("hunter2"));
     // The checked box stays checked, and a password that was repeated wrongly is reported.
-    let mut entered = fields("alice", "correct horse");
-    entered[3].1 = "correct hose";
-    let response = browser.submit(&page, SIGN_UP, &entered).await;
+    let mut fields = sign_up_fields("alice", "correct horse");
+    fields[3].1 = "correct hose";
+    let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
     let text =
         "<p class=\"field-error\" id=\"password-again-error\">The two passwords are not the same.";
     response.assert_page(422, text);
     assert!(response.text.contains("value=\"true\" required checked"), "{}", response.text);
     assert!(!response.text.contains("already taken"), "nothing is said about the name yet");
-    let response = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
+    let response =
+        browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("alice", "correct horse")).await;
     response.assert_page(
         422,
         "<p class=\"field-error\" id=\"username-error\">This username is already taken.",
@@ -150,21 +156,24 @@ async fn errors_are_next_to_their_fields_and_nothing_but_passwords_is_lost() {
 async fn a_person_signs_up_without_an_email_address() {
     let service = Service::start().await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     let input = page.text.split("<input id=\"email\"").nth(1).unwrap().split('>').next().unwrap();
     assert!(!input.contains("required"), "{input}");
-    let mut entered = fields("carol", "correct horse");
-    entered[1].1 = " ";
-    assert_eq!(browser.submit(&page, SIGN_UP, &entered).await.header("location"), "/oauth/account");
+    let mut fields = sign_up_fields("carol", "correct horse");
+    fields[1].1 = " ";
+    assert_eq!(
+        browser.submit(&page, SIGN_UP_PATH, &fields).await.header("location"),
+        "/oauth/account"
+    );
     let account = service.store().account_by_name("carol").await.unwrap().unwrap();
     assert_eq!((account.email, account.unverified_email), (None, None));
     // The API demands one, as Mastodon does.
     let token = service.register_client().await.obtain_app_token("write").await;
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    entered[0].1 = "dave";
+    fields[0].1 = "dave";
     let response =
-        http.with_token(&token).send("POST /api/v1/accounts", encode_form(&entered)).await;
+        http.with_token(&token).send("POST /api/v1/accounts", encode_form(&fields)).await;
     let error = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
     assert_eq!(error, json!("Validation failed: E-mail address can't be blank"));
 }
@@ -172,30 +181,32 @@ async fn a_person_signs_up_without_an_email_address() {
 /// Nobody is asked to accept rules that cannot be read.
 #[tokio::test]
 async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
-    let mut without_agreement = fields("carol", "correct horse");
+    let mut without_agreement = sign_up_fields("carol", "correct horse");
     without_agreement[4].1 = "";
     let service = Service::start().await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     assert!(!page.text.contains("agreement"), "{}", page.text);
-    assert_eq!(browser.submit(&page, SIGN_UP, &without_agreement).await.status, 303);
+    assert_eq!(browser.submit(&page, SIGN_UP_PATH, &without_agreement).await.status, 303);
 
     let service = Service::start_with(config_with_rules()).await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     page.assert_page(
         200,
         "<a href=\"https://ring.example/rules\" target=\"_blank\" rel=\"noopener\">",
     );
-    let rejected = browser.submit(&page, SIGN_UP, &without_agreement).await;
-    rejected.assert_page(422, "Please accept the rules of this server.");
-    let created = browser.submit(&rejected, SIGN_UP, &fields("carol", "correct horse")).await;
-    assert_eq!(created.status, 303);
+    let rejection_page = browser.submit(&page, SIGN_UP_PATH, &without_agreement).await;
+    rejection_page.assert_page(422, "Please accept the rules of this server.");
+    let response = browser
+        .submit(&rejection_page, SIGN_UP_PATH, &sign_up_fields("carol", "correct horse"))
+        .await;
+    assert_eq!(response.status, 303);
 }
 
 #[tokio::test]
 async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
-    let page = Service::start().await.browser().get(SIGN_UP).await;
+    let page = Service::start().await.browser().get(SIGN_UP_PATH).await;
     for (field, hint) in [
         ("username", "Small letters from a to z, numbers and underscores, for example anna_b."),
         ("email", "Optional. The people who run this server can reach you there."),
@@ -212,64 +223,70 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     // Invalid fields say nothing about other accounts and do not count.
     for _ in 0..10 {
         browser
-            .submit(&page, SIGN_UP, &fields("alice", "short"))
+            .submit(&page, SIGN_UP_PATH, &sign_up_fields("alice", "short"))
             .await
             .assert_page(422, "at least 8");
     }
     for _ in 0..5 {
-        let taken = browser.submit(&page, SIGN_UP, &fields("alice", "correct horse")).await;
-        taken.assert_page(422, "This username is already taken.");
+        let response =
+            browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("alice", "correct horse")).await;
+        response.assert_page(422, "This username is already taken.");
     }
     for name in ["alice", "free"] {
-        let limited = browser.submit(&page, SIGN_UP, &fields(name, "correct horse")).await;
-        limited.assert_page(429, "Too many attempts. Please try again in 30 minutes.");
-        assert_eq!(limited.header("retry-after"), "1800");
-        assert!(limited.text.contains(&format!("value=\"{name}\"")));
+        let response =
+            browser.submit(&page, SIGN_UP_PATH, &sign_up_fields(name, "correct horse")).await;
+        response.assert_page(429, "Too many attempts. Please try again in 30 minutes.");
+        assert_eq!(response.header("retry-after"), "1800");
+        assert!(response.text.contains(&format!("value=\"{name}\"")));
     }
     let client = service.register_client().await;
     let token = client.obtain_app_token("write").await;
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    let sign_up = encode_form(&fields("free", "correct horse"));
-    let limited = http.with_token(&token).send("POST /api/v1/accounts", sign_up).await;
-    assert_eq!(limited.status, 429);
-    let mut elsewhere = Browser::new(service.anonymous_client().with_address(address(9)));
-    assert_eq!(super::sign_up::sign_up(&mut elsewhere, "free").await.status, 303);
+    let form = encode_form(&sign_up_fields("free", "correct horse"));
+    let response = http.with_token(&token).send("POST /api/v1/accounts", form).await;
+    assert_eq!(response.status, 429);
+    let mut other_browser =
+        Browser::new(service.anonymous_client().with_address(documentation_address(9)));
+    assert_eq!(sign_up(&mut other_browser, "free").await.status, 303);
 }
 
 #[tokio::test]
-async fn a_page_says_that_registration_is_closed() {
-    let closed = |sign_up_url: Option<&str>| {
+async fn the_sign_up_page_reports_that_registration_is_closed() {
+    let closed_config = |sign_up_url: Option<&str>| {
         let url = sign_up_url.map(|url| url.parse().unwrap());
         config_with(|config| {
             config.registration = RegistrationPolicy::Closed;
             config.instance.sign_up_url = url;
         })
     };
-    let service = Service::start_with(closed(None)).await;
+    let service = Service::start_with(closed_config(None)).await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     page.assert_page(403, "This server does not accept new accounts.");
-    let sign_in = browser.get("/oauth/sign_in").await;
-    assert!(!sign_in.text.contains("Create an account"));
-    let csrf = sign_in.form("/oauth/sign_in")[0].1.clone();
-    let mut with_csrf = fields("carol", "correct horse").to_vec();
-    with_csrf.push(("csrf", &csrf));
+    let sign_in_page = browser.get("/oauth/sign_in").await;
+    assert!(!sign_in_page.text.contains("Create an account"));
+    let csrf_token = sign_in_page.hidden_fields("/oauth/sign_in")[0].1.clone();
+    let mut fields_with_csrf = sign_up_fields("carol", "correct horse").to_vec();
+    fields_with_csrf.push(("csrf", &csrf_token));
     browser
-        .post(SIGN_UP, &with_csrf)
+        .post(SIGN_UP_PATH, &fields_with_csrf)
         .await
         .assert_page(403, "This server does not accept new accounts.");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
-    let json =
-        service.anonymous_client().with_header("accept", "application/json").get(SIGN_UP).await;
-    let error = json.expect_json(StatusCode::FORBIDDEN)["error_description"].clone();
+    let response = service
+        .anonymous_client()
+        .with_header("accept", "application/json")
+        .get(SIGN_UP_PATH)
+        .await;
+    let error = response.expect_json(StatusCode::FORBIDDEN)["error_description"].clone();
     assert_eq!(error, json!("Registration is closed on this server"));
 
-    let service = Service::start_with(closed(Some("https://ring.example/join"))).await;
+    let service = Service::start_with(closed_config(Some("https://ring.example/join"))).await;
     let link = "<a href=\"https://ring.example/join\" rel=\"noreferrer\">Create an account</a>";
     service.browser().get("/oauth/sign_in").await.assert_page(200, link);
 }
@@ -278,12 +295,13 @@ async fn a_page_says_that_registration_is_closed() {
 async fn a_sign_up_from_another_site_is_rejected() {
     let service = Service::start().await;
     let mut browser = service.browser();
-    let page = browser.get(SIGN_UP).await;
+    let page = browser.get(SIGN_UP_PATH).await;
     browser.fetch_site = Some("cross-site");
-    let forged = browser.submit(&page, SIGN_UP, &fields("carol", "correct horse")).await;
-    forged.assert_page(403, "This form could not be checked");
+    let response =
+        browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("carol", "correct horse")).await;
+    response.assert_page(403, "This form could not be checked");
     browser.fetch_site = Some("same-origin");
-    let forged = browser.post(SIGN_UP, &fields("carol", "correct horse")).await;
-    forged.assert_page(403, "This form could not be checked");
+    let response = browser.post(SIGN_UP_PATH, &sign_up_fields("carol", "correct horse")).await;
+    response.assert_page(403, "This form could not be checked");
     assert_eq!(service.store().account_by_name("carol").await.unwrap(), None);
 }

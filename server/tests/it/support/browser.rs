@@ -19,12 +19,12 @@ enum Transport {
     Http { client: reqwest::Client, url: String },
 }
 
-/// Returns the text of a page without bidirectional isolates. A `|` separates the text of different
+/// Returns a page's text without bidirectional isolates. A `|` separates the text of different
 /// elements.
 pub(crate) fn visible_text(page: &TestResponse) -> String {
-    let text = page.text.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text);
-    let text: Vec<&str> = text.map(str::trim).filter(|text| !text.is_empty()).collect();
-    text.join("|").replace(['\u{2068}', '\u{2069}'], "")
+    let after_tags = page.text.split('<').filter_map(|part| Some(part.split_once('>')?.1.trim()));
+    let passages: Vec<&str> = after_tags.filter(|text| !text.is_empty()).collect();
+    passages.join("|").replace(['\u{2068}', '\u{2069}'], "")
 }
 
 impl Browser {
@@ -44,15 +44,15 @@ impl Browser {
         Self { transport, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
     }
 
-    /// Sends further requests to a different node.
-    pub(crate) fn switch_node(&mut self, node: &str) {
+    /// Sends further requests to the node at this URL.
+    pub(crate) fn switch_node(&mut self, node_url: &str) {
         if let Transport::Http { url, .. } = &mut self.transport {
-            node.clone_into(url);
+            node_url.clone_into(url);
         }
     }
 
     /// Returns the value of the session cookie.
-    pub(crate) fn cookie(&self) -> &str {
+    pub(crate) fn session_cookie(&self) -> &str {
         let cookie = ["__Host-belfry", "belfry"].iter().find_map(|name| self.cookies.get(*name));
         cookie.expect("the browser has a cookie")
     }
@@ -70,11 +70,11 @@ impl Browser {
         &mut self,
         page: &TestResponse,
         action: &str,
-        more: &[(&str, &str)],
+        extra_fields: &[(&str, &str)],
     ) -> TestResponse {
-        let mut fields = page.form(action);
-        fields.extend(more.iter().copied().map(own_pair));
-        self.post(action, &borrow_pairs(&fields)).await
+        let mut fields = page.hidden_fields(action);
+        fields.extend(extra_fields.iter().copied().map(owned_pair));
+        self.post(action, &borrowed_pairs(&fields)).await
     }
 
     /// Follows a redirect on this server.
@@ -91,11 +91,13 @@ impl Browser {
     pub(crate) async fn sign_in(&mut self, page: &TestResponse, name: &str) -> TestResponse {
         let password = format!("correct horse {name}");
         // The form's action includes the query of the page.
-        let action = page.text.split(" action=\"").find(|rest| rest.starts_with("/oauth/sign_in"));
-        let action = action.and_then(|rest| rest.split('"').next()).unwrap_or("/oauth/sign_in");
-        let mut fields = page.form(action);
-        fields.extend([("username", name), ("password", &*password)].map(own_pair));
-        let response = self.post(&action.replace("&#38;", "&"), &borrow_pairs(&fields)).await;
+        let from_action =
+            page.text.split(" action=\"").find(|rest| rest.starts_with("/oauth/sign_in"));
+        let action =
+            from_action.and_then(|rest| rest.split('"').next()).unwrap_or("/oauth/sign_in");
+        let mut fields = page.hidden_fields(action);
+        fields.extend([("username", name), ("password", &*password)].map(owned_pair));
+        let response = self.post(&action.replace("&#38;", "&"), &borrowed_pairs(&fields)).await;
         self.follow(&response).await
     }
 
@@ -148,8 +150,8 @@ impl Browser {
     fn store_cookies(&mut self, response: &TestResponse) {
         for cookie in response.headers.get_all("set-cookie") {
             let cookie = cookie.to_str().unwrap();
-            let (name, rest) = cookie.split_once('=').unwrap();
-            let (value, attributes) = rest.split_once(';').unwrap();
+            let (name, value_and_attributes) = cookie.split_once('=').unwrap();
+            let (value, attributes) = value_and_attributes.split_once(';').unwrap();
             if attributes.contains("Max-Age=0;") {
                 self.cookies.remove(name);
             } else {
@@ -162,10 +164,11 @@ impl Browser {
 impl TestResponse {
     /// Returns the hidden fields of the form with this action.
     #[track_caller]
-    pub(crate) fn form(&self, action: &str) -> Vec<(String, String)> {
-        let begin = format!("action=\"{action}\">");
-        let form = self.text.split_once(&begin).unwrap_or_else(|| panic!("{action}: {self:?}")).1;
-        let form = form.split_once("</form>").unwrap().0;
+    pub(crate) fn hidden_fields(&self, action: &str) -> Vec<(String, String)> {
+        let tag_end = format!("action=\"{action}\">");
+        let (_, after_tag) =
+            self.text.split_once(&tag_end).unwrap_or_else(|| panic!("{action}: {self:?}"));
+        let (form, _) = after_tag.split_once("</form>").unwrap();
         let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
         inputs
             .map(|input| {
@@ -177,12 +180,12 @@ impl TestResponse {
 
     /// Asserts a redirect to this URI and returns the parameters of its query or fragment.
     #[track_caller]
-    pub(crate) fn redirect_parameters(&self, to: &str) -> BTreeMap<String, String> {
+    pub(crate) fn redirect_parameters(&self, redirect_uri: &str) -> BTreeMap<String, String> {
         assert_eq!(self.status, 303, "{self:?}");
         let location = self.header("location");
-        let query = location.strip_prefix(to).unwrap_or_else(|| panic!("{location}"));
-        let query = query.strip_prefix(['?', '#']).unwrap_or_else(|| panic!("{location}"));
-        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+        let suffix = location.strip_prefix(redirect_uri).unwrap_or_else(|| panic!("{location}"));
+        let parameters = suffix.strip_prefix(['?', '#']).unwrap_or_else(|| panic!("{location}"));
+        url::form_urlencoded::parse(parameters.as_bytes()).into_owned().collect()
     }
 
     /// Asserts an HTML page with this status and text.
@@ -195,11 +198,11 @@ impl TestResponse {
     }
 }
 
-fn own_pair((name, value): (&str, &str)) -> (String, String) {
+fn owned_pair((name, value): (&str, &str)) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn borrow_pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+fn borrowed_pairs(fields: &[(String, String)]) -> Vec<(&str, &str)> {
     fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 

@@ -108,6 +108,6 @@ impl TestResponse {
 }
 
 /// Returns the address `192.0.2.LAST` of the documentation range.
-pub(crate) fn address(last: u8) -> std::net::IpAddr {
+pub(crate) fn documentation_address(last: u8) -> std::net::IpAddr {
     SocketAddr::from(([192, 0, 2, last], 0)).ip()
 }

@@ -37,7 +37,7 @@ pub(crate) fn write_certificate_with(
 /// Returns the time this many days from now, in the past if the number is negative.
 #[expect(clippy::disallowed_methods, reason = "compared with the server's clock")]
 pub(crate) fn days_from_now(days: i64) -> SystemTime {
-    let time = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
+    let offset = Duration::from_hours(24) * u32::try_from(days.unsigned_abs()).unwrap();
     let now = SystemTime::now();
-    if days < 0 { now - time } else { now + time }
+    if days < 0 { now - offset } else { now + offset }
 }

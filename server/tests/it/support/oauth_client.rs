@@ -23,16 +23,23 @@ impl OAuthClient {
         Self::register_with(http, CALLBACK, "read write follow push profile").await
     }
 
-    pub(crate) async fn register_with(http: TestClient, redirect_uri: &str, scopes: &str) -> Self {
+    /// Registers an app with these redirect URIs, one per line, and these scopes. Its requests use
+    /// the first redirect URI.
+    pub(crate) async fn register_with(http: TestClient, redirect_uris: &str, scopes: &str) -> Self {
         let http = http.with_header("content-type", "application/x-www-form-urlencoded");
         let fields =
-            [("client_name", "Tusky"), ("redirect_uris", redirect_uri), ("scopes", scopes)];
+            [("client_name", "Tusky"), ("redirect_uris", redirect_uris), ("scopes", scopes)];
         let response = http.send("POST /api/v1/apps", encode_form(&fields)).await;
         assert_eq!(response.status, 200, "{response:?}");
         let app = response.json();
-        let text = |key: &str| app[key].as_str().unwrap().to_owned();
-        let redirect_uri = redirect_uri.split('\n').next().unwrap().to_owned();
-        Self { http, id: text("client_id"), secret: text("client_secret"), redirect_uri }
+        let string_field = |key: &str| app[key].as_str().unwrap().to_owned();
+        let redirect_uri = redirect_uris.split('\n').next().unwrap().to_owned();
+        Self {
+            http,
+            id: string_field("client_id"),
+            secret: string_field("client_secret"),
+            redirect_uri,
+        }
     }
 
     /// Returns a copy of the app with a different redirect URI.
@@ -79,7 +86,7 @@ impl OAuthClient {
         expect_token(&self.post("/oauth/token", &fields).await)
     }
 
-    /// Signs the user in and approves the request, if these are necessary, and returns the code.
+    /// Signs the user in and approves the request, as far as necessary, and returns the code.
     pub(crate) async fn obtain_code(
         &self,
         browser: &mut Browser,
@@ -104,7 +111,7 @@ pub(crate) fn expect_token(response: &TestResponse) -> String {
 
 /// Returns the status and `error` of an OAuth error, which must have a description.
 #[track_caller]
-pub(crate) fn expect_error(response: &TestResponse) -> (u16, String) {
+pub(crate) fn status_and_error(response: &TestResponse) -> (u16, String) {
     let body: Value = response.json();
     assert!(
         body["error_description"].as_str().is_some_and(|text| !text.is_empty()),

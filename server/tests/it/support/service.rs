@@ -25,7 +25,7 @@ use super::oauth_client::OAuthClient;
 use crate::support::any_events;
 
 /// The initial time of the fake clock, in seconds since the Unix epoch.
-pub(crate) const START: i64 = 1_800_000_000;
+pub(crate) const START_SECONDS: i64 = 1_800_000_000;
 
 /// A service with a private database.
 pub(crate) struct Service {
@@ -65,10 +65,10 @@ impl Service {
         config: Config,
         change: impl FnOnce(&mut AppState),
     ) -> Self {
-        let clock = Arc::new(FakeClock::at(START));
-        let default = || "https://ring.example".parse().unwrap();
-        let base_url = config.base_url.clone().unwrap_or_else(default);
-        let store = database.open_with(config.store.cache_bytes).await;
+        let clock = Arc::new(FakeClock::at_second(START_SECONDS));
+        let default_url = || "https://ring.example".parse().unwrap();
+        let base_url = config.base_url.clone().unwrap_or_else(default_url);
+        let store = database.open_with_cache_bytes(config.store.cache_bytes).await;
         let mut state =
             AppState::new(config, base_url, store, Arc::clone(&clock) as Arc<dyn Clock>)
                 .await
@@ -138,13 +138,13 @@ impl Service {
 
     /// Adds an account whose password is `correct horse NAME`.
     pub(crate) async fn add_account(&self, name: &str) -> i64 {
-        let password = self.hash(format!("correct horse {name}")).await;
+        let password_hash = self.hash_password(format!("correct horse {name}")).await;
         let account = Account {
-            id: random::ids(self.now()).next().unwrap(),
+            id: random::id_candidates(self.now()).next().unwrap(),
             name: name.to_owned(),
             email: Some(format!("{name}@example.org")),
             unverified_email: None,
-            password,
+            password_hash,
             role: Role::User,
             created_at: self.now(),
             signed_in_at: None,
@@ -157,7 +157,7 @@ impl Service {
     }
 
     /// Hashes a password, or returns its hash from an earlier call, because hashing is slow.
-    async fn hash(&self, password: String) -> String {
+    async fn hash_password(&self, password: String) -> String {
         static HASHES: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
         if let Some(hash) = HASHES.lock().unwrap().get(&password) {
             return hash.clone();
@@ -167,7 +167,7 @@ impl Service {
         hash
     }
 
-    /// Runs a statement on the SQLite database, as another process would.
+    /// Runs statements on the SQLite database, as another process would.
     pub(crate) fn execute_sql(&self, sql: &str) {
         let Database::Sqlite(path) = &self.database.database else { panic!("not SQLite") };
         rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
@@ -183,11 +183,11 @@ impl Service {
         };
         let properties = ClientProperties::new(Origin::Api);
         let app = App { id: 1, client_id: "tests".to_owned(), details, properties };
-        let app = StoredApp::new(app, random::secret(self.now()).hashed(), self.now());
+        let app = StoredApp::new(app, random::secret(self.now()).hashed_secret(), self.now());
         self.store().add_app(&any_events(), &app).await.unwrap();
         let token = random::secret(self.now());
         let new_token = NewToken {
-            secret: token.hashed(),
+            secret: token.hashed_secret(),
             app_id: 1,
             account_id: account,
             scopes: scopes.parse().unwrap(),
@@ -219,7 +219,7 @@ pub(crate) fn config_with(change: impl FnOnce(&mut Config)) -> Config {
     config
 }
 
-/// Returns the value of a series, with its labels, in the text of all metrics.
+/// Returns the value of a series, which includes its labels, in the text of all metrics.
 #[track_caller]
 pub(crate) fn metric_value(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));

@@ -1,14 +1,16 @@
-//! Mastodon's admin API.
+//! Snapshots of Mastodon's admin API.
 
 use belfry_core::oauth::account::Role;
 
-use super::{Cases, FORM, assert_snapshot};
+use super::{Cases, FORM_TYPE, assert_snapshot};
 use crate::support::{Service, TestClient, any_events};
 
 /// Returns a client with a token of the admin `root` with these scopes, and the id of `root`.
-async fn admin(service: &Service, scopes: &str) -> (TestClient, i64) {
-    let client =
-        service.user_client_with_scopes("root", scopes).await.with_header("content-type", FORM);
+async fn admin_client(service: &Service, scopes: &str) -> (TestClient, i64) {
+    let client = service
+        .user_client_with_scopes("root", scopes)
+        .await
+        .with_header("content-type", FORM_TYPE);
     let id = service.store().account_by_name("root").await.unwrap().unwrap().id;
     service.store().set_account_role(&any_events(), id, Role::Admin).await.unwrap();
     (client, id)
@@ -17,7 +19,7 @@ async fn admin(service: &Service, scopes: &str) -> (TestClient, i64) {
 #[tokio::test]
 async fn accounts_for_admins_match_their_snapshot() {
     let service = Service::start().await;
-    let (admin, _) = admin(&service, "admin:read").await;
+    let (admin, _) = admin_client(&service, "admin:read").await;
     service.clock.advance(1);
     let alice = service.add_account("alice").await;
     service
@@ -40,7 +42,7 @@ async fn accounts_for_admins_match_their_snapshot() {
 #[tokio::test]
 async fn admin_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let (admin, id) = admin(&service, "admin:write").await;
+    let (admin, admin_id) = admin_client(&service, "admin:write").await;
     let user = service.user_client_with_scopes("alice", "read admin:read").await;
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
@@ -56,7 +58,7 @@ async fn admin_errors_match_their_snapshot() {
         ("last admin", "DELETE", "", ""),
         ("account that is not pending", "POST", "/approve", ""),
     ] {
-        let target = format!("{method} /api/v1/admin/accounts/{id}{suffix}");
+        let target = format!("{method} /api/v1/admin/accounts/{admin_id}{suffix}");
         let mut exchange = admin.exchange(&target, body).await;
         exchange.request = format!("{method} /api/v1/admin/accounts/[id]{suffix}");
         cases.add(case, exchange);

@@ -4,13 +4,13 @@ use crate::support::Service;
 use crate::support::service::config_with;
 
 async fn assert_document(name: &str, path: &str) {
-    let documented = config_with(|config| {
+    let config_with_documentation = config_with(|config| {
         config.instance.title = "Ringers".into();
         config.instance.description = "We ring".into();
         config.oauth.documentation_url = "https://docs.example/".parse().ok();
     });
-    let service = Service::start_with(documented).await;
-    service.anonymous_client().exchange(&format!("GET {path}"), "").await.assert(name);
+    let service = Service::start_with(config_with_documentation).await;
+    service.anonymous_client().exchange(&format!("GET {path}"), "").await.assert_snapshot(name);
 }
 
 #[tokio::test]
@@ -41,5 +41,9 @@ async fn nodeinfo_matches_its_snapshot() {
 #[tokio::test]
 async fn preflight_response_matches_its_snapshot() {
     let service = Service::start().await;
-    service.anonymous_client().exchange("OPTIONS /oauth/token", "").await.assert("preflight");
+    service
+        .anonymous_client()
+        .exchange("OPTIONS /oauth/token", "")
+        .await
+        .assert_snapshot("preflight");
 }

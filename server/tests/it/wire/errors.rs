@@ -2,8 +2,8 @@
 
 use belfry_core::secret::SplitToken;
 
-use super::{Cases, Exchange, FORM, assert_snapshot, limited_client};
-use crate::rules::pushrules;
+use super::{Cases, Exchange, FORM_TYPE, assert_snapshot, limited_client};
+use crate::rules::pushrules_path;
 use crate::support::browser::encode_form;
 use crate::support::{Service, TestClient, any_events};
 
@@ -21,7 +21,7 @@ async fn app_client(service: &Service, scopes: &str) -> TestClient {
 /// Returns a client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user_client("bob").await;
-    let token = SplitToken::parse(client.token()).unwrap().hashed().lookup;
+    let token = SplitToken::parse(client.token()).unwrap().hashed_secret().lookup;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     client
 }
@@ -30,23 +30,24 @@ async fn revoked_client(service: &Service) -> TestClient {
 async fn matrix_errors_match_their_snapshot() {
     let service = Service::start().await;
     let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
-    let unknown = anonymous.with_token("unknown");
+    let unknown_client = anonymous.with_token("unknown");
     let (reader, writer) = (
         service.user_client_with_scopes("alice", "read").await,
         service.user_client_with_scopes("alice", "write").await,
     );
-    let app = app_client(&service, "read write push").await;
-    let (revoked, limited) = (revoked_client(&service).await, limited_client(&service).await);
-    let large = large_body();
+    let app_client = app_client(&service, "read write push").await;
+    let (revoked_client, limited_client) =
+        (revoked_client(&service).await, limited_client(&service).await);
+    let large_body = large_body();
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
         ("missing token", &anonymous, "GET ", ""),
-        ("unknown token", &unknown, "GET ", ""),
-        ("revoked token", &revoked, "GET ", ""),
+        ("unknown token", &unknown_client, "GET ", ""),
+        ("revoked token", &revoked_client, "GET ", ""),
         ("two tokens", &alice, "GET ?access_token=x", ""),
         ("missing scope to read", &writer, "GET ", ""),
         ("missing scope to write", &reader, "PUT global/room/a", r#"{"actions":[]}"#),
-        ("app token", &app, "GET ", ""),
+        ("app token", &app_client, "GET ", ""),
         ("unknown rule", &alice, "GET global/room/a", ""),
         ("deletion of a built-in rule", &alice, "DELETE global/override/.m.rule.master", ""),
         ("unknown scope", &alice, "GET elsewhere/", ""),
@@ -60,11 +61,11 @@ async fn matrix_errors_match_their_snapshot() {
         ("unknown action", &alice, "PUT global/room/a", r#"{"actions":["sing"]}"#),
         ("invalid rule id", &alice, "PUT global/room/.a", r#"{"actions":[]}"#),
         ("unknown rule in before", &alice, "PUT global/room/a?before=b", r#"{"actions":[]}"#),
-        ("body too large", &alice, "PUT global/room/a", &large),
-        ("rate limit exceeded", &limited, "GET ", ""),
+        ("body too large", &alice, "PUT global/room/a", &large_body),
+        ("rate limit exceeded", &limited_client, "GET ", ""),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let request = format!("{method} {}", pushrules(path));
+        let request = format!("{method} {}", pushrules_path(path));
         cases.add(case, client.exchange(&request, body.to_owned()).await);
     }
     for (case, request) in [
@@ -81,10 +82,10 @@ async fn matrix_errors_match_their_snapshot() {
 #[tokio::test]
 async fn oauth_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let anonymous = service.anonymous_client().with_header("content-type", FORM);
-    let (client, other) = (service.register_client().await, service.register_client().await);
-    let foreign = other.obtain_app_token("read").await;
-    let limited = limited_client(&service).await;
+    let anonymous = service.anonymous_client().with_header("content-type", FORM_TYPE);
+    let (client, other_client) = (service.register_client().await, service.register_client().await);
+    let foreign_token = other_client.obtain_app_token("read").await;
+    let limited_client = limited_client(&service).await;
     let mut cases = Cases(Vec::new());
     let grant = "client_credentials";
     for (case, path, fields) in [
@@ -101,7 +102,7 @@ async fn oauth_errors_match_their_snapshot() {
             ],
         ),
         ("undeclared scope", "token", vec![("grant_type", grant), ("scope", "admin:read")]),
-        ("token of another client", "revoke", vec![("token", &*foreign)]),
+        ("token of another client", "revoke", vec![("token", &*foreign_token)]),
         ("missing token", "revoke", vec![]),
         ("missing token", "introspect", vec![]),
     ] {
@@ -109,32 +110,37 @@ async fn oauth_errors_match_their_snapshot() {
         let response = client.post(&path, &fields).await;
         cases.add(case, Exchange::new(&format!("POST {path}"), &response));
     }
-    let wrong_secret = encode_form(&[
+    let wrong_secret_form = encode_form(&[
         ("grant_type", grant),
         ("client_id", &client.id),
         ("client_secret", "wrong"),
         ("token", "x"),
     ]);
-    let basic = anonymous.with_header("authorization", "Basic eDp5");
-    let plain = service.anonymous_client().with_header("content-type", "text/plain");
+    let basic_client = anonymous.with_header("authorization", "Basic eDp5");
+    let text_client = service.anonymous_client().with_header("content-type", "text/plain");
     for (case, client, request, body) in [
-        ("wrong secret", &anonymous, "POST /oauth/token", wrong_secret.clone()),
-        ("unknown client", &basic, "POST /oauth/token", encode_form(&[("grant_type", grant)])),
+        ("wrong secret", &anonymous, "POST /oauth/token", wrong_secret_form.clone()),
+        (
+            "unknown client",
+            &basic_client,
+            "POST /oauth/token",
+            encode_form(&[("grant_type", grant)]),
+        ),
         (
             "missing credentials",
             &anonymous,
             "POST /oauth/token",
             encode_form(&[("grant_type", grant)]),
         ),
-        ("two credentials", &basic, "POST /oauth/token", wrong_secret.clone()),
-        ("wrong secret", &anonymous, "POST /oauth/revoke", wrong_secret.clone()),
-        ("wrong secret", &anonymous, "POST /oauth/introspect", wrong_secret),
+        ("two credentials", &basic_client, "POST /oauth/token", wrong_secret_form.clone()),
+        ("wrong secret", &anonymous, "POST /oauth/revoke", wrong_secret_form.clone()),
+        ("wrong secret", &anonymous, "POST /oauth/introspect", wrong_secret_form),
         ("unknown path", &anonymous, "GET /oauth/unknown", String::new()),
         ("wrong method", &anonymous, "GET /oauth/token", String::new()),
         ("wrong method", &anonymous, "GET /oauth/introspect", String::new()),
         ("body too large", &anonymous, "POST /oauth/token", large_body()),
-        ("wrong content type", &plain, "POST /oauth/token", "a=b".to_owned()),
-        ("rate limit exceeded", &limited, "POST /oauth/token", String::new()),
+        ("wrong content type", &text_client, "POST /oauth/token", "a=b".to_owned()),
+        ("rate limit exceeded", &limited_client, "POST /oauth/token", String::new()),
     ] {
         cases.add(case, client.exchange(request, body).await);
     }
@@ -145,37 +151,39 @@ async fn oauth_errors_match_their_snapshot() {
 async fn api_errors_match_their_snapshot() {
     let service = Service::start().await;
     let (anonymous, alice) = (service.anonymous_client(), service.user_client("alice").await);
-    let unknown = anonymous.with_token("unknown");
-    let limited = limited_client(&service).await;
-    let revoked = revoked_client(&service).await;
-    let pusher = service.user_client_with_scopes("alice", "push").await;
-    let app = app_client(&service, "read write").await.with_header("content-type", FORM);
-    let form_client = anonymous.with_header("content-type", FORM);
-    let plain = anonymous.with_header("content-type", "text/plain");
-    let account = "GET /api/v1/accounts/verify_credentials";
+    let unknown_client = anonymous.with_token("unknown");
+    let limited_client = limited_client(&service).await;
+    let revoked_client = revoked_client(&service).await;
+    let push_client = service.user_client_with_scopes("alice", "push").await;
+    let app_client =
+        app_client(&service, "read write").await.with_header("content-type", FORM_TYPE);
+    let form_client = anonymous.with_header("content-type", FORM_TYPE);
+    let text_client = anonymous.with_header("content-type", "text/plain");
+    let get_account = "GET /api/v1/accounts/verify_credentials";
     let (sign_up, register) = ("POST /api/v1/accounts", "POST /api/v1/apps");
-    let (large, invalid_account) = (large_body(), "username=Alice&email=nowhere&password=short");
+    let (large_body, invalid_account) =
+        (large_body(), "username=Alice&email=nowhere&password=short");
     let mut cases = Cases(Vec::new());
     for (case, client, request, body) in [
-        ("missing token", &anonymous, account, ""),
-        ("unknown token", &unknown, account, ""),
-        ("revoked token", &revoked, account, ""),
-        ("missing scope", &pusher, account, ""),
+        ("missing token", &anonymous, get_account, ""),
+        ("unknown token", &unknown_client, get_account, ""),
+        ("revoked token", &revoked_client, get_account, ""),
+        ("missing scope", &push_client, get_account, ""),
         ("missing token", &anonymous, "GET /oauth/userinfo", ""),
-        ("missing scope", &pusher, "GET /oauth/userinfo", ""),
-        ("app token", &app, account, ""),
-        ("user token", &alice.with_header("content-type", FORM), sign_up, invalid_account),
+        ("missing scope", &push_client, "GET /oauth/userinfo", ""),
+        ("app token", &app_client, get_account, ""),
+        ("user token", &alice.with_header("content-type", FORM_TYPE), sign_up, invalid_account),
         ("unknown path", &anonymous, "GET /api/v1/unknown", ""),
         ("unknown path", &anonymous, "GET /.well-known/unknown", ""),
         ("unknown path outside the API", &anonymous, "GET /unknown", ""),
         ("wrong method", &anonymous, "GET /api/v1/apps", ""),
         ("wrong method outside the API", &anonymous, "POST /healthz", ""),
-        ("body too large", &form_client, register, &large),
-        ("wrong content type", &plain, register, "a=b"),
+        ("body too large", &form_client, register, &large_body),
+        ("wrong content type", &text_client, register, "a=b"),
         ("invalid app", &form_client, register, "redirect_uris=javascript:x&scopes=unknown"),
-        ("invalid account", &app, sign_up, invalid_account),
-        ("rate limit exceeded", &limited, "GET /api/v1/instance", ""),
-        ("rate limit exceeded outside the API", &limited, "GET /unknown", ""),
+        ("invalid account", &app_client, sign_up, invalid_account),
+        ("rate limit exceeded", &limited_client, "GET /api/v1/instance", ""),
+        ("rate limit exceeded outside the API", &limited_client, "GET /unknown", ""),
     ] {
         cases.add(case, client.exchange(request, body.to_owned()).await);
     }
@@ -186,9 +194,9 @@ async fn api_errors_match_their_snapshot() {
 async fn page_errors(accept: &str) -> Cases {
     let service = Service::start().await;
     let anonymous = service.anonymous_client().with_header("accept", accept);
-    let form_client = anonymous.with_header("content-type", FORM);
-    let plain = anonymous.with_header("content-type", "text/plain");
-    let limited = limited_client(&service).await.with_header("accept", accept);
+    let form_client = anonymous.with_header("content-type", FORM_TYPE);
+    let text_client = anonymous.with_header("content-type", "text/plain");
+    let limited_client = limited_client(&service).await.with_header("accept", accept);
     let authorize = "GET /oauth/authorize?response_type=code&redirect_uri=https://app.example/cb";
     // Adds the app with the client id `tests`.
     service.issue_token(None, "read").await;
@@ -213,8 +221,8 @@ async fn page_errors(accept: &str) -> Cases {
         ("unknown path", &anonymous, "GET /oauth/authorize/unknown".to_owned(), String::new()),
         ("wrong method", &anonymous, "PUT /oauth/sign_in".to_owned(), String::new()),
         ("body too large", &form_client, "POST /oauth/sign_in".to_owned(), large_body()),
-        ("wrong content type", &plain, "POST /oauth/sign_in".to_owned(), "a=b".to_owned()),
-        ("rate limit exceeded", &limited, "GET /oauth/account".to_owned(), String::new()),
+        ("wrong content type", &text_client, "POST /oauth/sign_in".to_owned(), "a=b".to_owned()),
+        ("rate limit exceeded", &limited_client, "GET /oauth/account".to_owned(), String::new()),
     ] {
         cases.add(case, client.exchange(&request, body).await);
     }
@@ -234,28 +242,28 @@ async fn page_errors_for_people_match_their_snapshot() {
 #[tokio::test]
 async fn gateway_errors_match_their_snapshot() {
     let service = Service::start().await;
-    let with_request = |client: &TestClient| {
+    let with_original_request = |client: &TestClient| {
         client
             .with_header("x-original-method", "POST")
             .with_header("x-original-uri", "/api/v1/statuses")
     };
-    let anonymous = with_request(&service.anonymous_client());
-    let alice = with_request(&service.user_client_with_scopes("alice", "read").await);
-    let unknown = anonymous.with_token("unknown");
-    let revoked = with_request(&revoked_client(&service).await);
-    let limited = with_request(&limited_client(&service).await);
-    let conflicting =
+    let anonymous = with_original_request(&service.anonymous_client());
+    let alice = with_original_request(&service.user_client_with_scopes("alice", "read").await);
+    let unknown_client = anonymous.with_token("unknown");
+    let revoked_client = with_original_request(&revoked_client(&service).await);
+    let limited_client = with_original_request(&limited_client(&service).await);
+    let conflicting_client =
         alice.with_header("x-forwarded-method", "GET").with_header("x-forwarded-uri", "/other");
     let mut cases = Cases(Vec::new());
     for (case, client, query) in [
         ("missing token", &anonymous, ""),
-        ("unknown token", &unknown, ""),
-        ("revoked token", &revoked, ""),
+        ("unknown token", &unknown_client, ""),
+        ("revoked token", &revoked_client, ""),
         ("missing scope", &alice, "?scope=write"),
         ("invalid scope in the check", &alice, "?scope=unknown"),
         ("missing original request", &service.anonymous_client(), ""),
-        ("conflicting original requests", &conflicting, ""),
-        ("rate limit exceeded", &limited, ""),
+        ("conflicting original requests", &conflicting_client, ""),
+        ("rate limit exceeded", &limited_client, ""),
     ] {
         let request = format!("GET /gateway/check{query}");
         cases.add(case, client.exchange(&request, "").await);

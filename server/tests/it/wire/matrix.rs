@@ -4,20 +4,20 @@ use serde_json::json;
 
 use crate::support::Service;
 
-const CLIENT: &str = "/_matrix/client/v3";
+const CLIENT_API: &str = "/_matrix/client/v3";
 
 #[tokio::test]
 async fn versions_match_their_snapshot() {
     let service = Service::start().await;
     let versions = service.anonymous_client().exchange("GET /_matrix/client/versions", "").await;
-    versions.assert("matrix_versions");
+    versions.assert_snapshot("matrix_versions");
 }
 
 #[tokio::test]
 async fn login_flows_match_their_snapshot() {
     let service = Service::start().await;
-    let flows = service.anonymous_client().exchange(&format!("GET {CLIENT}/login"), "").await;
-    flows.assert("matrix_login_flows");
+    let flows = service.anonymous_client().exchange(&format!("GET {CLIENT_API}/login"), "").await;
+    flows.assert_snapshot("matrix_login_flows");
 }
 
 #[tokio::test]
@@ -31,34 +31,34 @@ async fn login_matches_its_snapshot() {
     });
     let login = service
         .anonymous_client()
-        .exchange(&format!("POST {CLIENT}/login"), body.to_string())
+        .exchange(&format!("POST {CLIENT_API}/login"), body.to_string())
         .await;
-    login.assert("matrix_login");
+    login.assert_snapshot("matrix_login");
 }
 
 #[tokio::test]
 async fn registration_stages_match_their_snapshot() {
     let service = Service::start().await;
-    let register = format!("POST {CLIENT}/register");
+    let register = format!("POST {CLIENT_API}/register");
     let body = json!({ "username": "alice", "password": "correct horse" });
     let stages = service.anonymous_client().exchange(&register, body.to_string()).await;
-    stages.assert("matrix_registration_stages");
+    stages.assert_snapshot("matrix_registration_stages");
 }
 
 #[tokio::test]
 async fn registration_matches_its_snapshot() {
     let service = Service::start().await;
-    let register = format!("POST {CLIENT}/register");
+    let register = format!("POST {CLIENT_API}/register");
     let auth = json!({ "type": "m.login.dummy" });
     let body = json!({ "username": "alice", "password": "correct horse", "auth": auth });
     let account = service.anonymous_client().exchange(&register, body.to_string()).await;
-    account.assert("matrix_registration");
+    account.assert_snapshot("matrix_registration");
 }
 
 #[tokio::test]
 async fn whoami_matches_its_snapshot() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    let whoami = alice.exchange(&format!("GET {CLIENT}/account/whoami"), "").await;
-    whoami.assert("matrix_whoami");
+    let whoami = alice.exchange(&format!("GET {CLIENT_API}/account/whoami"), "").await;
+    whoami.assert_snapshot("matrix_whoami");
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{Cases, assert_snapshot};
-use crate::rules::pushrules;
+use super::{Cases, Exchange, assert_snapshot};
+use crate::rules::pushrules_path;
 use crate::support::{Service, TestClient};
 
 /// Adds a rule of each kind to the global scope, and one for a device profile.
@@ -11,33 +11,36 @@ async fn add_rules(client: &TestClient) {
     let sound = json!({ "set_tweak": "sound", "value": "default" });
     let highlight = json!({ "set_tweak": "highlight" });
     let topic = json!({ "kind": "event_match", "key": "content.topic", "pattern": "cake*" });
-    let small = json!({ "kind": "room_member_count", "is": "<5" });
-    let name = json!({ "kind": "contains_display_name" });
+    let small_room = json!({ "kind": "room_member_count", "is": "<5" });
+    let display_name = json!({ "kind": "contains_display_name" });
     for (path, body) in [
         ("global/override/topic", json!({ "actions": ["notify", sound], "conditions": [topic] })),
         ("global/content/cake", json!({ "actions": ["notify", highlight], "pattern": "cake" })),
         ("global/room/!quiet:example.org", json!({ "actions": ["dont_notify"] })),
         ("global/sender/@bob:example.org", json!({ "actions": ["coalesce", "set_tweak"] })),
-        ("global/underride/small", json!({ "actions": [], "conditions": [small, name] })),
+        (
+            "global/underride/small",
+            json!({ "actions": [], "conditions": [small_room, display_name] }),
+        ),
         ("global/underride/all", json!({ "actions": ["notify"], "note": "an extra key" })),
         ("global/underride/all/enabled", json!(false)),
         ("global/underride/.m.rule.message/enabled", json!(false)),
         ("global/underride/.m.rule.message/actions", json!({ "actions": [] })),
         ("device/phone/content/pie", json!({ "actions": ["notify"], "pattern": "pie" })),
     ] {
-        client.put_ok(path, &body).await;
+        client.put_rules_ok(path, &body).await;
     }
 }
 
-async fn get(client: &TestClient, path: &str) -> super::Exchange {
-    client.exchange(&format!("GET {}", pushrules(path)), "").await
+async fn get_rules(client: &TestClient, path: &str) -> Exchange {
+    client.exchange(&format!("GET {}", pushrules_path(path)), "").await
 }
 
 #[tokio::test]
 async fn rulesets_of_a_new_user_match_their_snapshot() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
-    get(&alice, "").await.assert("rulesets_of_a_new_user");
+    get_rules(&alice, "").await.assert_snapshot("rulesets_of_a_new_user");
 }
 
 #[tokio::test]
@@ -45,11 +48,11 @@ async fn rulesets_with_a_rule_of_each_kind_and_a_device_match_their_snapshot() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     add_rules(&alice).await;
-    get(&alice, "").await.assert("rulesets_with_user_rules");
+    get_rules(&alice, "").await.assert_snapshot("rulesets_with_user_rules");
 }
 
 #[tokio::test]
-async fn parts_of_the_rulesets_match_their_snapshot() {
+async fn single_scopes_and_rules_match_their_snapshot() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     add_rules(&alice).await;
@@ -69,7 +72,7 @@ async fn parts_of_the_rulesets_match_their_snapshot() {
         ("the state of a rule", "global/underride/all/enabled"),
         ("the actions of a rule", "global/content/cake/actions"),
     ] {
-        cases.add(case, get(&alice, path).await);
+        cases.add(case, get_rules(&alice, path).await);
     }
     assert_snapshot("rules", &cases);
 }
@@ -79,7 +82,7 @@ async fn an_export_matches_its_snapshot() {
     let service = Service::start().await;
     let alice = service.user_client("alice").await;
     add_rules(&alice).await;
-    get(&alice, "export").await.assert("rulesets_export");
+    get_rules(&alice, "export").await.assert_snapshot("rulesets_export");
 }
 
 #[tokio::test]
@@ -108,7 +111,7 @@ async fn responses_to_writes_match_their_snapshot() {
         ("reset all rules", "POST reset", "{}"),
     ] {
         let (method, path) = request.split_once(' ').unwrap();
-        let request = format!("{method} {}", pushrules(path));
+        let request = format!("{method} {}", pushrules_path(path));
         cases.add(case, alice.exchange(&request, body).await);
     }
     assert_snapshot("rule_writes", &cases);

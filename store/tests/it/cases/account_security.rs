@@ -13,8 +13,8 @@ use belfry_store::{
 
 use super::last_use::use_token;
 use super::{
-    PASSWORD, account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
-    run_concurrently, session, token,
+    PASSWORD, account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code,
+    run_concurrently, session, timestamp, token,
 };
 
 const NOW: i64 = 1_800_000_000;
@@ -26,12 +26,12 @@ async fn add_alice_and_bob(store: &Store) -> [Account; 2] {
     [account(7, "alice"), account(8, "bob")]
 }
 
-fn event(kind: AuditKind) -> Events {
-    AuditEntry::from_command(at(NOW), kind).into()
+fn audit_event(kind: AuditKind) -> Events {
+    AuditEntry::from_command(timestamp(NOW), kind).into()
 }
 
 /// Returns the kinds and counts of an account's events.
-async fn events(store: &Store, account: i64) -> Vec<(String, i64)> {
+async fn event_counts(store: &Store, account: i64) -> Vec<(String, i64)> {
     let filter = AuditFilter { account: Some(account), ..recorded_events() };
     let events = store.audit_events(filter, 100).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count)).collect()
@@ -45,64 +45,72 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
         add_session(&store, hashed(name), &session(id, NOW + DAY)).await;
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
         assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
-        let expires_at = at(NOW + DAY);
+        let expires_at = timestamp(NOW + DAY);
         issue_code(&store, name, &Grant { account_id: id, expires_at, ..grant() }).await;
     }
-    let password_change = event(AuditKind::PasswordChange);
-    let change = async |verified: &Account, new: &str| {
+    let password_change = audit_event(AuditKind::PasswordChange);
+    let change_password = async |account: &Account, new_hash: &str| {
         store
-            .change_password(&password_change, verified, new, hashed("this").lookup, at(NOW))
+            .change_password(
+                &password_change,
+                account,
+                new_hash,
+                hashed("this").lookup,
+                timestamp(NOW),
+            )
             .await
             .unwrap()
     };
     // A request that verified a different password changes nothing.
-    let stale = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(change(&stale, "new").await, UpdateOutcome::NotFound);
+    let stale_account = Account { credential_version: 1, ..alice.clone() };
+    assert_eq!(change_password(&stale_account, "new").await, UpdateOutcome::NotFound);
     for name in ["this", "other", "bob"] {
-        assert!(store.session(hashed(name), at(NOW)).await.unwrap().is_some(), "{name}");
+        assert!(store.session(hashed(name), timestamp(NOW)).await.unwrap().is_some(), "{name}");
         assert!(store.code(hashed(name)).await.unwrap().is_some(), "{name}");
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at, None, "{name}");
     }
-    assert_eq!(events(&store, 7).await, []);
+    assert_eq!(event_counts(&store, 7).await, []);
 
-    assert_eq!(change(&alice, "new").await, UpdateOutcome::Updated);
-    assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
-    for (name, session, access) in
+    assert_eq!(change_password(&alice, "new").await, UpdateOutcome::Updated);
+    assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "new");
+    for (name, has_session, has_access) in
         [("this", true, false), ("other", false, false), ("bob", true, true)]
     {
-        let stored = store.session(hashed(name), at(NOW)).await.unwrap();
-        assert_eq!(stored.is_some(), session, "{name}");
-        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), access, "{name}");
+        let stored_session = store.session(hashed(name), timestamp(NOW)).await.unwrap();
+        assert_eq!(stored_session.is_some(), has_session, "{name}");
+        assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), has_access, "{name}");
         let token = store.token(hashed(name)).await.unwrap().unwrap();
-        assert_eq!(token.revoked_at.is_none(), access, "{name}");
+        assert_eq!(token.revoked_at.is_none(), has_access, "{name}");
     }
-    let mut recorded = events(&store, 7).await;
-    recorded.sort();
-    assert_eq!(recorded, [("password_change".to_owned(), 1), ("token_revoke".to_owned(), 2)]);
-    assert_eq!(events(&store, 8).await, []);
+    let mut counts = event_counts(&store, 7).await;
+    counts.sort();
+    assert_eq!(counts, [("password_change".to_owned(), 1), ("token_revoke".to_owned(), 2)]);
+    assert_eq!(event_counts(&store, 8).await, []);
 }
 
 pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Store) {
     let [alice, _] = add_alice_and_bob(&store).await;
     add_app(&store, &app(2, "second")).await;
     add_app(&store, &app(3, "without tokens")).await;
-    let issue = async |round: &str| {
+    let issue_tokens = async |round: &str| {
         for (name, app_id, id) in [("a", 1, 7), ("b", 1, 7), ("c", 2, 7), ("d", 3, 8)] {
-            let new = NewToken { app_id, ..token(&format!("{name} {round}"), Some(id)) };
-            store.add_token(&any_events(), &new).await.unwrap();
+            let new_token = NewToken { app_id, ..token(&format!("{name} {round}"), Some(id)) };
+            store.add_token(&any_events(), &new_token).await.unwrap();
         }
-        let expired =
-            NewToken { expires_at: Some(at(NOW)), ..token(&format!("old {round}"), Some(7)) };
-        store.add_token(&any_events(), &expired).await.unwrap();
+        let expired_token = NewToken {
+            expires_at: Some(timestamp(NOW)),
+            ..token(&format!("old {round}"), Some(7))
+        };
+        store.add_token(&any_events(), &expired_token).await.unwrap();
     };
-    let recorded = async || {
+    let revocation_counts = async || {
         let filter = AuditFilter { kind: Some(AuditKind::TokenRevoke), ..recorded_events() };
         let events = store.audit_events(filter, 100).await.unwrap();
         let mut apps: Vec<_> = events
             .iter()
             .map(|event| {
-                assert_eq!((event.account_id, event.at), (Some(7), at(NOW)));
+                assert_eq!((event.account_id, event.at), (Some(7), timestamp(NOW)));
                 assert_eq!(event.detail.as_deref(), Some("password change"));
                 assert_eq!(event.origin, "command-line");
                 (event.app_id.unwrap(), event.count)
@@ -111,60 +119,73 @@ pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Stor
         apps.sort_unstable();
         apps
     };
-    let password_change = event(AuditKind::PasswordChange);
-    let set = async |access| store.set_password(&password_change, 7, "new", access).await.unwrap();
+    let password_change = audit_event(AuditKind::PasswordChange);
+    let set_password =
+        async |access| store.set_password(&password_change, 7, "new", access).await.unwrap();
 
-    issue("first").await;
-    let this = hashed("this").lookup;
-    let changed =
-        store.change_password(&password_change, &alice, "new", this, at(NOW)).await.unwrap();
-    assert_eq!(changed, UpdateOutcome::Updated);
-    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
-    issue("second").await;
-    assert_eq!(set(ExistingAccess::Keep).await, UpdateOutcome::Updated);
-    assert_eq!(recorded().await, [(1, 2), (2, 1)]);
-    assert_eq!(set(ExistingAccess::RevokeAt(at(NOW))).await, UpdateOutcome::Updated);
-    assert_eq!(recorded().await, [(1, 2), (1, 2), (2, 1), (2, 1)]);
+    issue_tokens("first").await;
+    let current_session = hashed("this").lookup;
+    let outcome = store
+        .change_password(&password_change, &alice, "new", current_session, timestamp(NOW))
+        .await
+        .unwrap();
+    assert_eq!(outcome, UpdateOutcome::Updated);
+    assert_eq!(revocation_counts().await, [(1, 2), (2, 1)]);
+    issue_tokens("second").await;
+    assert_eq!(set_password(ExistingAccess::Keep).await, UpdateOutcome::Updated);
+    assert_eq!(revocation_counts().await, [(1, 2), (2, 1)]);
+    assert_eq!(
+        set_password(ExistingAccess::RevokeAt(timestamp(NOW))).await,
+        UpdateOutcome::Updated
+    );
+    assert_eq!(revocation_counts().await, [(1, 2), (1, 2), (2, 1), (2, 1)]);
 }
 
 pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: Store) {
     let [alice, _] = add_alice_and_bob(&store).await;
-    let (store, changed) = run_concurrently(store, move |store, index| {
+    let (store, new_hashes) = run_concurrently(store, move |store, index| {
         let alice = alice.clone();
         async move {
-            let new = format!("new {index}");
+            let new_hash = format!("new {index}");
             let outcome = store
-                .change_password(&any_events(), &alice, &new, hashed("s").lookup, at(NOW))
+                .change_password(
+                    &any_events(),
+                    &alice,
+                    &new_hash,
+                    hashed("s").lookup,
+                    timestamp(NOW),
+                )
                 .await;
-            (outcome.unwrap() == UpdateOutcome::Updated).then_some(new)
+            (outcome.unwrap() == UpdateOutcome::Updated).then_some(new_hash)
         }
     })
     .await;
-    let changed: Vec<String> = changed.into_iter().flatten().collect();
-    assert_eq!(changed, [store.account(7).await.unwrap().unwrap().password]);
+    let stored_hashes: Vec<String> = new_hashes.into_iter().flatten().collect();
+    assert_eq!(stored_hashes, [store.account(7).await.unwrap().unwrap().password_hash]);
 }
 
 pub(crate) async fn a_changed_email_address_is_unverified(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
-    let email_change = event(AuditKind::EmailChange);
-    let change = async |verified: &Account, email| {
-        store.change_email(&email_change, verified, email).await.unwrap()
+    let email_change = audit_event(AuditKind::EmailChange);
+    let change_email = async |account: &Account, email| {
+        store.change_email(&email_change, account, email).await.unwrap()
     };
     // A request that verified a different password changes nothing.
-    let stale = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(change(&stale, Some("new@a.example")).await, UpdateOutcome::NotFound);
+    let stale_account = Account { credential_version: 1, ..alice.clone() };
+    assert_eq!(change_email(&stale_account, Some("new@a.example")).await, UpdateOutcome::NotFound);
     assert_eq!(store.account(7).await.unwrap(), Some(alice.clone()));
-    assert_eq!(events(&store, 7).await, []);
+    assert_eq!(event_counts(&store, 7).await, []);
 
-    for (email, stored) in [(Some("New@A.example"), Some("new@a.example".to_owned())), (None, None)]
+    for (email, unverified_email) in
+        [(Some("New@A.example"), Some("new@a.example".to_owned())), (None, None)]
     {
-        assert_eq!(change(&alice, email).await, UpdateOutcome::Updated);
-        let changed = Account { email: None, unverified_email: stored, ..alice.clone() };
-        assert_eq!(store.account(7).await.unwrap(), Some(changed));
+        assert_eq!(change_email(&alice, email).await, UpdateOutcome::Updated);
+        let changed_account = Account { email: None, unverified_email, ..alice.clone() };
+        assert_eq!(store.account(7).await.unwrap(), Some(changed_account));
     }
     assert_eq!(store.account_by_email("new@a.example").await.unwrap(), None);
     assert_eq!(store.account(8).await.unwrap(), Some(bob));
-    assert_eq!(events(&store, 7).await.len(), 2);
+    assert_eq!(event_counts(&store, 7).await.len(), 2);
 }
 
 pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_first(store: Store) {
@@ -178,22 +199,24 @@ pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_fi
         ("d", 8, 9, 100),
     ] {
         let address = Some("192.0.2.x".to_owned());
-        let new = Session { seen_at: at(seen_at), browser, address, ..session(id, expires_at) };
-        add_session(&store, hashed(name), &new).await;
+        let new_session =
+            Session { seen_at: timestamp(seen_at), browser, address, ..session(id, expires_at) };
+        add_session(&store, hashed(name), &new_session).await;
     }
-    assert_eq!(store.session(hashed("a"), at(60)).await.unwrap().unwrap().browser, browser);
-    let expected = |name: &str, seen_at| AccountSession {
+    assert_eq!(store.session(hashed("a"), timestamp(60)).await.unwrap().unwrap().browser, browser);
+    let expected_session = |name: &str, seen_at| AccountSession {
         lookup: hashed(name).lookup,
-        created_at: at(1),
-        seen_at: at(seen_at),
-        expires_at: at(100),
+        created_at: timestamp(1),
+        seen_at: timestamp(seen_at),
+        expires_at: timestamp(100),
         browser,
         address: Some("192.0.2.x".to_owned()),
     };
-    let all = [expected("b", 30), expected("c", 20), expected("a", 10)];
-    assert_eq!(store.sessions_of(7, at(60), 10).await.unwrap(), all);
-    assert_eq!(store.sessions_of(7, at(60), 2).await.unwrap(), all[..2]);
-    assert_eq!(store.sessions_of(7, at(100), 10).await.unwrap(), []);
+    let expected =
+        [expected_session("b", 30), expected_session("c", 20), expected_session("a", 10)];
+    assert_eq!(store.account_sessions(7, timestamp(60), 10).await.unwrap(), expected);
+    assert_eq!(store.account_sessions(7, timestamp(60), 2).await.unwrap(), expected[..2]);
+    assert_eq!(store.account_sessions(7, timestamp(100), 10).await.unwrap(), []);
 }
 
 pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
@@ -202,32 +225,38 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
         add_session(&store, hashed(name), &session(id, 100)).await;
     }
     add_session(&store, hashed("expired"), &session(7, 40)).await;
-    let sign_out = event(AuditKind::SignOut);
-    let end =
+    let sign_out = audit_event(AuditKind::SignOut);
+    let end_session =
         async |name: &str| store.end_session(&sign_out, 7, hashed(name).lookup).await.unwrap();
-    assert_eq!(end("bob").await, UpdateOutcome::NotFound);
-    assert_eq!(end("nobody").await, UpdateOutcome::NotFound);
-    assert_eq!(events(&store, 7).await, []);
-    assert_eq!(end("other").await, UpdateOutcome::Updated);
-    assert_eq!(end("other").await, UpdateOutcome::NotFound);
-    assert_eq!(events(&store, 7).await, [("sign_out".to_owned(), 1)]);
+    assert_eq!(end_session("bob").await, UpdateOutcome::NotFound);
+    assert_eq!(end_session("nobody").await, UpdateOutcome::NotFound);
+    assert_eq!(event_counts(&store, 7).await, []);
+    assert_eq!(end_session("other").await, UpdateOutcome::Updated);
+    assert_eq!(end_session("other").await, UpdateOutcome::NotFound);
+    assert_eq!(event_counts(&store, 7).await, [("sign_out".to_owned(), 1)]);
 
     add_session(&store, hashed("fourth"), &session(7, 100)).await;
-    let this = hashed("this").lookup;
-    assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 2);
-    assert_eq!(store.end_other_sessions(&sign_out, 7, this, at(50)).await.unwrap(), 0);
+    let current_session = hashed("this").lookup;
+    assert_eq!(
+        store.end_other_sessions(&sign_out, 7, current_session, timestamp(50)).await.unwrap(),
+        2
+    );
+    assert_eq!(
+        store.end_other_sessions(&sign_out, 7, current_session, timestamp(50)).await.unwrap(),
+        0
+    );
     for (name, remains) in [("this", true), ("third", false), ("fourth", false), ("bob", true)] {
-        let stored = store.session(hashed(name), at(50)).await.unwrap();
-        assert_eq!(stored.is_some(), remains, "{name}");
+        let stored_session = store.session(hashed(name), timestamp(50)).await.unwrap();
+        assert_eq!(stored_session.is_some(), remains, "{name}");
     }
     let expected = [("sign_out".to_owned(), 1), ("sign_out".to_owned(), 2)];
-    let mut recorded = events(&store, 7).await;
-    recorded.sort();
-    assert_eq!(recorded, expected);
-    assert_eq!(events(&store, 8).await, []);
+    let mut counts = event_counts(&store, 7).await;
+    counts.sort();
+    assert_eq!(counts, expected);
+    assert_eq!(event_counts(&store, 8).await, []);
 }
 
-pub(crate) async fn the_tokens_of_an_app_are_listed_most_recently_used_first(store: Store) {
+pub(crate) async fn an_apps_tokens_are_listed_most_recently_used_first(store: Store) {
     add_alice_and_bob(&store).await;
     add_app(&store, &app(2, "second")).await;
     for (name, app_id, id, created_at, expires_at) in [
@@ -239,28 +268,32 @@ pub(crate) async fn the_tokens_of_an_app_are_listed_most_recently_used_first(sto
         ("revoked", 1, 7, 10, None),
         ("expired", 1, 7, 10, Some(NOW)),
     ] {
-        let (created_at, expires_at) = (at(created_at), expires_at.map(at));
-        let new = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let (created_at, expires_at) = (timestamp(created_at), expires_at.map(timestamp));
+        let new_token = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup, at(NOW)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup, timestamp(NOW)).await.unwrap();
     use_token(&store, "a", NOW - 50).await;
     store.flush_uses().await.unwrap();
-    let expected =
-        |name: &str, app_id, created_at, expires_at: Option<i64>, used: Option<i64>| AccountToken {
-            lookup: hashed(name).lookup,
-            app_id,
-            scopes: "read push".parse().unwrap(),
-            created_at: at(created_at),
-            expires_at: expires_at.map(at),
-            last_used_at: used.map(at),
-            device: None,
+    let expected_token =
+        |name: &str, app_id, created_at, expires_at: Option<i64>, last_used_at: Option<i64>| {
+            AccountToken {
+                lookup: hashed(name).lookup,
+                app_id,
+                scopes: "read push".parse().unwrap(),
+                created_at: timestamp(created_at),
+                expires_at: expires_at.map(timestamp),
+                last_used_at: last_used_at.map(timestamp),
+                device: None,
+            }
         };
-    let [a, c] =
-        [expected("a", 1, 10, None, Some(NOW - 50)), expected("c", 1, 30, Some(NOW + DAY), None)];
-    let [b, d] = [expected("b", 1, 20, None, None), expected("d", 2, 40, None, None)];
-    assert_eq!(store.tokens_of(7, 1, at(NOW)).await.unwrap(), [a, c, b]);
-    assert_eq!(store.tokens_of(7, 2, at(NOW)).await.unwrap(), [d]);
+    let [a, c] = [
+        expected_token("a", 1, 10, None, Some(NOW - 50)),
+        expected_token("c", 1, 30, Some(NOW + DAY), None),
+    ];
+    let [b, d] = [expected_token("b", 1, 20, None, None), expected_token("d", 2, 40, None, None)];
+    assert_eq!(store.account_app_tokens(7, 1, timestamp(NOW)).await.unwrap(), [a, c, b]);
+    assert_eq!(store.account_app_tokens(7, 2, timestamp(NOW)).await.unwrap(), [d]);
 }
 
 pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
@@ -269,27 +302,28 @@ pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
         store.add_token(&any_events(), &token(name, Some(id))).await.unwrap();
         assert!(store.token(hashed(name)).await.unwrap().is_some(), "this fills the cache");
     }
-    let token_revocation = event(AuditKind::TokenRevoke);
-    let revoke = async |name: &str| {
+    let token_revocation = audit_event(AuditKind::TokenRevoke);
+    let revoke_token = async |name: &str| {
         store
-            .revoke_account_token(&token_revocation, 7, hashed(name).lookup, at(NOW))
+            .revoke_account_token(&token_revocation, 7, hashed(name).lookup, timestamp(NOW))
             .await
             .unwrap()
     };
-    assert_eq!(revoke("bob's").await, UpdateOutcome::NotFound);
-    assert_eq!(revoke("nobody's").await, UpdateOutcome::NotFound);
-    assert_eq!(revoke("a").await, UpdateOutcome::Updated);
-    assert_eq!(revoke("a").await, UpdateOutcome::NotFound);
-    for (name, revoked_at) in [("a", Some(at(NOW))), ("b", None), ("bob's", None)] {
+    assert_eq!(revoke_token("bob's").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke_token("nobody's").await, UpdateOutcome::NotFound);
+    assert_eq!(revoke_token("a").await, UpdateOutcome::Updated);
+    assert_eq!(revoke_token("a").await, UpdateOutcome::NotFound);
+    for (name, revoked_at) in [("a", Some(timestamp(NOW))), ("b", None), ("bob's", None)] {
         let token = store.token(hashed(name)).await.unwrap().unwrap();
         assert_eq!(token.revoked_at, revoked_at, "{name}");
     }
-    assert_eq!(events(&store, 7).await, [("token_revoke".to_owned(), 1)]);
+    assert_eq!(event_counts(&store, 7).await, [("token_revoke".to_owned(), 1)]);
 }
 
 /// Sweeps every five minutes until this time, so that the store trusts the clock.
-async fn sweep(store: &Store, now: i64) {
-    let sweep = async |now| store.sweep(&RetentionSettings::default(), at(now)).await.unwrap();
+async fn sweep_until(store: &Store, now: i64) {
+    let sweep =
+        async |now| store.sweep(&RetentionSettings::default(), timestamp(now)).await.unwrap();
     for minutes in (5..=65).rev().step_by(5) {
         sweep(now - 60 * minutes).await;
     }
@@ -298,60 +332,67 @@ async fn sweep(store: &Store, now: i64) {
 
 pub(crate) async fn an_account_is_deleted_when_its_waiting_period_is_over(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
-    let deletion_request = event(AuditKind::AccountDeleteRequest);
-    let request = async |account: &Account, time| {
-        store.request_account_deletion(&deletion_request, account, at(time)).await.unwrap()
+    let deletion_request = audit_event(AuditKind::AccountDeleteRequest);
+    let request_deletion = async |account: &Account, time| {
+        store.request_account_deletion(&deletion_request, account, timestamp(time)).await.unwrap()
     };
-    let stale = Account { credential_version: 1, ..alice.clone() };
-    assert_eq!(request(&stale, NOW).await, AccountUpdateOutcome::NotFound);
-    assert_eq!(request(&alice, NOW).await, AccountUpdateOutcome::Updated);
+    let stale_account = Account { credential_version: 1, ..alice.clone() };
+    assert_eq!(request_deletion(&stale_account, NOW).await, AccountUpdateOutcome::NotFound);
+    assert_eq!(request_deletion(&alice, NOW).await, AccountUpdateOutcome::Updated);
     // A second request does not postpone the deletion.
-    assert_eq!(request(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
-    assert_eq!(request(&bob, NOW).await, AccountUpdateOutcome::Updated);
-    let stored = store.account(7).await.unwrap().unwrap();
-    assert_eq!(stored, Account { delete_at: Some(at(NOW)), ..alice });
-    assert_eq!(events(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
+    assert_eq!(request_deletion(&alice, NOW + DAY).await, AccountUpdateOutcome::Updated);
+    assert_eq!(request_deletion(&bob, NOW).await, AccountUpdateOutcome::Updated);
+    let stored_account = store.account(7).await.unwrap().unwrap();
+    assert_eq!(stored_account, Account { delete_at: Some(timestamp(NOW)), ..alice });
+    assert_eq!(event_counts(&store, 7).await, [("account_delete_request".to_owned(), 1)]);
 
-    let cancellation = event(AuditKind::AccountDeleteCancel);
+    let cancellation = audit_event(AuditKind::AccountDeleteCancel);
     for outcome in [UpdateOutcome::Updated, UpdateOutcome::NotFound] {
         assert_eq!(store.cancel_account_deletion(&cancellation, 8).await.unwrap(), outcome);
     }
     assert_eq!(store.account(8).await.unwrap(), Some(bob));
-    assert_eq!(events(&store, 8).await.len(), 2);
+    assert_eq!(event_counts(&store, 8).await.len(), 2);
 
     add_session(&store, hashed("s"), &session(7, NOW + DAY)).await;
-    sweep(&store, NOW).await;
+    sweep_until(&store, NOW).await;
     assert!(store.account(7).await.unwrap().is_some(), "nodes' clocks may differ by two minutes");
-    sweep(&store, NOW + 180).await;
+    sweep_until(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);
-    assert!(store.session(hashed("s"), at(NOW)).await.unwrap().is_none());
+    assert!(store.session(hashed("s"), timestamp(NOW)).await.unwrap().is_none());
     assert!(store.account(8).await.unwrap().is_some());
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
-    let last = store.audit_events(filter, 1).await.unwrap().remove(0);
-    assert_eq!((&*last.kind, &*last.origin, last.count), ("account_delete", "server", 1));
+    let last_event = store.audit_events(filter, 1).await.unwrap().remove(0);
+    assert_eq!(
+        (&*last_event.kind, &*last_event.origin, last_event.count),
+        ("account_delete", "server", 1)
+    );
 }
 
 pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(store: Store) {
     let [alice, bob] = add_alice_and_bob(&store).await;
     store.set_account_role(&any_events(), 7, Role::Admin).await.unwrap();
-    let request = async |account: &Account| {
+    let request_deletion = async |account: &Account| {
         store
-            .request_account_deletion(&event(AuditKind::AccountDeleteRequest), account, at(NOW))
+            .request_account_deletion(
+                &audit_event(AuditKind::AccountDeleteRequest),
+                account,
+                timestamp(NOW),
+            )
             .await
             .unwrap()
     };
-    assert_eq!(request(&alice).await, AccountUpdateOutcome::LastAdmin);
-    assert_eq!(events(&store, 7).await, []);
+    assert_eq!(request_deletion(&alice).await, AccountUpdateOutcome::LastAdmin);
+    assert_eq!(event_counts(&store, 7).await, []);
     store.set_account_role(&any_events(), 8, Role::Admin).await.unwrap();
     for account in [&alice, &bob] {
-        assert_eq!(request(account).await, AccountUpdateOutcome::Updated);
+        assert_eq!(request_deletion(account).await, AccountUpdateOutcome::Updated);
     }
-    sweep(&store, NOW + 180).await;
+    sweep_until(&store, NOW + 180).await;
     assert_eq!(store.account(7).await.unwrap(), None);
     assert!(store.account(8).await.unwrap().is_some(), "one admin remains");
     store.add_account(&any_events(), &account(9, "carol")).await.unwrap();
     store.set_account_role(&any_events(), 9, Role::Admin).await.unwrap();
-    sweep(&store, NOW + 2 * DAY).await;
+    sweep_until(&store, NOW + 2 * DAY).await;
     assert_eq!(store.account(8).await.unwrap(), None);
 }
 
@@ -360,22 +401,23 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
 pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store) {
     add_alice_and_app(&store).await;
     let alice = account(7, "alice");
-    store.request_account_deletion(&any_events(), &alice, at(NOW)).await.unwrap();
-    sweep(&store, NOW).await;
+    store.request_account_deletion(&any_events(), &alice, timestamp(NOW)).await.unwrap();
+    sweep_until(&store, NOW).await;
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         if index == 0 {
-            store.sweep(&RetentionSettings::default(), at(NOW + 180)).await.unwrap();
+            store.sweep(&RetentionSettings::default(), timestamp(NOW + 180)).await.unwrap();
             return false;
         }
         store.cancel_account_deletion(&any_events(), 7).await.unwrap() == UpdateOutcome::Updated
     })
     .await;
     let is_cancelled = outcomes.contains(&true);
-    let stored = store.account(7).await.unwrap();
-    assert_eq!(stored.is_some(), is_cancelled);
+    let stored_account = store.account(7).await.unwrap();
+    assert_eq!(stored_account.is_some(), is_cancelled);
     assert!(
-        stored.is_none_or(|account| account.password == PASSWORD && account.delete_at.is_none())
+        stored_account
+            .is_none_or(|account| account.password_hash == PASSWORD && account.delete_at.is_none())
     );
-    let events = events(&store, 7).await;
-    assert_eq!(events.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);
+    let counts = event_counts(&store, 7).await;
+    assert_eq!(counts.iter().any(|(kind, _)| kind == "account_delete"), !is_cancelled);
 }

@@ -10,8 +10,8 @@ use belfry_store::{
 };
 
 use super::{
-    MANY, PASSWORD, account, add_alice_and_app, add_session, at, grant, hashed, issue_code,
-    run_concurrently, session, token,
+    CONCURRENT_TASKS, PASSWORD, account, add_alice_and_app, add_session, grant, hashed, issue_code,
+    run_concurrently, session, timestamp, token,
 };
 
 pub(crate) async fn an_account_is_read_back_as_it_was_added(store: Store) {
@@ -80,7 +80,7 @@ pub(crate) async fn accounts_are_listed_by_name_in_pages(store: Store) {
 
 pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Store) {
     for (id, name) in [(1, "alice"), (2, "bob"), (3, "b_b"), (4, "bobby"), (5, "carol.b")] {
-        let new = match id {
+        let new_account = match id {
             1 => Account { role: Role::Admin, ..account(id, name) },
             4 => {
                 let unverified_email = Some("carol@example.org".to_owned());
@@ -89,27 +89,28 @@ pub(crate) async fn accounts_are_listed_by_state_role_name_and_email(store: Stor
             5 => Account { email: None, ..account(id, name) },
             _ => account(id, name),
         };
-        store.add_account(&any_events(), &new).await.unwrap();
+        store.add_account(&any_events(), &new_account).await.unwrap();
     }
-    store.set_account_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap();
-    let all = AccountListFilter::default;
-    let name = |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..all() };
-    let email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..all() };
+    store.set_account_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap();
+    let no_filter = AccountListFilter::default;
+    let with_name =
+        |text: &str| AccountListFilter { name_prefix: Some(text.to_owned()), ..no_filter() };
+    let with_email = |text: &str| AccountListFilter { email: Some(text.to_owned()), ..no_filter() };
     let (active, disabled) = (Some(EnabledState::Active), Some(EnabledState::Disabled));
     for (filter, expected) in [
-        (all(), vec![1, 3, 2, 4, 5]),
-        (AccountListFilter { state: active, ..all() }, vec![1, 3, 4, 5]),
-        (AccountListFilter { state: disabled, ..all() }, vec![2]),
-        (AccountListFilter { role: Some(Role::Admin), ..all() }, vec![1]),
-        (AccountListFilter { role: Some(Role::User), ..all() }, vec![3, 2, 4, 5]),
-        (name("bob"), vec![2, 4]),
-        (name("b_"), vec![3]),
-        (name("%"), vec![]),
-        (name(""), vec![1, 3, 2, 4, 5]),
-        (email("EXAMPLE"), vec![1, 3, 2, 4]),
-        (email("carol@"), vec![4]),
-        (email(""), vec![1, 3, 2, 4, 5]),
-        (AccountListFilter { state: active, ..name("bob") }, vec![4]),
+        (no_filter(), vec![1, 3, 2, 4, 5]),
+        (AccountListFilter { state: active, ..no_filter() }, vec![1, 3, 4, 5]),
+        (AccountListFilter { state: disabled, ..no_filter() }, vec![2]),
+        (AccountListFilter { role: Some(Role::Admin), ..no_filter() }, vec![1]),
+        (AccountListFilter { role: Some(Role::User), ..no_filter() }, vec![3, 2, 4, 5]),
+        (with_name("bob"), vec![2, 4]),
+        (with_name("b_"), vec![3]),
+        (with_name("%"), vec![]),
+        (with_name(""), vec![1, 3, 2, 4, 5]),
+        (with_email("EXAMPLE"), vec![1, 3, 2, 4]),
+        (with_email("carol@"), vec![4]),
+        (with_email(""), vec![1, 3, 2, 4, 5]),
+        (AccountListFilter { state: active, ..with_name("bob") }, vec![4]),
     ] {
         // Read in pages of one row, in byte order.
         let mut ids = Vec::new();
@@ -128,11 +129,11 @@ pub(crate) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: 
     add_session(&store, hashed("s"), &session).await;
 
     assert_eq!(
-        store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
+        store.set_account_disabled_at(&any_events(), 7, Some(timestamp(50))).await.unwrap(),
         AccountUpdateOutcome::Updated
     );
-    assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(at(50)));
-    assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
+    assert_eq!(store.account(7).await.unwrap().unwrap().disabled_at, Some(timestamp(50)));
+    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), None);
 
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 7, None).await.unwrap(),
@@ -145,7 +146,7 @@ pub(crate) async fn disabling_an_account_is_stored_and_ends_its_sessions(store: 
     );
 }
 
-pub(crate) async fn the_account_of_an_application_service_request_is_current(store: Store) {
+pub(crate) async fn an_application_service_request_gets_the_current_account(store: Store) {
     assert_eq!(store.token_account("alice").await.unwrap(), None);
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let alice = |disabled_at| TokenAccount {
@@ -154,7 +155,7 @@ pub(crate) async fn the_account_of_an_application_service_request_is_current(sto
         role: Role::User,
         disabled_at,
     };
-    for disabled_at in [None, Some(at(50)), None] {
+    for disabled_at in [None, Some(timestamp(50)), None] {
         store.set_account_disabled_at(&any_events(), 7, disabled_at).await.unwrap();
         // Read from the database, then from the cache.
         for _ in 0..2 {
@@ -172,8 +173,8 @@ pub(crate) async fn a_new_password_ends_the_sessions(store: Store) {
         store.set_password(&any_events(), 7, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::Updated
     );
-    assert_eq!(store.account(7).await.unwrap().unwrap().password, "new");
-    assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), None);
+    assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "new");
+    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), None);
     assert_eq!(
         store.set_password(&any_events(), 8, "new", ExistingAccess::Keep).await.unwrap(),
         UpdateOutcome::NotFound
@@ -203,7 +204,7 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
 
     assert_eq!(
         store
-            .set_password(&any_events(), 7, "newer", ExistingAccess::RevokeAt(at(10)))
+            .set_password(&any_events(), 7, "newer", ExistingAccess::RevokeAt(timestamp(10)))
             .await
             .unwrap(),
         UpdateOutcome::Updated
@@ -213,7 +214,7 @@ pub(crate) async fn a_new_password_revokes_tokens_and_codes_if_requested(store: 
     assert!(store.code(hashed("code of bob")).await.unwrap().is_some());
     assert_eq!(
         store
-            .set_password(&any_events(), 9, "new", ExistingAccess::RevokeAt(at(10)))
+            .set_password(&any_events(), 9, "new", ExistingAccess::RevokeAt(timestamp(10)))
             .await
             .unwrap(),
         UpdateOutcome::NotFound
@@ -226,14 +227,17 @@ pub(crate) async fn rehashing_a_password_replaces_only_the_same_hash_and_preserv
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let session = session(7, 100);
     add_session(&store, hashed("s"), &session).await;
-    let old = store.account(7).await.unwrap().unwrap().password;
+    let old_hash = store.account(7).await.unwrap().unwrap().password_hash;
 
-    assert_eq!(store.rehash_password(7, &old, "stronger").await.unwrap(), UpdateOutcome::Updated);
-    assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
-    assert_eq!(store.session(hashed("s"), at(60)).await.unwrap(), Some(session));
-    assert_eq!(store.rehash_password(7, &old, "late").await.unwrap(), UpdateOutcome::NotFound);
-    assert_eq!(store.rehash_password(8, &old, "late").await.unwrap(), UpdateOutcome::NotFound);
-    assert_eq!(store.account(7).await.unwrap().unwrap().password, "stronger");
+    assert_eq!(
+        store.rehash_password(7, &old_hash, "stronger").await.unwrap(),
+        UpdateOutcome::Updated
+    );
+    assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "stronger");
+    assert_eq!(store.session(hashed("s"), timestamp(60)).await.unwrap(), Some(session));
+    assert_eq!(store.rehash_password(7, &old_hash, "late").await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.rehash_password(8, &old_hash, "late").await.unwrap(), UpdateOutcome::NotFound);
+    assert_eq!(store.account(7).await.unwrap().unwrap().password_hash, "stronger");
     // Verified before the rehash, stored after it.
     add_session(&store, hashed("later"), &super::session(7, 100)).await;
 }
@@ -245,10 +249,11 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
     let alice = store.account(7).await.unwrap().unwrap();
     let sign_in = async |name: &str, version| {
         let (session, token) = (session(7, 100), token(name, Some(7)));
-        let added = store.add_session(&any_events(), hashed(name), &session, version).await;
-        let issued = store.add_token_for_password(&any_events(), &token, version).await;
-        assert_eq!(added.unwrap(), issued.unwrap());
-        let session = store.session(hashed(name), at(60)).await.unwrap();
+        let session_outcome =
+            store.add_session(&any_events(), hashed(name), &session, version).await;
+        let token_outcome = store.add_token_for_password(&any_events(), &token, version).await;
+        assert_eq!(session_outcome.unwrap(), token_outcome.unwrap());
+        let session = store.session(hashed(name), timestamp(60)).await.unwrap();
         let is_stored = session.is_some();
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
@@ -257,20 +262,26 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);
-        for outdated in 0..version {
-            assert!(!sign_in(&format!("{version} {outdated}"), outdated).await);
+        for old_version in 0..version {
+            assert!(!sign_in(&format!("{version} {old_version}"), old_version).await);
         }
     }
     assert!(sign_in("current", 3).await);
-    let this = hashed("current").lookup;
-    let change = async |verified| {
-        store.change_password(&any_events(), verified, "newer", this, at(20)).await.unwrap()
+    let current_session = hashed("current").lookup;
+    let change_password = async |account| {
+        store
+            .change_password(&any_events(), account, "newer", current_session, timestamp(20))
+            .await
+            .unwrap()
     };
-    assert_eq!(change(&alice).await, UpdateOutcome::NotFound);
+    assert_eq!(change_password(&alice).await, UpdateOutcome::NotFound);
     let alice = Account { credential_version: 3, ..alice.clone() };
-    assert_eq!(change(&alice).await, UpdateOutcome::Updated);
+    assert_eq!(change_password(&alice).await, UpdateOutcome::Updated);
     assert!(!sign_in("outdated", 3).await);
-    assert!(store.session(hashed("current"), at(60)).await.unwrap().is_some(), "it was kept");
+    assert!(
+        store.session(hashed("current"), timestamp(60)).await.unwrap().is_some(),
+        "it was kept"
+    );
     assert!(sign_in("newest", 4).await);
 }
 
@@ -279,10 +290,10 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
     let (store, _) = run_concurrently(store, |store, index| async move {
         let session = session(7, 100);
         let secret = hashed(&format!("s{index}"));
-        if index == MANY / 2 {
+        if index == CONCURRENT_TASKS / 2 {
             assert_eq!(
                 store
-                    .set_password(&any_events(), 7, "new", ExistingAccess::RevokeAt(at(10)))
+                    .set_password(&any_events(), 7, "new", ExistingAccess::RevokeAt(timestamp(10)))
                     .await
                     .unwrap(),
                 UpdateOutcome::Updated
@@ -299,9 +310,9 @@ pub(crate) async fn no_sign_in_concurrent_with_a_password_change_survives_it(sto
         }
     })
     .await;
-    for index in 0..MANY {
+    for index in 0..CONCURRENT_TASKS {
         let secret = hashed(&format!("s{index}"));
-        assert_eq!(store.session(secret, at(20)).await.unwrap(), None, "{index}");
+        assert_eq!(store.session(secret, timestamp(20)).await.unwrap(), None, "{index}");
         let token = store.token(secret).await.unwrap();
         assert!(token.is_none_or(|token| token.revoked_at.is_some()), "{index}");
     }

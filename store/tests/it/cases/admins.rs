@@ -9,7 +9,8 @@ use belfry_store::{
 };
 
 use super::{
-    MANY, account, add_alice_and_app, add_session, at, hashed, run_concurrently, session, token,
+    CONCURRENT_TASKS, account, add_alice_and_app, add_session, hashed, run_concurrently, session,
+    timestamp, token,
 };
 
 async fn add_admin(store: &Store, id: i64, name: &str) {
@@ -29,13 +30,13 @@ async fn count_admins(store: &Store, ids: impl IntoIterator<Item = i64>) -> usiz
 }
 
 /// Returns the kinds of all events.
-async fn events(store: &Store) -> Vec<String> {
+async fn event_kinds(store: &Store) -> Vec<String> {
     let events = store.audit_events(recorded_events(), 100).await.unwrap();
     events.into_iter().map(|event| event.kind).collect()
 }
 
-fn event(kind: AuditKind) -> Events {
-    AuditEntry::from_command(at(1), kind).into()
+fn audit_event(kind: AuditKind) -> Events {
+    AuditEntry::from_command(timestamp(1), kind).into()
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
@@ -47,52 +48,53 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: S
         token.account.as_ref().unwrap().role
     };
     assert_eq!(role().await, Role::User);
-    for new in [Role::Admin, Role::User] {
-        let changed = event(AuditKind::RoleChange);
+    for new_role in [Role::Admin, Role::User] {
+        let role_change = audit_event(AuditKind::RoleChange);
         assert_eq!(
-            store.set_account_role(&changed, 7, new).await.unwrap(),
+            store.set_account_role(&role_change, 7, new_role).await.unwrap(),
             AccountUpdateOutcome::Updated
         );
-        assert_eq!(role().await, new);
-        assert_eq!(store.account(7).await.unwrap().unwrap().role, new);
+        assert_eq!(role().await, new_role);
+        assert_eq!(store.account(7).await.unwrap().unwrap().role, new_role);
     }
-    let changed = event(AuditKind::RoleChange);
+    let role_change = audit_event(AuditKind::RoleChange);
     assert_eq!(
-        store.set_account_role(&changed, 7, Role::User).await.unwrap(),
+        store.set_account_role(&role_change, 7, Role::User).await.unwrap(),
         AccountUpdateOutcome::Updated
     );
-    let unknown = store.set_account_role(&changed, 9, Role::Admin).await.unwrap();
-    assert_eq!(unknown, AccountUpdateOutcome::NotFound);
-    assert_eq!(events(&store).await, ["role_change", "role_change"], "only for changes");
+    let outcome = store.set_account_role(&role_change, 9, Role::Admin).await.unwrap();
+    assert_eq!(outcome, AccountUpdateOutcome::NotFound);
+    assert_eq!(event_kinds(&store).await, ["role_change", "role_change"], "only for changes");
 }
 
 pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
     add_alice_and_app(&store).await;
     add_admin(&store, 8, "root").await;
-    let off = Account { role: Role::Admin, disabled_at: Some(at(1)), ..account(9, "off") };
-    store.add_account(&any_events(), &off).await.unwrap();
+    let disabled_admin =
+        Account { role: Role::Admin, disabled_at: Some(timestamp(1)), ..account(9, "off") };
+    store.add_account(&any_events(), &disabled_admin).await.unwrap();
     store.add_token(&any_events(), &NewToken { app_id: 1, ..token("t", Some(8)) }).await.unwrap();
     add_session(&store, hashed("s"), &session(8, 100)).await;
-    let before = store.account(8).await.unwrap();
+    let original_account = store.account(8).await.unwrap();
 
-    let disabled = event(AuditKind::AccountDisable);
-    let outcome = store.set_account_disabled_at(&disabled, 8, Some(at(50))).await.unwrap();
+    let disabling = audit_event(AuditKind::AccountDisable);
+    let outcome = store.set_account_disabled_at(&disabling, 8, Some(timestamp(50))).await.unwrap();
     assert_eq!(outcome, AccountUpdateOutcome::LastAdmin);
-    let demoted = event(AuditKind::RoleChange);
+    let demotion = audit_event(AuditKind::RoleChange);
     assert_eq!(
-        store.set_account_role(&demoted, 8, Role::User).await.unwrap(),
+        store.set_account_role(&demotion, 8, Role::User).await.unwrap(),
         AccountUpdateOutcome::LastAdmin
     );
-    let deleted = event(AuditKind::AccountDelete);
+    let deletion = audit_event(AuditKind::AccountDelete);
     assert_eq!(
-        store.delete_account(&deleted, 8, at(50)).await.unwrap(),
+        store.delete_account(&deletion, 8, timestamp(50)).await.unwrap(),
         AccountDeletionOutcome::LastAdmin
     );
 
-    assert_eq!(store.account(8).await.unwrap(), before);
-    assert!(store.session(hashed("s"), at(60)).await.unwrap().is_some());
+    assert_eq!(store.account(8).await.unwrap(), original_account);
+    assert!(store.session(hashed("s"), timestamp(60)).await.unwrap().is_some());
     assert!(store.token(hashed("t")).await.unwrap().is_some());
-    assert_eq!(events(&store).await, [""; 0]);
+    assert_eq!(event_kinds(&store).await, [""; 0]);
     // These change nothing for the last admin, and others are not protected.
     assert_eq!(
         store.set_account_disabled_at(&any_events(), 8, None).await.unwrap(),
@@ -103,68 +105,74 @@ pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {
         AccountUpdateOutcome::Updated
     );
     assert_eq!(
-        store.set_account_disabled_at(&any_events(), 7, Some(at(50))).await.unwrap(),
+        store.set_account_disabled_at(&any_events(), 7, Some(timestamp(50))).await.unwrap(),
         AccountUpdateOutcome::Updated
     );
     assert_eq!(
         store.set_account_role(&any_events(), 9, Role::User).await.unwrap(),
         AccountUpdateOutcome::Updated
     );
-    let deleted = store.delete_account(&any_events(), 9, at(50)).await.unwrap();
-    assert_eq!(deleted, AccountDeletionOutcome::Deleted(DeletedRows::default()));
+    let outcome = store.delete_account(&any_events(), 9, timestamp(50)).await.unwrap();
+    assert_eq!(outcome, AccountDeletionOutcome::Deleted(DeletedRows::default()));
 
     // A second enabled admin replaces the first.
     add_admin(&store, 10, "next").await;
-    let deleted = store.delete_account(&any_events(), 8, at(50)).await.unwrap();
+    let outcome = store.delete_account(&any_events(), 8, timestamp(50)).await.unwrap();
     let rows = DeletedRows { sessions: 1, tokens: 1, ..DeletedRows::default() };
-    assert_eq!(deleted, AccountDeletionOutcome::Deleted(rows));
-    let outcome = store.set_account_disabled_at(&any_events(), 10, Some(at(50))).await.unwrap();
+    assert_eq!(outcome, AccountDeletionOutcome::Deleted(rows));
+    let outcome =
+        store.set_account_disabled_at(&any_events(), 10, Some(timestamp(50))).await.unwrap();
     assert_eq!(outcome, AccountUpdateOutcome::LastAdmin);
 }
 
-/// Removes an admin in one of three ways, and returns whether that succeeded.
-async fn remove(store: &Store, id: i64, way: i64) -> bool {
-    match way % 3 {
+/// Removes an admin by one of three methods, and returns whether that succeeded.
+async fn remove_admin(store: &Store, id: i64, method: i64) -> bool {
+    match method % 3 {
         0 => {
             store.set_account_role(&any_events(), id, Role::User).await.unwrap()
                 == AccountUpdateOutcome::Updated
         }
         1 => {
-            let outcome =
-                store.set_account_disabled_at(&any_events(), id, Some(at(50))).await.unwrap();
+            let outcome = store
+                .set_account_disabled_at(&any_events(), id, Some(timestamp(50)))
+                .await
+                .unwrap();
             outcome == AccountUpdateOutcome::Updated
         }
         _ => {
-            store.delete_account(&any_events(), id, at(50)).await.unwrap()
+            store.delete_account(&any_events(), id, timestamp(50)).await.unwrap()
                 != AccountDeletionOutcome::LastAdmin
         }
     }
 }
 
 pub(crate) async fn one_of_several_concurrent_removals_of_all_admins_fails(store: Store) {
-    for id in 0..MANY {
+    for id in 0..CONCURRENT_TASKS {
         add_admin(&store, id, &format!("admin_{id}")).await;
     }
     let (store, outcomes) =
-        run_concurrently(store, |store, id| async move { remove(&store, id, id).await }).await;
-    assert_eq!(outcomes.iter().filter(|removed| !**removed).count(), 1);
-    assert_eq!(count_admins(&store, 0..MANY).await, 1);
+        run_concurrently(store, |store, id| async move { remove_admin(&store, id, id).await })
+            .await;
+    assert_eq!(outcomes.iter().filter(|is_removed| !**is_removed).count(), 1);
+    assert_eq!(count_admins(&store, 0..CONCURRENT_TASKS).await, 1);
 }
 
 pub(crate) async fn two_admins_who_remove_each_other_do_not_both_succeed(store: Store) {
-    let mut previous = None;
+    let mut remaining_admin = None;
     for round in 0..30 {
-        let (one, other) = (2 * round, 2 * round + 1);
-        for id in [one, other] {
+        let (first_id, second_id) = (2 * round, 2 * round + 1);
+        for id in [first_id, second_id] {
             add_admin(&store, id, &format!("admin_{id}")).await;
         }
-        if let Some(previous) = previous {
-            assert!(remove(&store, previous, 2).await);
+        if let Some(id) = remaining_admin {
+            assert!(remove_admin(&store, id, 2).await);
         }
-        let (first, second) =
-            tokio::join!(remove(&store, one, round), remove(&store, other, round / 3));
-        assert_ne!(first, second, "round {round}");
-        assert_eq!(count_admins(&store, [one, other]).await, 1, "round {round}");
-        previous = Some(if first { other } else { one });
+        let (is_first_removed, is_second_removed) = tokio::join!(
+            remove_admin(&store, first_id, round),
+            remove_admin(&store, second_id, round / 3)
+        );
+        assert_ne!(is_first_removed, is_second_removed, "round {round}");
+        assert_eq!(count_admins(&store, [first_id, second_id]).await, 1, "round {round}");
+        remaining_admin = Some(if is_first_removed { second_id } else { first_id });
     }
 }

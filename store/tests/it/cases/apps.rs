@@ -9,34 +9,34 @@ use belfry_store::{
     AddAppOutcome, AppListFilter, AppTokens, EnabledState, NewToken, Store, UpdateOutcome,
 };
 
-use super::{add_alice_and_app, add_app, app, at, grant, hashed, issue_code, token};
+use super::{add_alice_and_app, add_app, app, grant, hashed, issue_code, timestamp, token};
 
 pub(crate) async fn an_app_is_read_back_as_it_was_added(store: Store) {
-    let mut full = app(1, "client");
-    let mut bare = app(2, "bare");
-    bare.app.details.website = None;
-    bare.app.details.redirect_uris.clear();
-    let previous = PreviousSecret { secret: hashed("previous secret"), until: at(50) };
-    full.secrets.previous = Some(previous);
-    full.retained_at = Some(at(40));
-    full.last_used_at = Some(at(50));
-    full.disabled_at = Some(at(45));
-    full.app.properties = ClientProperties {
+    let mut full_app = app(1, "client");
+    let mut bare_app = app(2, "bare");
+    bare_app.app.details.website = None;
+    bare_app.app.details.redirect_uris.clear();
+    let previous = PreviousSecret { secret: hashed("previous secret"), until: timestamp(50) };
+    full_app.secrets.previous = Some(previous);
+    full_app.retained_at = Some(timestamp(40));
+    full_app.last_used_at = Some(timestamp(50));
+    full_app.disabled_at = Some(timestamp(45));
+    full_app.app.properties = ClientProperties {
         auth_method: AuthMethod::None,
         grant_types: vec![GrantType::ClientCredentials],
         origin: Origin::Operator,
         issuer: Issuer::OAuth,
     };
-    bare.app.properties.grant_types.clear();
-    bare.app.details.scopes = Scopes::from_stored("read bells:ring");
-    add_app(&store, &full).await;
-    add_app(&store, &bare).await;
+    bare_app.app.properties.grant_types.clear();
+    bare_app.app.details.scopes = Scopes::from_stored("read bells:ring");
+    add_app(&store, &full_app).await;
+    add_app(&store, &bare_app).await;
 
-    assert_eq!(store.app(1).await.unwrap(), Some(full.clone()));
+    assert_eq!(store.app(1).await.unwrap(), Some(full_app.clone()));
     for source in ["from the database", "from the cache"] {
         let app = async |client_id| store.app_by_client_id(client_id).await.unwrap();
-        assert_eq!(app("client").await.as_deref(), Some(&full), "{source}");
-        assert_eq!(app("bare").await.as_deref(), Some(&bare), "{source}");
+        assert_eq!(app("client").await.as_deref(), Some(&full_app), "{source}");
+        assert_eq!(app("bare").await.as_deref(), Some(&bare_app), "{source}");
     }
     assert_eq!(store.app_by_client_id("other").await.unwrap(), None);
     assert_eq!(store.app(3).await.unwrap(), None);
@@ -61,7 +61,7 @@ pub(crate) async fn apps_are_listed_in_pages(store: Store) {
     }
     let ids = async |after| {
         let page = store.apps(&AppListFilter::default(), after, 2).await.unwrap();
-        page.into_iter().map(|stored| stored.app.id).collect::<Vec<_>>()
+        page.into_iter().map(|stored_app| stored_app.app.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(0).await, [1, 2]);
     assert_eq!(ids(2).await, [3]);
@@ -78,15 +78,18 @@ pub(crate) async fn a_disabled_app_is_reported_immediately_even_by_its_tokens(st
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, None);
 
     assert_eq!(
-        store.set_app_disabled_at(&any_events(), 1, Some(at(50))).await.unwrap(),
+        store.set_app_disabled_at(&any_events(), 1, Some(timestamp(50))).await.unwrap(),
         UpdateOutcome::Updated
     );
 
-    assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(at(50)));
-    assert_eq!(disabled_at().await, Some(at(50)));
-    assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at, Some(at(50)));
+    assert_eq!(store.app(1).await.unwrap().unwrap().disabled_at, Some(timestamp(50)));
+    assert_eq!(disabled_at().await, Some(timestamp(50)));
     assert_eq!(
-        store.set_app_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap(),
+        store.token(hashed("t")).await.unwrap().unwrap().app_disabled_at,
+        Some(timestamp(50))
+    );
+    assert_eq!(
+        store.set_app_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap(),
         UpdateOutcome::NotFound
     );
 }
@@ -101,37 +104,37 @@ pub(crate) async fn apps_are_listed_by_state_name_and_use(store: Store) {
         (6, "six", "With a token"),
         (7, "seven", "Operator's"),
     ] {
-        let mut new = app(id, client_id);
-        name.clone_into(&mut new.app.details.name);
-        new.retained_at = [4, 7].contains(&id).then_some(at(1));
-        add_app(&store, &new).await;
+        let mut new_app = app(id, client_id);
+        name.clone_into(&mut new_app.app.details.name);
+        new_app.retained_at = [4, 7].contains(&id).then_some(timestamp(1));
+        add_app(&store, &new_app).await;
     }
-    store.set_app_disabled_at(&any_events(), 2, Some(at(50))).await.unwrap();
+    store.set_app_disabled_at(&any_events(), 2, Some(timestamp(50))).await.unwrap();
     issue_code(&store, "c", &Grant { app_id: 5, ..grant() }).await;
     store.add_app_token(&NewToken { app_id: 6, ..token("t", None) }).await.unwrap();
 
-    let all = AppListFilter::default;
-    let name = |text: &str| AppListFilter { name: Some(text.to_owned()), ..all() };
-    let state = |state| AppListFilter { state: Some(state), ..all() };
-    let unused = AppListFilter { unused: true, ..all() };
+    let no_filter = AppListFilter::default;
+    let with_name = |text: &str| AppListFilter { name: Some(text.to_owned()), ..no_filter() };
+    let with_state = |state| AppListFilter { state: Some(state), ..no_filter() };
+    let unused = AppListFilter { only_unused: true, ..no_filter() };
     for (filter, expected) in [
-        (all(), &[1, 2, 3, 4, 5, 6, 7][..]),
-        (state(EnabledState::Active), &[1, 3, 4, 5, 6, 7]),
-        (state(EnabledState::Disabled), &[2]),
-        (name("tusky"), &[1, 3]),
-        (name("CUBES"), &[2]),
-        (name("100%"), &[3]),
-        (name("%"), &[3]),
-        (name("_"), &[]),
-        (name(""), &[1, 2, 3, 4, 5, 6, 7]),
+        (no_filter(), &[1, 2, 3, 4, 5, 6, 7][..]),
+        (with_state(EnabledState::Active), &[1, 3, 4, 5, 6, 7]),
+        (with_state(EnabledState::Disabled), &[2]),
+        (with_name("tusky"), &[1, 3]),
+        (with_name("CUBES"), &[2]),
+        (with_name("100%"), &[3]),
+        (with_name("%"), &[3]),
+        (with_name("_"), &[]),
+        (with_name(""), &[1, 2, 3, 4, 5, 6, 7]),
         (unused.clone(), &[1, 2, 3]),
         (AppListFilter { name: Some("tusky".to_owned()), ..unused }, &[1, 3]),
     ] {
         // Read in pages of one row.
         let mut ids = Vec::new();
         let mut after = 0;
-        while let [stored] = &store.apps(&filter, after, 1).await.unwrap()[..] {
-            after = stored.app.id;
+        while let [stored_app] = &store.apps(&filter, after, 1).await.unwrap()[..] {
+            after = stored_app.app.id;
             ids.push(after);
         }
         assert_eq!(ids, expected, "{filter:?}");
@@ -144,47 +147,54 @@ pub(crate) async fn a_rotation_replaces_the_secret_and_accepts_the_previous_one_
     add_app(&store, &app(1, "client")).await;
     add_app(&store, &app(2, "other")).await;
     let secrets = async || {
-        let cached = store.app_by_client_id("client").await.unwrap().unwrap().secrets;
-        assert_eq!(store.app(1).await.unwrap().unwrap().secrets, cached);
-        cached
+        let cached_secrets = store.app_by_client_id("client").await.unwrap().unwrap().secrets;
+        assert_eq!(store.app(1).await.unwrap().unwrap().secrets, cached_secrets);
+        cached_secrets
     };
     assert_eq!(secrets().await, hashed("client secret").into());
-    for (new, until, previous) in [
-        ("second", Some(at(100)), Some("client secret")),
-        ("third", Some(at(50)), Some("second")),
+    for (new_secret, until, previous_secret) in [
+        ("second", Some(timestamp(100)), Some("client secret")),
+        ("third", Some(timestamp(50)), Some("second")),
         ("fourth", None, None),
-        ("fifth", Some(at(70)), Some("fourth")),
+        ("fifth", Some(timestamp(70)), Some("fourth")),
     ] {
-        let outcome = store.rotate_app_secret(&any_events(), 1, hashed(new), until).await.unwrap();
+        let outcome =
+            store.rotate_app_secret(&any_events(), 1, hashed(new_secret), until).await.unwrap();
         assert_eq!(outcome, UpdateOutcome::Updated);
-        let stored = secrets().await;
-        assert_eq!(stored.current, hashed(new));
-        let expected = previous
+        let stored_secrets = secrets().await;
+        assert_eq!(stored_secrets.current, hashed(new_secret));
+        let expected = previous_secret
             .zip(until)
             .map(|(secret, until)| PreviousSecret { secret: hashed(secret), until });
-        assert_eq!(stored.previous, expected, "{new}");
+        assert_eq!(stored_secrets.previous, expected, "{new_secret}");
     }
-    let other = store.app(2).await.unwrap().unwrap();
-    assert_eq!(other, app(2, "other"), "other apps are unchanged");
-    let missing = store.rotate_app_secret(&any_events(), 3, hashed("new"), None).await.unwrap();
-    assert_eq!(missing, UpdateOutcome::NotFound);
+    let other_app = store.app(2).await.unwrap().unwrap();
+    assert_eq!(other_app, app(2, "other"), "other apps are unchanged");
+    let outcome = store.rotate_app_secret(&any_events(), 3, hashed("new"), None).await.unwrap();
+    assert_eq!(outcome, UpdateOutcome::NotFound);
 }
 
 pub(crate) async fn an_apps_valid_tokens_are_counted(store: Store) {
     add_alice_and_app(&store).await;
-    let tokens = async |now| store.app_tokens(1, at(now)).await.unwrap();
-    assert_eq!(tokens(1).await, AppTokens { valid: 0, last_issued_at: None });
+    let read_tokens = async |now| store.app_tokens(1, timestamp(now)).await.unwrap();
+    assert_eq!(read_tokens(1).await, AppTokens { valid_count: 0, last_issued_at: None });
     for (secret, account, created_at, expires_at) in [
         ("of alice", Some(7), 10, None),
         ("of the app", None, 30, None),
-        ("expiring", Some(7), 20, Some(at(100))),
+        ("expiring", Some(7), 20, Some(timestamp(100))),
         ("revoked", Some(7), 40, None),
     ] {
-        let created_at = at(created_at);
-        let new = NewToken { created_at, expires_at, ..token(secret, account) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let created_at = timestamp(created_at);
+        let new_token = NewToken { created_at, expires_at, ..token(secret, account) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup, at(50)).await.unwrap();
-    assert_eq!(tokens(99).await, AppTokens { valid: 3, last_issued_at: Some(at(40)) });
-    assert_eq!(tokens(100).await, AppTokens { valid: 2, last_issued_at: Some(at(40)) });
+    store.revoke_token(&any_events(), hashed("revoked").lookup, timestamp(50)).await.unwrap();
+    assert_eq!(
+        read_tokens(99).await,
+        AppTokens { valid_count: 3, last_issued_at: Some(timestamp(40)) }
+    );
+    assert_eq!(
+        read_tokens(100).await,
+        AppTokens { valid_count: 2, last_issued_at: Some(timestamp(40)) }
+    );
 }

@@ -13,8 +13,8 @@ use belfry_store::{
 use jiff::Timestamp;
 
 use super::{
-    MANY, account, add_alice_and_app, app, at, grant, hashed, issue_code, run_concurrently,
-    session, token,
+    CONCURRENT_TASKS, account, add_alice_and_app, app, grant, hashed, issue_code, run_concurrently,
+    session, timestamp, token,
 };
 
 /// The time of every event.
@@ -23,7 +23,7 @@ const NOW: i64 = 1_700_000_000;
 fn entry(kind: AuditKind) -> AuditEntry {
     let request_id = RequestId::parse(b"request-1").unwrap();
     AuditEntry {
-        at: at(NOW),
+        at: timestamp(NOW),
         kind,
         outcome: AuditOutcome::Success,
         origin: AuditOrigin::Client,
@@ -32,39 +32,42 @@ fn entry(kind: AuditKind) -> AuditEntry {
     }
 }
 
-async fn events(store: &Store) -> Vec<AuditEvent> {
+async fn read_events(store: &Store) -> Vec<AuditEvent> {
     store.audit_events(recorded_events(), 1000).await.unwrap()
 }
 
 /// Returns the kind, account, app and count of each event, sorted.
-async fn summary(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
-    let events = events(store).await.into_iter();
-    let mut all: Vec<_> =
+async fn summarize_events(store: &Store) -> Vec<(String, Option<i64>, Option<i64>, i64)> {
+    let events = read_events(store).await.into_iter();
+    let mut summaries: Vec<_> =
         events.map(|event| (event.kind, event.account_id, event.app_id, event.count)).collect();
-    all.sort();
-    all
+    summaries.sort();
+    summaries
 }
 
 fn request(account: i64) -> StoredRequest {
     StoredRequest {
         app_id: 1,
-        browser: hashed("cookie"),
+        browser_cookie: hashed("cookie"),
         account_id: Some(account),
         parameters: vec![("client_id".to_owned(), "client".to_owned())],
-        expires_at: at(NOW + 60),
+        expires_at: timestamp(NOW + 60),
     }
 }
 
 pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
-    let now = at(NOW);
+    let now = timestamp(NOW);
     store.add_app(&entry(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
     store.add_account(&entry(AuditKind::AccountAdd).into(), &account(7, "alice")).await.unwrap();
     let alice = session(7, NOW + 60);
     store.add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
-    let consent = Consent { session: hashed("s").lookup, at: at(1), is_implied: false };
-    let mut late = grant();
-    late.expires_at = at(NOW + 60);
-    store.add_code(&entry(AuditKind::Consent).into(), hashed("c"), &late, consent).await.unwrap();
+    let consent = Consent { session: hashed("s").lookup, at: timestamp(1), is_implied: false };
+    let mut unexpired_grant = grant();
+    unexpired_grant.expires_at = timestamp(NOW + 60);
+    store
+        .add_code(&entry(AuditKind::Consent).into(), hashed("c"), &unexpired_grant, consent)
+        .await
+        .unwrap();
     let (code, secret) = (hashed("c").lookup, hashed("redeemed"));
     store.redeem_code(&entry(AuditKind::TokenIssue).into(), code, secret, now, None).await.unwrap();
     store.add_token(&entry(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
@@ -79,9 +82,9 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     store.revoke_access(&entry(AuditKind::TokenRevoke).into(), 7, 1, now).await.unwrap();
     store.add_request(hashed("r"), &request(7)).await.unwrap();
     let denial = AuditEntry { outcome: AuditOutcome::Denied, ..entry(AuditKind::Consent) };
-    let denied =
+    let denied_request =
         store.consume_request(Some(&denial.into()), hashed("r"), hashed("cookie"), now).await;
-    assert!(denied.unwrap().is_some());
+    assert!(denied_request.unwrap().is_some());
     store.end_session(&entry(AuditKind::SignOut).into(), 7, hashed("s").lookup).await.unwrap();
     store
         .set_password(&entry(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
@@ -114,12 +117,12 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         .into_iter()
         .map(|(kind, account, app, count)| (kind.to_owned(), account, app, count))
         .collect();
-    assert_eq!(summary(&store).await, expected);
+    assert_eq!(summarize_events(&store).await, expected);
 
-    let all = events(&store).await;
-    let denied = all.iter().find(|event| event.outcome == "denied").unwrap();
+    let events = read_events(&store).await;
+    let denied_event = events.iter().find(|event| event.outcome == "denied").unwrap();
     let expected = AuditEvent {
-        id: denied.id.clone(),
+        id: denied_event.id.clone(),
         at: now,
         last_at: now,
         kind: "consent".to_owned(),
@@ -134,75 +137,76 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
         app: Some("Tusky".to_owned()),
         count: 1,
     };
-    assert_eq!(*denied, expected);
+    assert_eq!(*denied_event, expected);
 }
 
-pub(crate) async fn events_of_the_same_time_are_in_the_order_of_their_changes(store: Store) {
+pub(crate) async fn simultaneous_events_are_listed_in_change_order(store: Store) {
     let kinds = [AuditKind::SignIn, AuditKind::TokenIssue].repeat(10);
     for pair in kinds.chunks(2) {
-        let events = Events::from(entry(pair[0])).and(entry(pair[1]));
+        let events = Events::from(entry(pair[0])).with_entry(entry(pair[1]));
         store.record_events(&events).await.unwrap();
     }
-    let stored = events(&store).await;
-    let stored: Vec<_> = stored.iter().map(|event| event.kind.as_str()).collect();
-    assert_eq!(stored, ["sign_in", "token_issue"].repeat(10));
+    let events = read_events(&store).await;
+    let stored_kinds: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(stored_kinds, ["sign_in", "token_issue"].repeat(10));
 }
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     add_alice_and_app(&store).await;
-    let (audited, now) = (Events::from(entry(AuditKind::SignIn)), at(NOW));
-    let taken = store.add_account(&audited, &account(8, "alice")).await.unwrap_err();
-    assert!(matches!(taken, AddAccountError::NameTaken));
-    let taken = store.add_account(&audited, &account(7, "bob")).await.unwrap_err();
-    assert!(matches!(taken, AddAccountError::IdTaken));
-    assert_eq!(store.add_app(&audited, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
-    assert_eq!(store.add_app(&audited, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
-    let outcome = store.add_session(&audited, hashed("s"), &session(7, NOW), 1).await.unwrap();
+    let (events, now) = (Events::from(entry(AuditKind::SignIn)), timestamp(NOW));
+    let error = store.add_account(&events, &account(8, "alice")).await.unwrap_err();
+    assert!(matches!(error, AddAccountError::NameTaken));
+    let error = store.add_account(&events, &account(7, "bob")).await.unwrap_err();
+    assert!(matches!(error, AddAccountError::IdTaken));
+    assert_eq!(store.add_app(&events, &app(2, "client")).await.unwrap(), AddAppOutcome::IdTaken);
+    assert_eq!(store.add_app(&events, &app(1, "other")).await.unwrap(), AddAppOutcome::IdTaken);
+    let outcome = store.add_session(&events, hashed("s"), &session(7, NOW), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let outcome = store.add_token_for_password(&audited, &token("t", Some(7)), 1).await.unwrap();
+    let outcome = store.add_token_for_password(&events, &token("t", Some(7)), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let consent = Consent { session: hashed("none").lookup, at: at(1), is_implied: false };
-    let outcome = store.add_code(&audited, hashed("c"), &grant(), consent).await.unwrap();
+    let consent = Consent { session: hashed("none").lookup, at: timestamp(1), is_implied: false };
+    let outcome = store.add_code(&events, hashed("c"), &grant(), consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::ConsentEnded);
     issue_code(&store, "used", &grant()).await;
     store
-        .redeem_code(&any_events(), hashed("used").lookup, hashed("first"), at(20), None)
+        .redeem_code(&any_events(), hashed("used").lookup, hashed("first"), timestamp(20), None)
         .await
         .unwrap();
-    let again =
-        store.redeem_code(&audited, hashed("used").lookup, hashed("second"), at(21), None).await;
-    assert!(again.is_err());
+    let second_redemption = store
+        .redeem_code(&events, hashed("used").lookup, hashed("second"), timestamp(21), None)
+        .await;
+    assert!(second_redemption.is_err());
     assert_eq!(
-        store.consume_request(Some(&audited), hashed("r"), hashed("cookie"), now).await.unwrap(),
+        store.consume_request(Some(&events), hashed("r"), hashed("cookie"), now).await.unwrap(),
         None
     );
     store.revoke_token(&any_events(), hashed("first").lookup, now).await.unwrap();
-    store.revoke_token(&audited, hashed("first").lookup, now).await.unwrap();
-    store.revoke_token(&audited, hashed("unknown").lookup, now).await.unwrap();
-    assert_eq!(store.revoke_access(&audited, 7, 1, now).await.unwrap(), 0);
-    store.end_session(&audited, 7, hashed("none").lookup).await.unwrap();
-    store.set_password(&audited, 9, "x", ExistingAccess::Keep).await.unwrap();
-    store.set_account_disabled_at(&audited, 9, Some(now)).await.unwrap();
-    store.set_app_disabled_at(&audited, 9, Some(now)).await.unwrap();
+    store.revoke_token(&events, hashed("first").lookup, now).await.unwrap();
+    store.revoke_token(&events, hashed("unknown").lookup, now).await.unwrap();
+    assert_eq!(store.revoke_access(&events, 7, 1, now).await.unwrap(), 0);
+    store.end_session(&events, 7, hashed("none").lookup).await.unwrap();
+    store.set_password(&events, 9, "x", ExistingAccess::Keep).await.unwrap();
+    store.set_account_disabled_at(&events, 9, Some(now)).await.unwrap();
+    store.set_app_disabled_at(&events, 9, Some(now)).await.unwrap();
     // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
-    store.revoke_token(&audited, hashed("app").lookup, now).await.unwrap();
-    assert_eq!(summary(&store).await, []);
+    store.revoke_token(&events, hashed("app").lookup, now).await.unwrap();
+    assert_eq!(summarize_events(&store).await, []);
 }
 
 pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let audited = Events::from(entry(AuditKind::TokenIssue));
+    let events = Events::from(entry(AuditKind::TokenIssue));
     // The token exists already.
-    assert!(store.add_token(&audited, &token("t", Some(7))).await.is_err());
-    assert_eq!(summary(&store).await, []);
+    assert!(store.add_token(&events, &token("t", Some(7))).await.is_err());
+    assert_eq!(summarize_events(&store).await, []);
     // The event cannot be stored.
     let detail = Some("\0".to_owned());
-    let audited = Events::from(AuditEntry { detail, ..entry(AuditKind::TokenIssue) });
-    assert_eq!(store.add_token(&audited, &token("u", Some(7))).await, Err(StoreError::Nul));
+    let events = Events::from(AuditEntry { detail, ..entry(AuditKind::TokenIssue) });
+    assert_eq!(store.add_token(&events, &token("u", Some(7))).await, Err(StoreError::Nul));
     assert_eq!(store.token(hashed("u")).await.unwrap(), None);
-    assert_eq!(summary(&store).await, []);
+    assert_eq!(summarize_events(&store).await, []);
 }
 
 fn failed_sign_in(address: &str, hour: i64, count: i64) -> AggregatedEvent {
@@ -210,27 +214,27 @@ fn failed_sign_in(address: &str, hour: i64, count: i64) -> AggregatedEvent {
         address: Some(address.to_owned()),
         ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
     };
-    let (first, last) = (at(hour * 3600 + 1), at(hour * 3600 + count));
+    let (first, last) = (timestamp(hour * 3600 + 1), timestamp(hour * 3600 + count));
     AggregatedEvent { hour, subject, count, first, last }
 }
 
-pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Store) {
+pub(crate) async fn counted_events_with_the_same_hour_and_subject_share_a_row(store: Store) {
     let (store, _) = run_concurrently(store, |store, _| async move {
         store.add_audit_counts(&[failed_sign_in("192.0.2.1", 10, 5)]).await.unwrap();
     })
     .await;
-    let others = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
-    store.add_audit_counts(&others).await.unwrap();
-    let mut rows: Vec<_> = events(&store)
+    let other_events = [failed_sign_in("192.0.2.2", 10, 7), failed_sign_in("192.0.2.1", 11, 3)];
+    store.add_audit_counts(&other_events).await.unwrap();
+    let mut rows: Vec<_> = read_events(&store)
         .await
         .into_iter()
         .map(|event| (event.at, event.last_at, event.address.unwrap(), event.count))
         .collect();
-    let address = |last: u8| format!("192.0.2.{last}");
+    let address = |last_byte: u8| format!("192.0.2.{last_byte}");
     let expected = [
-        (at(36_001), at(36_005), address(1), 5 * MANY),
-        (at(36_001), at(36_007), address(2), 7),
-        (at(39_601), at(39_603), address(1), 3),
+        (timestamp(36_001), timestamp(36_005), address(1), 5 * CONCURRENT_TASKS),
+        (timestamp(36_001), timestamp(36_007), address(2), 7),
+        (timestamp(39_601), timestamp(39_603), address(1), 3),
     ];
     rows.sort();
     assert_eq!(rows, expected);
@@ -239,51 +243,56 @@ pub(crate) async fn counted_events_of_an_hour_and_subject_are_one_row(store: Sto
 pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
-    for (second, person) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
-        let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
-        let new = token(&format!("t{second}"), Some(person));
-        store.add_token(&event.into(), &new).await.unwrap();
+    for (second, account_id) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
+        let event = AuditEntry { at: timestamp(second), ..entry(AuditKind::TokenIssue) };
+        let new_token = token(&format!("t{second}"), Some(account_id));
+        store.add_token(&event.into(), &new_token).await.unwrap();
     }
     let times = async |filter, limit| -> Vec<i64> {
         let events = store.audit_events(filter, limit).await.unwrap();
         events.into_iter().map(|event| event.at.as_second()).collect()
     };
-    let all = recorded_events();
-    assert_eq!(times(all, 10).await, [100, 200, 300, 400]);
-    assert_eq!(times(all, 2).await, [300, 400], "the newest");
-    assert_eq!(times(AuditFilter { account: Some(7), ..all }, 10).await, [100, 300]);
-    assert_eq!(times(AuditFilter { account: Some(9), ..all }, 10).await, [0; 0]);
-    assert_eq!(times(AuditFilter { app: Some(1), ..all }, 1).await, [400]);
-    assert_eq!(times(AuditFilter { app: Some(2), ..all }, 10).await, [0; 0]);
+    let all_events = recorded_events();
+    assert_eq!(times(all_events, 10).await, [100, 200, 300, 400]);
+    assert_eq!(times(all_events, 2).await, [300, 400], "the newest");
+    assert_eq!(times(AuditFilter { account: Some(7), ..all_events }, 10).await, [100, 300]);
+    assert_eq!(times(AuditFilter { account: Some(9), ..all_events }, 10).await, [0; 0]);
+    assert_eq!(times(AuditFilter { app: Some(1), ..all_events }, 1).await, [400]);
+    assert_eq!(times(AuditFilter { app: Some(2), ..all_events }, 10).await, [0; 0]);
     let time = |second: i64| Timestamp::from_second(second).ok();
-    assert_eq!(times(AuditFilter { since: time(300), ..all }, 10).await, [300, 400]);
-    assert_eq!(times(AuditFilter { before: time(300), ..all }, 10).await, [100, 200]);
-    assert_eq!(times(AuditFilter { before: time(301), ..all }, 1).await, [300], "the newest");
-    let kind = |kind| AuditFilter { kind: Some(kind), ..all };
-    assert_eq!(times(kind(AuditKind::TokenIssue), 10).await.len(), 4);
-    assert_eq!(times(kind(AuditKind::TokenRevoke), 10).await, [0; 0]);
-    let outcome = |outcome| AuditFilter { outcome: Some(outcome), ..all };
-    assert_eq!(times(outcome(AuditOutcome::Success), 10).await.len(), 4);
-    assert_eq!(times(outcome(AuditOutcome::Failure), 10).await, [0; 0]);
-    let origin = |origin| AuditFilter { origin: Some(origin), ..all };
-    assert_eq!(times(origin(AuditOrigin::Client), 10).await.len(), 4);
-    assert_eq!(times(origin(AuditOrigin::Page), 10).await, [0; 0]);
-    let app_name = |name| AuditFilter { app_name: Some(name), ..all };
-    assert_eq!(times(app_name("tusky"), 10).await.len(), 4);
-    assert_eq!(times(app_name("Tusk"), 10).await, [0; 0]);
+    assert_eq!(times(AuditFilter { since: time(300), ..all_events }, 10).await, [300, 400]);
+    assert_eq!(times(AuditFilter { before: time(300), ..all_events }, 10).await, [100, 200]);
+    assert_eq!(
+        times(AuditFilter { before: time(301), ..all_events }, 1).await,
+        [300],
+        "the newest"
+    );
+    let with_kind = |kind| AuditFilter { kind: Some(kind), ..all_events };
+    assert_eq!(times(with_kind(AuditKind::TokenIssue), 10).await.len(), 4);
+    assert_eq!(times(with_kind(AuditKind::TokenRevoke), 10).await, [0; 0]);
+    let with_outcome = |outcome| AuditFilter { outcome: Some(outcome), ..all_events };
+    assert_eq!(times(with_outcome(AuditOutcome::Success), 10).await.len(), 4);
+    assert_eq!(times(with_outcome(AuditOutcome::Failure), 10).await, [0; 0]);
+    let with_origin = |origin| AuditFilter { origin: Some(origin), ..all_events };
+    assert_eq!(times(with_origin(AuditOrigin::Client), 10).await.len(), 4);
+    assert_eq!(times(with_origin(AuditOrigin::Page), 10).await, [0; 0]);
+    let with_app_name = |name| AuditFilter { app_name: Some(name), ..all_events };
+    assert_eq!(times(with_app_name("tusky"), 10).await.len(), 4);
+    assert_eq!(times(with_app_name("Tusk"), 10).await, [0; 0]);
 }
 
 pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {
     add_alice_and_app(&store).await;
     for second in 1..=10 {
-        let event = AuditEntry { at: at(second), ..entry(AuditKind::TokenIssue) };
-        let new = token(&format!("t{second}"), Some(7));
-        store.add_token(&event.into(), &new).await.unwrap();
+        let event = AuditEntry { at: timestamp(second), ..entry(AuditKind::TokenIssue) };
+        let new_token = token(&format!("t{second}"), Some(7));
+        store.add_token(&event.into(), &new_token).await.unwrap();
     }
-    assert_eq!(store.delete_audit_events_before(at(8), 3).await.unwrap(), 3);
-    assert_eq!(events(&store).await[0].at, at(4), "the oldest are deleted first");
-    assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 4);
-    assert_eq!(store.delete_audit_events_before(at(8), 100).await.unwrap(), 0);
-    let times: Vec<i64> = events(&store).await.iter().map(|event| event.at.as_second()).collect();
+    assert_eq!(store.delete_audit_events_before(timestamp(8), 3).await.unwrap(), 3);
+    assert_eq!(read_events(&store).await[0].at, timestamp(4), "the oldest are deleted first");
+    assert_eq!(store.delete_audit_events_before(timestamp(8), 100).await.unwrap(), 4);
+    assert_eq!(store.delete_audit_events_before(timestamp(8), 100).await.unwrap(), 0);
+    let times: Vec<i64> =
+        read_events(&store).await.iter().map(|event| event.at.as_second()).collect();
     assert_eq!(times, [8, 9, 10]);
 }

@@ -4,20 +4,20 @@ use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{AuditFilter, NewToken, Session, Store};
 
-use super::grants::{count, device};
+use super::grants::{count_grants, device};
 use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code, redeem,
-    run_concurrently, session, token,
+    account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code, redeem,
+    run_concurrently, session, timestamp, token,
 };
 
 const START: i64 = 1_800_000_000;
 
-/// Deletes the rows beyond the maximum numbers and returns their number. An app may have `max` app
-/// tokens.
-async fn delete_excess(store: &Store, max: usize) -> usize {
-    let deleted = store.delete_excess(max, at(START)).await.unwrap();
-    deleted.into_iter().map(|(_, rows)| rows).sum()
+/// Deletes the rows beyond the maximum numbers and returns their number. An app may have
+/// `max_app_tokens` app tokens.
+async fn delete_excess(store: &Store, max_app_tokens: usize) -> usize {
+    let deleted_counts = store.delete_excess(max_app_tokens, timestamp(START)).await.unwrap();
+    deleted_counts.into_iter().map(|(_, count)| count).sum()
 }
 
 /// Returns whether a token is valid; `None` if it is unknown.
@@ -27,13 +27,13 @@ async fn is_valid(store: &Store, secret: &str) -> Option<bool> {
 }
 
 /// Returns the kinds, counts and reasons of alice's events.
-async fn events(store: &Store) -> Vec<(String, i64, Option<String>)> {
+async fn read_events(store: &Store) -> Vec<(String, i64, Option<String>)> {
     let filter = AuditFilter { account: Some(7), ..recorded_events() };
     let events = store.audit_events(filter, 1000).await.unwrap();
     events.into_iter().map(|event| (event.kind, event.count, event.detail)).collect()
 }
 
-fn event(kind: &str, count: i64, reason: &str) -> (String, i64, Option<String>) {
+fn expected_event(kind: &str, count: i64, reason: &str) -> (String, i64, Option<String>) {
     (kind.to_owned(), count, Some(reason.to_owned()))
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     assert!(store.token(hashed("b")).await.unwrap().is_some());
 }
 
-pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(store: Store) {
+pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next_deletion(store: Store) {
     add_alice_and_app(&store).await;
     let (store, _) = run_concurrently(store, |store, index| async move {
         for number in 0..3 {
@@ -80,7 +80,7 @@ pub(crate) async fn tokens_issued_during_a_deletion_are_counted_by_the_next(stor
     })
     .await;
     delete_excess(&store, 10).await;
-    assert_eq!(store.app_tokens(1, at(START)).await.unwrap().valid, 10);
+    assert_eq!(store.app_tokens(1, timestamp(START)).await.unwrap().valid_count, 10);
 }
 
 pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(store: Store) {
@@ -89,9 +89,9 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
     add_app(&store, &app(2, "other")).await;
     let names: Vec<String> = (0..103).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
-        let created_at = at(START + i64::try_from(number).unwrap());
-        let new = NewToken { created_at, ..token(name, Some(7)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let created_at = timestamp(START + i64::try_from(number).unwrap());
+        let new_token = NewToken { created_at, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
     for (name, app_id, account, scopes) in [
         ("of another app", 2, 7, "read push"),
@@ -99,8 +99,8 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
         ("of another grant", 1, 7, "read"),
     ] {
         let scopes = scopes.parse().unwrap();
-        let new = NewToken { app_id, scopes, ..token(name, Some(account)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let new_token = NewToken { app_id, scopes, ..token(name, Some(account)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
     use_token(&store, "t000", START + 1000).await;
     store.flush_uses().await.unwrap();
@@ -115,8 +115,8 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
     for name in ["of another app", "of another account", "of another grant"] {
         assert_eq!(is_valid(&store, name).await, Some(true), "{name}");
     }
-    let expected = [event("token_revoke", 3, "more than 100 tokens of a grant")];
-    assert_eq!(events(&store).await, expected);
+    let expected = [expected_event("token_revoke", 3, "more than 100 tokens of a grant")];
+    assert_eq!(read_events(&store).await, expected);
     assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
 }
 
@@ -136,66 +136,69 @@ pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: St
     for number in 0..120 {
         let scopes = if number % 2 == 0 { "read push" } else { "read" }.parse().unwrap();
         // Those of one grant were revoked, those of the other have expired.
-        let expires_at = (number % 2 == 1).then(|| at(START));
-        let created_at = at(START - 1000 + number);
+        let expires_at = (number % 2 == 1).then(|| timestamp(START));
+        let created_at = timestamp(START - 1000 + number);
         let name = format!("t{number}");
-        let new = NewToken { scopes, expires_at, created_at, ..token(&name, Some(7)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let new_token = NewToken { scopes, expires_at, created_at, ..token(&name, Some(7)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
         if number % 2 == 0 {
-            store.revoke_token(&any_events(), hashed(&name).lookup, at(START)).await.unwrap();
+            store
+                .revoke_token(&any_events(), hashed(&name).lookup, timestamp(START))
+                .await
+                .unwrap();
         }
     }
     assert_eq!(delete_excess(&store, 1).await, 20);
     assert_eq!(is_valid(&store, "valid").await, Some(true));
     assert_eq!(is_valid(&store, "t19").await, None);
     assert_eq!(is_valid(&store, "t20").await, Some(false));
-    assert_eq!(events(&store).await, [], "they were invalid already");
-    assert_eq!(count(&store).await, 2);
+    assert_eq!(read_events(&store).await, [], "they were invalid already");
+    assert_eq!(count_grants(&store).await, 2);
 }
 
 pub(crate) async fn a_grant_is_deleted_when_its_last_token_exceeds_the_maximum(store: Store) {
     add_alice_and_app(&store).await;
-    let add = async |name: &str, scopes: &str, expires_at: i64| {
-        let (scopes, expires_at) = (scopes.parse().unwrap(), Some(at(expires_at)));
-        let created_at = at(expires_at.unwrap().as_second() - 10);
-        let new = NewToken { scopes, expires_at, created_at, ..token(name, Some(7)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+    let add_token = async |name: &str, scopes: &str, expires_at: i64| {
+        let (scopes, expires_at) = (scopes.parse().unwrap(), Some(timestamp(expires_at)));
+        let created_at = timestamp(expires_at.unwrap().as_second() - 10);
+        let new_token = NewToken { scopes, expires_at, created_at, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     };
-    add("old", "read", START - 500).await;
+    add_token("old", "read", START - 500).await;
     for number in 0..100 {
-        add(&format!("t{number}"), "write", START - number).await;
+        add_token(&format!("t{number}"), "write", START - number).await;
     }
-    assert_eq!(count(&store).await, 2);
+    assert_eq!(count_grants(&store).await, 2);
     assert_eq!(delete_excess(&store, 1).await, 1);
     assert_eq!(is_valid(&store, "old").await, None);
-    assert_eq!(count(&store).await, 1);
+    assert_eq!(count_grants(&store).await, 1);
 }
 
 pub(crate) async fn the_500_most_recently_used_grants_of_an_account_remain(store: Store) {
     add_alice_and_app(&store).await;
     let names: Vec<String> = (0..502).map(|number| format!("t{number:03}")).collect();
     for (number, name) in names.iter().enumerate() {
-        let created_at = at(START + i64::try_from(number).unwrap());
+        let created_at = timestamp(START + i64::try_from(number).unwrap());
         let device = Some(device(name, ""));
-        let new = NewToken { created_at, device, ..token(name, Some(7)) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let new_token = NewToken { created_at, device, ..token(name, Some(7)) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
     use_token(&store, "t000", START + 1000).await;
     store.flush_uses().await.unwrap();
-    let pending = Grant { expires_at: at(START + 600), ..grant() };
-    issue_code(&store, "new", &pending).await;
-    assert_eq!(count(&store).await, 503);
+    let pending_grant = Grant { expires_at: timestamp(START + 600), ..grant() };
+    issue_code(&store, "new", &pending_grant).await;
+    assert_eq!(count_grants(&store).await, 503);
     assert_eq!(is_valid(&store, "t001").await, Some(true), "this fills the cache");
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
-    assert_eq!(count(&store).await, 500);
+    assert_eq!(count_grants(&store).await, 500);
     // The code's grant is the oldest, because it began at the time of the consent.
     for (name, expected) in [("t000", true), ("t001", false), ("t002", false), ("t003", true)] {
         assert_eq!(is_valid(&store, name).await, Some(expected), "{name}");
     }
-    let expected = event("token_revoke", 1, "more than 500 grants");
-    assert_eq!(events(&store).await, [expected.clone(), expected]);
+    let expected = expected_event("token_revoke", 1, "more than 500 grants");
+    assert_eq!(read_events(&store).await, [expected.clone(), expected]);
 }
 
 pub(crate) async fn the_50_most_recently_used_sessions_of_an_account_remain(store: Store) {
@@ -203,19 +206,23 @@ pub(crate) async fn the_50_most_recently_used_sessions_of_an_account_remain(stor
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     add_session(&store, hashed("of bob"), &session(8, START + 600)).await;
     for number in 0..53 {
-        let seen_at = at(START + number);
-        let new = Session { seen_at, ..session(7, START + 600) };
-        add_session(&store, hashed(&format!("s{number}")), &new).await;
+        let seen_at = timestamp(START + number);
+        let new_session = Session { seen_at, ..session(7, START + 600) };
+        add_session(&store, hashed(&format!("s{number}")), &new_session).await;
     }
-    store.record_session_use(hashed("s0").lookup, at(START + 100), at(START + 600)).await.unwrap();
+    store
+        .record_session_use(hashed("s0").lookup, timestamp(START + 100), timestamp(START + 600))
+        .await
+        .unwrap();
 
     assert_eq!(delete_excess(&store, 1).await, 3);
 
-    let exists = async |name: &str| store.session(hashed(name), at(START)).await.unwrap().is_some();
+    let is_stored =
+        async |name: &str| store.session(hashed(name), timestamp(START)).await.unwrap().is_some();
     for (name, remains) in
         [("s0", true), ("s1", false), ("s2", false), ("s3", false), ("s4", true), ("of bob", true)]
     {
-        assert_eq!(exists(name).await, remains, "{name}");
+        assert_eq!(is_stored(name).await, remains, "{name}");
     }
-    assert_eq!(events(&store).await, [event("sign_out", 3, "more than 50 sessions")]);
+    assert_eq!(read_events(&store).await, [expected_event("sign_out", 3, "more than 50 sessions")]);
 }

@@ -4,26 +4,26 @@ use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use jiff::Timestamp;
 
-use super::{add_alice_and_app, at, hashed, run_concurrently, token};
+use super::{add_alice_and_app, hashed, run_concurrently, timestamp, token};
 
 const START: i64 = 1_800_000_000;
 
 /// Uses a token at this time, as a request does.
 pub(crate) async fn use_token(store: &Store, secret: &str, now: i64) {
     let token = store.token(hashed(secret)).await.unwrap().unwrap();
-    store.record_use(hashed(secret).lookup, &token, at(now));
+    store.record_use(hashed(secret).lookup, &token, timestamp(now));
 }
 
 /// Returns the stored last use of a token. Revoking it invalidates the cache.
 async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
-    store.revoke_token(&any_events(), hashed(secret).lookup, at(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed(secret).lookup, timestamp(1)).await.unwrap();
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()
 }
 
 /// Issues an app token at this time.
 pub(crate) async fn issue_app_token(store: &Store, app_id: i64, secret: &str, created_at: i64) {
-    let new = NewToken { app_id, created_at: at(created_at), ..token(secret, None) };
-    store.add_app_token(&new).await.unwrap();
+    let new_token = NewToken { app_id, created_at: timestamp(created_at), ..token(secret, None) };
+    store.add_app_token(&new_token).await.unwrap();
 }
 
 pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(store: Store) {
@@ -39,17 +39,17 @@ pub(crate) async fn the_last_use_of_a_token_and_its_app_is_stored_once_an_hour(s
     ] {
         use_token(&store, "t", now).await;
         store.flush_uses().await.unwrap();
-        assert_eq!(last_use(&store, "t").await, Some(at(expected)), "{name}");
+        assert_eq!(last_use(&store, "t").await, Some(timestamp(expected)), "{name}");
         let app = store.app(1).await.unwrap().unwrap();
-        assert_eq!(app.last_used_at, Some(at(expected)), "{name}");
+        assert_eq!(app.last_used_at, Some(timestamp(expected)), "{name}");
     }
 }
 
-pub(crate) async fn issuing_an_app_token_is_a_use_of_the_app(store: Store) {
+pub(crate) async fn issuing_an_app_token_counts_as_a_use_of_the_app(store: Store) {
     add_alice_and_app(&store).await;
     issue_app_token(&store, 1, "t", START).await;
     store.flush_uses().await.unwrap();
-    assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, Some(at(START)));
+    assert_eq!(store.app(1).await.unwrap().unwrap().last_used_at, Some(timestamp(START)));
     assert_eq!(last_use(&store, "t").await, None);
 }
 
@@ -66,6 +66,6 @@ pub(crate) async fn uses_recorded_during_a_flush_are_not_lost(store: Store) {
     store.flush_uses().await.unwrap();
     for name in names {
         let number: i64 = name.parse().unwrap();
-        assert_eq!(last_use(&store, &name).await, Some(at(START + number)), "{name}");
+        assert_eq!(last_use(&store, &name).await, Some(timestamp(START + number)), "{name}");
     }
 }

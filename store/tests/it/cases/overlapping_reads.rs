@@ -9,7 +9,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{NewToken, Store};
 use tokio::task::block_in_place;
 
-use super::{account, add_alice_and_app, add_app, app, at, hashed, token};
+use super::{account, add_alice_and_app, add_app, app, hashed, timestamp, token};
 
 /// Pauses a read after the database has responded.
 struct ReadPause {
@@ -26,10 +26,10 @@ impl ReadPause {
         }
         let statement = Arc::new(Mutex::new(None::<&str>));
         let ((reached_sender, reached), (resume, resumed)) = (channel(), channel());
-        let (expected, resumed) = (Arc::clone(&statement), Mutex::new(resumed));
+        let (paused_statement, resumed) = (Arc::clone(&statement), Mutex::new(resumed));
         let store = store.with_read_hook(move |sql| {
-            let is_expected = |text: &mut &str| sql.contains(*text);
-            if expected.lock().unwrap().take_if(is_expected).is_some() {
+            let is_paused = |text: &mut &str| sql.contains(*text);
+            if paused_statement.lock().unwrap().take_if(is_paused).is_some() {
                 reached_sender.send(()).unwrap();
                 block_in_place(|| resumed.lock().unwrap().recv()).unwrap();
             }
@@ -38,22 +38,22 @@ impl ReadPause {
     }
 
     /// Runs a read, and a change between its statement with this text and the use of the rows.
-    async fn overlap<R: Send + 'static>(
+    async fn read_during_change<R: Send + 'static>(
         &self,
         statement: &'static str,
         read: impl Future<Output = R> + Send + 'static,
         change: impl Future<Output = ()>,
     ) -> R {
         *self.statement.lock().unwrap() = Some(statement);
-        let reading = tokio::spawn(read);
+        let read_task = tokio::spawn(read);
         block_in_place(|| self.reached.recv()).unwrap();
         change.await;
         self.resume.send(()).unwrap();
-        reading.await.unwrap()
+        read_task.await.unwrap()
     }
 }
 
-pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_cached(store: Store) {
+pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(store: Store) {
     let (pause, store) = ReadPause::new(store).await;
     let (store, events) = (&store, &any_events());
     let changes =
@@ -61,35 +61,49 @@ pub(crate) async fn a_token_read_during_a_change_of_its_account_or_app_is_not_ca
     for (id, change) in (10..).zip(changes) {
         add_app(store, &app(id, &format!("client {id}"))).await;
         store.add_account(events, &account(id, &format!("person_{id}"))).await.unwrap();
-        let new = NewToken { app_id: id, ..token(change, Some(id)) };
-        store.add_token(events, &new).await.unwrap();
-        let (reader, secret) = (store.clone(), new.secret);
+        let new_token = NewToken { app_id: id, ..token(change, Some(id)) };
+        store.add_token(events, &new_token).await.unwrap();
+        let (reader, secret) = (store.clone(), new_token.secret);
         let read = async move { reader.token(secret).await.unwrap() };
         let write = async {
             match change {
                 "disable" => {
-                    store.set_account_disabled_at(events, id, Some(at(1))).await.map(drop).unwrap();
+                    store
+                        .set_account_disabled_at(events, id, Some(timestamp(1)))
+                        .await
+                        .map(drop)
+                        .unwrap();
                 }
                 "role" => store.set_account_role(events, id, Role::Admin).await.map(drop).unwrap(),
                 "revoke access" => {
-                    store.revoke_access(events, id, id, at(1)).await.map(drop).unwrap();
+                    store.revoke_access(events, id, id, timestamp(1)).await.map(drop).unwrap();
                 }
-                "delete" => store.delete_account(events, id, at(1)).await.map(drop).unwrap(),
+                "delete" => store.delete_account(events, id, timestamp(1)).await.map(drop).unwrap(),
                 "disable app" => {
-                    store.set_app_disabled_at(events, id, Some(at(1))).await.map(drop).unwrap();
+                    store
+                        .set_app_disabled_at(events, id, Some(timestamp(1)))
+                        .await
+                        .map(drop)
+                        .unwrap();
                 }
                 "delete app" => store.delete_app(events, id).await.map(drop).unwrap(),
-                _ => store.revoke_token(events, secret.lookup, at(1)).await.map(drop).unwrap(),
+                _ => {
+                    store
+                        .revoke_token(events, secret.lookup, timestamp(1))
+                        .await
+                        .map(drop)
+                        .unwrap();
+                }
             }
         };
-        let before = pause.overlap("from tokens t", read, write).await;
-        assert!(before.is_some(), "{change}");
+        let read_token = pause.read_during_change("from tokens t", read, write).await;
+        assert!(read_token.is_some(), "{change}");
         assert_eq!(store.cached_token(&secret), None, "{change}");
-        assert_ne!(store.token(secret).await.unwrap(), before, "{change}");
+        assert_ne!(store.token(secret).await.unwrap(), read_token, "{change}");
     }
 }
 
-pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
+pub(crate) async fn an_app_read_while_it_changes_is_not_cached(store: Store) {
     let (pause, store) = ReadPause::new(store).await;
     add_alice_and_app(&store).await;
     for (number, by_id) in [true, false].into_iter().enumerate() {
@@ -101,13 +115,17 @@ pub(crate) async fn an_app_read_during_a_change_is_not_cached(store: Store) {
             };
             app.unwrap().unwrap()
         };
-        let new = hashed(&format!("new {number}"));
+        let new_secret = hashed(&format!("new {number}"));
         let rotate = async {
-            store.rotate_app_secret(&any_events(), 1, new, None).await.map(drop).unwrap();
+            store.rotate_app_secret(&any_events(), 1, new_secret, None).await.map(drop).unwrap();
         };
-        let before = pause.overlap("from apps where", read(store.clone()), rotate).await;
-        assert!(!before.secrets.accepts(new, at(1)));
-        assert!(read(store.clone()).await.secrets.accepts(new, at(1)), "by id: {by_id}");
+        let read_app =
+            pause.read_during_change("from apps where", read(store.clone()), rotate).await;
+        assert!(!read_app.secrets.accepts(new_secret, timestamp(1)));
+        assert!(
+            read(store.clone()).await.secrets.accepts(new_secret, timestamp(1)),
+            "by id: {by_id}"
+        );
     }
 }
 
@@ -116,9 +134,10 @@ pub(crate) async fn an_account_read_while_it_is_disabled_is_not_cached(store: St
     add_alice_and_app(&store).await;
     let read = async |store: Store| store.token_account("alice").await.unwrap().unwrap();
     let disable = async {
-        store.set_account_disabled_at(&any_events(), 7, Some(at(1))).await.unwrap();
+        store.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
     };
-    let before = pause.overlap("from accounts where", read(store.clone()), disable).await;
-    assert_eq!(before.disabled_at, None);
-    assert_eq!(read(store.clone()).await.disabled_at, Some(at(1)));
+    let read_account =
+        pause.read_during_change("from accounts where", read(store.clone()), disable).await;
+    assert_eq!(read_account.disabled_at, None);
+    assert_eq!(read(store.clone()).await.disabled_at, Some(timestamp(1)));
 }

@@ -14,8 +14,8 @@ use jiff::Timestamp;
 
 use super::last_use::{issue_app_token, use_token};
 use super::{
-    account, add_alice_and_app, add_app, add_session, app, at, grant, hashed, issue_code,
-    run_concurrently, session, token,
+    account, add_alice_and_app, add_app, add_session, app, grant, hashed, issue_code,
+    run_concurrently, session, timestamp, token,
 };
 
 const START: i64 = 1_800_000_000;
@@ -24,14 +24,14 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
 async fn sweep(store: &Store, now: i64) -> SweepOutcome {
-    store.sweep(&RetentionSettings::default(), at(now)).await.unwrap()
+    store.sweep(&RetentionSettings::default(), timestamp(now)).await.unwrap()
 }
 
 /// Sweeps every five minutes until the clock is trusted, and returns the time of the last sweep.
-pub(super) async fn settle(store: &Store, from: i64) -> i64 {
-    let mut now = from;
+pub(super) async fn settle(store: &Store, start: i64) -> i64 {
+    let mut now = start;
     while let SweepOutcome::ClockUntrusted(until) = sweep(store, now).await {
-        assert!(until <= at(from + HOUR));
+        assert!(until <= timestamp(start + HOUR));
         now += 5 * MINUTE;
     }
     now
@@ -41,21 +41,21 @@ pub(super) async fn settle(store: &Store, from: i64) -> i64 {
 async fn sweep_trusted_at(store: &Store, now: i64) -> Vec<(&'static str, usize)> {
     settle(store, now - HOUR - MINUTE).await;
     match sweep(store, now).await {
-        SweepOutcome::Swept(deleted) => deleted,
-        other => panic!("{other:?}"),
+        SweepOutcome::Swept(deleted_counts) => deleted_counts,
+        outcome => panic!("{outcome:?}"),
     }
 }
 
 fn request(expires_at: Timestamp) -> StoredRequest {
-    let (browser, parameters) = (hashed("b"), Vec::new());
-    StoredRequest { app_id: 1, browser, account_id: None, parameters, expires_at }
+    let (browser_cookie, parameters) = (hashed("b"), Vec::new());
+    StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
 pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minutes(store: Store) {
     add_alice_and_app(&store).await;
     for (name, expires_at) in [("old", START - 3 * MINUTE), ("young", START - MINUTE)] {
-        store.add_request(hashed(name), &request(at(expires_at))).await.unwrap();
-        issue_code(&store, name, &Grant { expires_at: at(expires_at), ..grant() }).await;
+        store.add_request(hashed(name), &request(timestamp(expires_at))).await.unwrap();
+        issue_code(&store, name, &Grant { expires_at: timestamp(expires_at), ..grant() }).await;
         add_session(&store, hashed(name), &session(7, expires_at)).await;
     }
 
@@ -63,9 +63,9 @@ pub(crate) async fn expired_requests_codes_and_sessions_are_deleted_within_minut
 
     for (name, remains) in [("old", false), ("young", true)] {
         assert_eq!(store.code(hashed(name)).await.unwrap().is_some(), remains, "code {name}");
-        let session = store.session(hashed(name), at(5)).await.unwrap();
+        let session = store.session(hashed(name), timestamp(5)).await.unwrap();
         assert_eq!(session.is_some(), remains, "session {name}");
-        let request = store.request(hashed(name), hashed("b"), at(5)).await.unwrap();
+        let request = store.request(hashed(name), hashed("b"), timestamp(5)).await.unwrap();
         assert_eq!(request.is_some(), remains, "request {name}");
     }
 }
@@ -74,17 +74,21 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
     add_alice_and_app(&store).await;
     let (old, young) = (START - 30 * DAY - MINUTE, START - 30 * DAY + MINUTE);
     for (name, time) in [("old", old), ("young", young)] {
-        let expired = NewToken { expires_at: Some(at(time)), ..token(name, None) };
-        store.add_app_token(&expired).await.unwrap();
-        let revoked = format!("{name} revoked");
-        store.add_token(&any_events(), &token(&revoked, Some(7))).await.unwrap();
-        store.revoke_token(&any_events(), hashed(&revoked).lookup, at(time)).await.unwrap();
+        let expired_token = NewToken { expires_at: Some(timestamp(time)), ..token(name, None) };
+        store.add_app_token(&expired_token).await.unwrap();
+        let revoked_name = format!("{name} revoked");
+        store.add_token(&any_events(), &token(&revoked_name, Some(7))).await.unwrap();
+        store
+            .revoke_token(&any_events(), hashed(&revoked_name).lookup, timestamp(time))
+            .await
+            .unwrap();
     }
     store.add_app_token(&token("endless", None)).await.unwrap();
 
-    let deleted = sweep_trusted_at(&store, START).await;
+    let deleted_counts = sweep_trusted_at(&store, START).await;
 
-    let tokens = deleted.iter().filter(|(table, _)| *table == "tokens").map(|(_, rows)| rows);
+    let tokens =
+        deleted_counts.iter().filter(|(table, _)| *table == "tokens").map(|(_, rows)| rows);
     assert_eq!(tokens.sum::<usize>(), 2);
     for (name, remains) in [
         ("old", false),
@@ -111,13 +115,13 @@ async fn add_app_with_origin(
     origin: Origin,
 ) {
     let properties = ClientProperties::new(origin);
-    let new = App { properties, ..app(id, client_id).app };
-    add_app(store, &StoredApp::new(new, hashed("client secret"), at(created_at))).await;
+    let new_app = App { properties, ..app(id, client_id).app };
+    add_app(store, &StoredApp::new(new_app, hashed("client secret"), timestamp(created_at))).await;
 }
 
 async fn remaining_apps(store: &Store) -> Vec<i64> {
     let apps = store.apps(&AppListFilter::default(), 0, 100).await.unwrap();
-    apps.iter().map(|stored| stored.app.id).collect()
+    apps.iter().map(|stored_app| stored_app.app.id).collect()
 }
 
 pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their_last_use(
@@ -142,14 +146,14 @@ pub(crate) async fn apps_that_no_user_authorized_are_deleted_30_days_after_their
     add_app_with_origin(&store, 8, "cli:Command line", old, Origin::CommandLine).await;
     add_app_at(&store, 9, "young", young).await;
     store.add_token(&any_events(), &NewToken { app_id: 3, ..token("t", Some(7)) }).await.unwrap();
-    let code = Grant { app_id: 4, expires_at: at(START + HOUR), ..grant() };
+    let code = Grant { app_id: 4, expires_at: timestamp(START + HOUR), ..grant() };
     issue_code(&store, "c", &code).await;
-    let expired = Some(at(START - 31 * DAY));
+    let expired_at = Some(timestamp(START - 31 * DAY));
     for (app_id, secret, account) in [(5, "deleted", Some(7)), (13, "deleted too", None)] {
-        let new = NewToken { app_id, expires_at: expired, ..token(secret, account) };
-        store.add_token(&any_events(), &new).await.unwrap();
+        let new_token = NewToken { app_id, expires_at: expired_at, ..token(secret, account) };
+        store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    let code = Grant { app_id: 6, expires_at: at(START - 31 * DAY), ..grant() };
+    let code = Grant { app_id: 6, expires_at: timestamp(START - 31 * DAY), ..grant() };
     issue_code(&store, "deleted", &code).await;
     for (app_id, secret, created_at) in
         [(10, "cached", old), (10, "not cached", old), (11, "used", old), (12, "new", young)]
@@ -188,11 +192,12 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
     let now = settle(&store, START).await + MINUTE;
 
     let settings = RetentionSettings { max_unauthorized_apps: 3, ..RetentionSettings::default() };
-    let SweepOutcome::Swept(deleted) = store.sweep(&settings, at(now)).await.unwrap() else {
+    let SweepOutcome::Swept(deleted_counts) = store.sweep(&settings, timestamp(now)).await.unwrap()
+    else {
         panic!("the clock is trusted")
     };
 
-    assert_eq!(deleted.last(), Some(&("apps", 2)));
+    assert_eq!(deleted_counts.last(), Some(&("apps", 2)));
     // The app of a user's token, those used last, and the app at the cutoff. App 4 was issued a
     // token a day ago, and may have been used until an hour later.
     assert_eq!(remaining_apps(&store).await, [2, 3, 4, 7, 8]);
@@ -201,19 +206,21 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
 pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
     let event = AuditEntry {
-        at: at(START - 40 * DAY),
+        at: timestamp(START - 40 * DAY),
         kind: AuditKind::AppRegister,
         outcome: AuditOutcome::Success,
         origin: AuditOrigin::CommandLine,
         client: None,
         detail: None,
     };
-    let audited = Events::from(event);
+    let events = Events::from(event);
     let mut ids = Vec::new();
     for _ in 0..2 {
         let details = app(1, "client").app.details;
-        let (app, _) =
-            store.create_app(&audited, at(START - 40 * DAY), details, Origin::Api).await.unwrap();
+        let (app, _) = store
+            .create_app(&events, timestamp(START - 40 * DAY), details, Origin::Api)
+            .await
+            .unwrap();
         ids.push(app.id);
     }
     store
@@ -230,28 +237,29 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
 }
 
 pub(crate) async fn an_app_added_by_the_operator_is_never_deleted_as_unused(store: Store) {
-    let old = at(START - 90 * DAY);
-    let create = async |origin| {
+    let old_time = timestamp(START - 90 * DAY);
+    let create_app = async |origin| {
         let details = app(1, "client").app.details;
-        store.create_app(&any_events(), old, details, origin).await.unwrap().0
+        store.create_app(&any_events(), old_time, details, origin).await.unwrap().0
     };
-    let (kept, unused) = (create(Origin::Operator).await, create(Origin::Api).await);
+    let (operator_app, unused_app) =
+        (create_app(Origin::Operator).await, create_app(Origin::Api).await);
     sweep_trusted_at(&store, START).await;
-    assert!(store.app(kept.id).await.unwrap().is_some());
-    assert!(store.app(unused.id).await.unwrap().is_none());
+    assert!(store.app(operator_app.id).await.unwrap().is_some());
+    assert!(store.app(unused_app.id).await.unwrap().is_none());
 }
 
 pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
     add_alice_and_app(&store).await;
-    let add = |store: std::sync::Arc<Store>, task: i64| async move {
+    let add_requests = |store: std::sync::Arc<Store>, task: i64| async move {
         for index in 0..40 {
             let handle = hashed(&format!("{task} {index}"));
-            store.add_request(handle, &request(at(START - 150))).await.unwrap();
+            store.add_request(handle, &request(timestamp(START - 150))).await.unwrap();
         }
     };
-    let (store, _) = run_concurrently(store, add).await;
-    let deleted = sweep_trusted_at(&store, START).await;
-    assert_eq!(deleted[0], ("requests", 64 * 40));
+    let (store, _) = run_concurrently(store, add_requests).await;
+    let deleted_counts = sweep_trusted_at(&store, START).await;
+    assert_eq!(deleted_counts[0], ("requests", 64 * 40));
 }
 
 /// The clock is wrong for almost an hour. Later it is right, but the server has been stopped for
@@ -260,27 +268,28 @@ pub(crate) async fn nothing_is_deleted_within_an_hour_after_a_clock_jump(store: 
     add_alice_and_app(&store).await;
     add_session(&store, hashed("s"), &session(7, START + DAY)).await;
     for name in ["t", "u"] {
-        let expiring = NewToken { expires_at: Some(at(START + DAY)), ..token(name, Some(7)) };
-        store.add_token(&any_events(), &expiring).await.unwrap();
+        let expiring_token =
+            NewToken { expires_at: Some(timestamp(START + DAY)), ..token(name, Some(7)) };
+        store.add_token(&any_events(), &expiring_token).await.unwrap();
     }
     let mut now = settle(&store, START).await;
 
     now += 60 * DAY;
     for minute in 0..59 {
         let outcome = sweep(&store, now + minute * MINUTE).await;
-        assert_eq!(outcome, SweepOutcome::ClockUntrusted(at(now + HOUR)), "{minute}");
+        assert_eq!(outcome, SweepOutcome::ClockUntrusted(timestamp(now + HOUR)), "{minute}");
     }
     // The clock is corrected.
     now = START + 2 * HOUR;
     assert!(matches!(sweep(&store, now).await, SweepOutcome::Swept(_)));
-    assert!(store.session(hashed("s"), at(now)).await.unwrap().is_some());
+    assert!(store.session(hashed("s"), timestamp(now)).await.unwrap().is_some());
     assert!(store.token(hashed("t")).await.unwrap().is_some());
 
     // The server was stopped for 60 days: an hour after its start the rows are deleted.
     now += 60 * DAY;
-    assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(at(now + HOUR)));
+    assert_eq!(sweep(&store, now).await, SweepOutcome::ClockUntrusted(timestamp(now + HOUR)));
     settle(&store, now + 5 * MINUTE).await;
-    assert!(store.session(hashed("s"), at(START)).await.unwrap().is_none());
+    assert!(store.session(hashed("s"), timestamp(START)).await.unwrap().is_none());
     // `t` is omitted, because it is still cached as an expired token.
     assert!(store.token(hashed("u")).await.unwrap().is_none());
 }
@@ -291,13 +300,16 @@ pub(crate) async fn one_of_several_concurrent_sweeps_runs(store: Store) {
         matches!(sweep(&store, now).await, SweepOutcome::Swept(_))
     })
     .await;
-    assert_eq!(outcomes.into_iter().filter(|swept| *swept).count(), 1);
+    assert_eq!(outcomes.into_iter().filter(|has_run| *has_run).count(), 1);
 }
 
-pub(crate) async fn the_retention_times_of_tokens_and_unused_apps_are_configurable(store: Store) {
+pub(crate) async fn token_and_unused_app_retention_times_are_configurable(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    store.revoke_token(&any_events(), hashed("t").lookup, at(START - 2 * HOUR)).await.unwrap();
+    store
+        .revoke_token(&any_events(), hashed("t").lookup, timestamp(START - 2 * HOUR))
+        .await
+        .unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;
     let now = settle(&store, START).await + MINUTE;
     assert!(store.app(2).await.unwrap().is_some());
@@ -309,7 +321,7 @@ pub(crate) async fn the_retention_times_of_tokens_and_unused_apps_are_configurab
         audit_events: hour,
         ..RetentionSettings::default()
     };
-    store.sweep(&settings, at(now)).await.unwrap();
+    store.sweep(&settings, timestamp(now)).await.unwrap();
 
     assert!(store.token(hashed("t")).await.unwrap().is_none());
     assert!(store.app(2).await.unwrap().is_none());

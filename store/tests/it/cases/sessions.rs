@@ -4,14 +4,14 @@ use belfry_core::user_agent::UserAgent;
 use belfry_store::test_support::any_events;
 use belfry_store::{Session, SessionUse, SignInOutcome, Store};
 
-use super::{account, add_session, at, hashed};
+use super::{account, add_session, hashed, timestamp};
 
 fn session(account: i64) -> Session {
     Session {
         account_id: account,
-        created_at: at(1),
-        seen_at: at(2),
-        expires_at: at(100),
+        created_at: timestamp(1),
+        seen_at: timestamp(2),
+        expires_at: timestamp(100),
         lang: Some("de".to_owned()),
         browser: UserAgent::from_text("Firefox/Linux"),
         address: Some("192.0.2.x".to_owned()),
@@ -27,24 +27,25 @@ async fn add_alice_and_bob(store: &Store) {
 pub(crate) async fn a_session_is_read_back_until_it_expires(store: Store) {
     add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    assert_eq!(store.session(hashed("s"), at(99)).await.unwrap(), Some(session(7)));
-    assert_eq!(store.session(hashed("s"), at(100)).await.unwrap(), None);
-    assert_eq!(store.session(hashed("other"), at(1)).await.unwrap(), None);
+    assert_eq!(store.session(hashed("s"), timestamp(99)).await.unwrap(), Some(session(7)));
+    assert_eq!(store.session(hashed("s"), timestamp(100)).await.unwrap(), None);
+    assert_eq!(store.session(hashed("other"), timestamp(1)).await.unwrap(), None);
 }
 
 pub(crate) async fn using_a_session_extends_it(store: Store) {
     add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.record_session_use(hashed("s").lookup, at(50), at(150)).await.unwrap();
-    let extended = Session { seen_at: at(50), expires_at: at(150), ..session(7) };
-    assert_eq!(store.session(hashed("s"), at(149)).await.unwrap(), Some(extended));
+    store.record_session_use(hashed("s").lookup, timestamp(50), timestamp(150)).await.unwrap();
+    let extended_session =
+        Session { seen_at: timestamp(50), expires_at: timestamp(150), ..session(7) };
+    assert_eq!(store.session(hashed("s"), timestamp(149)).await.unwrap(), Some(extended_session));
 }
 
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
     add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
     store.end_session(&any_events(), 7, hashed("s").lookup).await.unwrap();
-    assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
+    assert_eq!(store.session(hashed("s"), timestamp(3)).await.unwrap(), None);
 }
 
 pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Store) {
@@ -55,42 +56,55 @@ pub(crate) async fn a_session_is_added_only_for_the_current_password(store: Stor
             store.add_session(&any_events(), hashed("s"), &session, version).await.unwrap(),
             SignInOutcome::PasswordChanged
         );
-        assert_eq!(store.session(hashed("s"), at(3)).await.unwrap(), None);
+        assert_eq!(store.session(hashed("s"), timestamp(3)).await.unwrap(), None);
     }
 }
 
 pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
     add_alice_and_bob(&store).await;
     let signed_in_at = async |id| store.account(id).await.unwrap().unwrap().signed_in_at;
-    let rejected = store.add_session(&any_events(), hashed("wrong"), &session(7), 1).await.unwrap();
-    assert_eq!(rejected, SignInOutcome::PasswordChanged);
+    let outcome = store.add_session(&any_events(), hashed("wrong"), &session(7), 1).await.unwrap();
+    assert_eq!(outcome, SignInOutcome::PasswordChanged);
     assert_eq!(signed_in_at(7).await, None);
     for second in [5, 9] {
         let secret = hashed(&second.to_string());
-        add_session(&store, secret, &Session { created_at: at(second), ..session(7) }).await;
-        assert_eq!(signed_in_at(7).await, Some(at(second)));
-        store.record_session_use(secret.lookup, at(second + 1), at(100)).await.unwrap();
+        add_session(&store, secret, &Session { created_at: timestamp(second), ..session(7) }).await;
+        assert_eq!(signed_in_at(7).await, Some(timestamp(second)));
+        store
+            .record_session_use(secret.lookup, timestamp(second + 1), timestamp(100))
+            .await
+            .unwrap();
         assert_eq!(
             signed_in_at(7).await,
-            Some(at(second)),
+            Some(timestamp(second)),
             "the use of a session is not a sign-in"
         );
     }
     assert_eq!(signed_in_at(8).await, None);
 }
 
-pub(crate) async fn the_sessions_of_an_account_are_counted_until_they_expire(store: Store) {
+pub(crate) async fn an_accounts_sessions_are_counted_until_they_expire(store: Store) {
     add_alice_and_bob(&store).await;
-    let sessions = async |account, now| store.session_use(account, at(now)).await.unwrap();
-    assert_eq!(sessions(7, 1).await, SessionUse { count: 0, last_used_at: None });
+    let session_use =
+        async |account, now| store.session_use(account, timestamp(now)).await.unwrap();
+    assert_eq!(session_use(7, 1).await, SessionUse { count: 0, last_used_at: None });
     for (name, account, seen_at, expires_at) in
         [("a", 7, 30, 200), ("b", 7, 40, 100), ("c", 8, 50, 300)]
     {
-        let (seen_at, expires_at) = (at(seen_at), at(expires_at));
-        let new = Session { seen_at, expires_at, ..session(account) };
-        add_session(&store, hashed(name), &new).await;
+        let (seen_at, expires_at) = (timestamp(seen_at), timestamp(expires_at));
+        let new_session = Session { seen_at, expires_at, ..session(account) };
+        add_session(&store, hashed(name), &new_session).await;
     }
-    assert_eq!(sessions(7, 99).await, SessionUse { count: 2, last_used_at: Some(at(40)) });
-    assert_eq!(sessions(7, 100).await, SessionUse { count: 1, last_used_at: Some(at(30)) });
-    assert_eq!(sessions(8, 99).await, SessionUse { count: 1, last_used_at: Some(at(50)) });
+    assert_eq!(
+        session_use(7, 99).await,
+        SessionUse { count: 2, last_used_at: Some(timestamp(40)) }
+    );
+    assert_eq!(
+        session_use(7, 100).await,
+        SessionUse { count: 1, last_used_at: Some(timestamp(30)) }
+    );
+    assert_eq!(
+        session_use(8, 99).await,
+        SessionUse { count: 1, last_used_at: Some(timestamp(50)) }
+    );
 }

@@ -7,7 +7,7 @@ use belfry_store::test_support::any_events;
 use belfry_store::{Account, AddAccountError, Store, StoreError};
 
 use super::rulesets::with_rule;
-use super::{account, add_alice_and_app, at, ensure_account};
+use super::{account, add_alice_and_app, ensure_account, timestamp};
 
 pub(crate) async fn a_ping_succeeds(store: Store) {
     store.ping().await.unwrap();
@@ -20,8 +20,11 @@ pub(crate) async fn text_in_any_script_and_with_quotes_is_read_back(store: Store
         (3, "\" \\ ` $1 ? % _ \u{202e}"),
         (4, ""),
     ] {
-        let account =
-            Account { email: None, password: text.to_owned(), ..account(id, &format!("n{id}")) };
+        let account = Account {
+            email: None,
+            password_hash: text.to_owned(),
+            ..account(id, &format!("n{id}"))
+        };
         store.add_account(&any_events(), &account).await.unwrap();
         assert_eq!(store.account(id).await.unwrap(), Some(account), "{text}");
     }
@@ -38,25 +41,25 @@ pub(crate) async fn text_with_a_nul_is_not_found_and_not_stored(store: Store) {
         assert!(matches!(error, AddAccountError::Store(StoreError::Nul)), "{error}");
         assert_eq!(store.account(8).await.unwrap(), None);
     }
-    let many = store.account_ids(&["al\0ice", "alice", "\0"]).await.unwrap();
-    assert_eq!(many, [None, Some(7), None]);
+    let account_ids = store.account_ids(&["al\0ice", "alice", "\0"]).await.unwrap();
+    assert_eq!(account_ids, [None, Some(7), None]);
 }
 
 pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     ensure_account(&store, 7).await;
     let store = Arc::new(store);
     // Fills the cache, which must not return the old value after the write.
-    assert!(store.rulesets(7, at(5)).await.unwrap().is_empty());
-    let base = store.rulesets_for_update(7, at(5)).await.unwrap();
-    let draft = with_rule(&base, "global", "one");
+    assert!(store.rulesets(7, timestamp(5)).await.unwrap().is_empty());
+    let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
+    let document = with_rule(&base, "global", "one");
     let writer = Arc::clone(&store);
-    let mut write = Box::pin(async move { writer.save_ruleset(&base, draft).await });
+    let mut write = Box::pin(async move { writer.save_ruleset(&base, document).await });
     // Polled once, then dropped.
-    let polled = tokio::time::timeout(Duration::ZERO, &mut write).await;
+    let poll_outcome = tokio::time::timeout(Duration::ZERO, &mut write).await;
     drop(write);
-    drop(polled);
+    drop(poll_outcome);
     for _ in 0..500 {
-        if store.rulesets(7, at(5)).await.unwrap().len() == 1 {
+        if store.rulesets(7, timestamp(5)).await.unwrap().len() == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 
-use super::TIMES;
+use super::REPETITIONS;
 use crate::bench::overload::{expensive_event, put_expensive_rules};
 use crate::bench::request::{Request, Response};
 use crate::cargo;
@@ -52,11 +52,11 @@ struct User {
 }
 
 impl User {
-    fn get_page(&self, path: &str) -> Request {
+    fn page_request(&self, path: &str) -> Request {
         Request::new("GET", path).with_cookie(&self.cookie)
     }
 
-    fn post_push_rules(&self, path: &str, body: &Value) -> Request {
+    fn push_rules_request(&self, path: &str, body: &Value) -> Request {
         let request = Request::new("POST", &format!("{PUSH_RULES}{path}"));
         request.with_bearer(&self.token).with_body(JSON, body.to_string())
     }
@@ -74,36 +74,42 @@ impl Installation<'_> {
 
     fn anonymous_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let (id, credentials) = self.register_app()?;
-        let request_token =
-            form("/oauth/token", &format!("grant_type=client_credentials&{credentials}"));
+        let token_request =
+            form_request("/oauth/token", &format!("grant_type=client_credentials&{credentials}"));
         self.add_user("visitor")?;
-        let login = |password: &str| {
+        let login_request = |password: &str| {
             let body =
                 json!({ "type": "m.login.password", "user": "visitor", "password": password });
             Request::new("POST", "/_matrix/client/v3/login").with_body(JSON, body.to_string())
         };
         let app_token = self.request_app_token()?;
-        let add = |number: u32| sign_up(&app_token, &format!("new{number}"));
-        let authorize = format!("{}&state={}", authorization_path(&id), "s".repeat(4000));
+        let new_sign_up = |number: u32| sign_up_request(&app_token, &format!("new{number}"));
+        let authorize_path = format!("{}&state={}", authorization_path(&id), "s".repeat(4000));
         let uri = format!("https://app.example/{}", "a".repeat(1900));
-        let register = form("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
-        let large_form = form("/oauth/account/rules", &"a=&".repeat(21_000)).expecting(303);
+        let registration =
+            form_request("/api/v1/apps", &format!("client_name=App&redirect_uris={uri}"));
+        let large_form =
+            form_request("/oauth/account/rules", &"a=&".repeat(21_000)).with_expected_status(303);
         Ok(vec![
             case(
                 "GET authorize, 4 kB of state",
                 "unauthenticated",
-                Request::new("GET", &authorize),
+                Request::new("GET", &authorize_path),
             ),
-            case("POST apps, 2 kB of URIs", "unauthenticated", register),
-            case("POST token, client_credentials", "unauthenticated", request_token),
+            case("POST apps, 2 kB of URIs", "unauthenticated", registration),
+            case("POST token, client_credentials", "unauthenticated", token_request),
             // Each sign-up needs a new name.
             Case {
                 name: "POST accounts, sign-up",
                 client: "unauthenticated",
-                requests: (0..=TIMES).map(add).collect(),
+                requests: (0..=REPETITIONS).map(new_sign_up).collect(),
             },
-            case("POST login, wrong password", "unauthenticated", login("wrong").expecting(403)),
-            case("POST login", "user", login(PASSWORD)),
+            case(
+                "POST login, wrong password",
+                "unauthenticated",
+                login_request("wrong").with_expected_status(403),
+            ),
+            case("POST login", "user", login_request(PASSWORD)),
             case("POST form of 63 kB", "unauthenticated", large_form),
         ])
     }
@@ -112,17 +118,25 @@ impl Installation<'_> {
     /// allow.
     fn access_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let user = self.add_user("hoarder")?;
-        self.run(Command::new(self.bench).args(["hoard", "hoarder"]))?;
-        let page = user.get_page("/oauth/account/security");
-        let html = text(&self.send(&page)?);
-        let download = form(
+        self.run_command(Command::new(self.bench).args(["hoard", "hoarder"]))?;
+        let page = user.page_request("/oauth/account/security");
+        let html = body_text(&self.send(&page)?);
+        let download = form_request(
             "/oauth/account/security/download",
-            &format!("csrf={}", hidden_field(&html, "csrf")?),
+            &format!("csrf={}", hidden_field_value(&html, "csrf")?),
         );
         let (id, _) = self.register_app()?;
         Ok(vec![
-            case("GET authorize, 50,000 tokens", "user", user.get_page(&authorization_path(&id))),
-            case("GET account, 50,000 tokens of 500 apps", "user", user.get_page("/oauth/account")),
+            case(
+                "GET authorize, 50,000 tokens",
+                "user",
+                user.page_request(&authorization_path(&id)),
+            ),
+            case(
+                "GET account, 50,000 tokens of 500 apps",
+                "user",
+                user.page_request("/oauth/account"),
+            ),
             case("GET security, 50 sessions", "user", page),
             case("POST download, 50,000 tokens", "user", download.with_cookie(&user.cookie)),
         ])
@@ -130,57 +144,74 @@ impl Installation<'_> {
 
     fn rule_cases(&self) -> Result<Vec<Case>, Box<dyn Error>> {
         let (collector, tagger) = (self.add_user("collector")?, self.add_user("tagger")?);
-        let id = |number: usize| format!("!{number:03}{}", "&".repeat(200));
+        let rule_id = |number: usize| format!("!{number:03}{}", "&".repeat(200));
         let rule = |number: usize| {
             let tweak = json!({ "set_tweak": "sound", "value": "&".repeat(680) });
-            json!({ "rule_id": id(number), "actions": ["notify", tweak], "enabled": true })
+            json!({ "rule_id": rule_id(number), "actions": ["notify", tweak], "enabled": true })
         };
         let rules: Vec<Value> = (0..1000).map(rule).collect();
-        self.send(&collector.post_push_rules("import", &json!({ "global": { "room": rules } })))?;
+        self.send(
+            &collector.push_rules_request("import", &json!({ "global": { "room": rules } })),
+        )?;
         let profiles: Map<String, Value> = (0..1000)
             .map(|number| {
-                (id(number), json!({ "room": [{ "rule_id": id(number), "actions": [] }] }))
+                (
+                    rule_id(number),
+                    json!({ "room": [{ "rule_id": rule_id(number), "actions": [] }] }),
+                )
             })
             .collect();
-        self.send(&tagger.post_push_rules("import", &json!({ "global": {}, "device": profiles })))?;
-        let path = format!("{PUSH_RULES}global/room/{}/enabled", id(0).replace('&', "%26"));
+        self.send(
+            &tagger.push_rules_request("import", &json!({ "global": {}, "device": profiles })),
+        )?;
+        let path = format!("{PUSH_RULES}global/room/{}/enabled", rule_id(0).replace('&', "%26"));
         let set_enabled = |enabled: bool| {
             let put = Request::new("PUT", &path).with_bearer(&collector.token);
             put.with_body(JSON, json!({ "enabled": enabled }).to_string())
         };
-        let bulk = |enabled: bool| {
-            let change = |number| json!({ "op": "set_enabled", "kind": "room", "rule_id": id(number), "enabled": enabled });
-            collector.post_push_rules(
+        let change_all = |enabled: bool| {
+            let change = |number| json!({ "op": "set_enabled", "kind": "room", "rule_id": rule_id(number), "enabled": enabled });
+            collector.push_rules_request(
                 "bulk",
                 &json!({ "changes": (0..1000).map(change).collect::<Vec<_>>() }),
             )
         };
-        let devices: Map<String, Value> =
+        let empty_profiles: Map<String, Value> =
             (0..170_000).map(|number| (format!("{number:x}"), json!({}))).collect();
-        let import_profiles =
-            tagger.post_push_rules("import", &json!({ "global": {}, "device": devices }));
-        let html = text(&self.send(&collector.get_page("/oauth/account/try"))?);
+        let profile_import =
+            tagger.push_rules_request("import", &json!({ "global": {}, "device": empty_profiles }));
+        let html = body_text(&self.send(&collector.page_request("/oauth/account/try"))?);
         let message = "text=Hello&sender=@b:x&room=!r:x&members=3&name=&profile=";
-        let attempt =
-            form("/oauth/account/try", &format!("csrf={}&{message}", hidden_field(&html, "csrf")?))
-                .with_cookie(&collector.cookie);
-        let read_rules = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
+        let try_request = form_request(
+            "/oauth/account/try",
+            &format!("csrf={}&{message}", hidden_field_value(&html, "csrf")?),
+        )
+        .with_cookie(&collector.cookie);
+        let rules_request = Request::new("GET", PUSH_RULES).with_bearer(&collector.token);
         Ok(vec![
-            case("GET rules page, 1,000 rules", "user", collector.get_page("/oauth/account/rules")),
+            case(
+                "GET rules page, 1,000 rules",
+                "user",
+                collector.page_request("/oauth/account/rules"),
+            ),
             case(
                 "GET notifications, 1,000 rules",
                 "user",
-                collector.get_page("/oauth/account/notifications"),
+                collector.page_request("/oauth/account/notifications"),
             ),
-            case("GET rules page, 1,000 profiles", "user", tagger.get_page("/oauth/account/rules")),
+            case(
+                "GET rules page, 1,000 profiles",
+                "user",
+                tagger.page_request("/oauth/account/rules"),
+            ),
             case(
                 "GET notifications, 1,000 profiles",
                 "user",
-                tagger.get_page("/oauth/account/notifications"),
+                tagger.page_request("/oauth/account/notifications"),
             ),
-            case("GET try page, 1,000 profiles", "user", tagger.get_page("/oauth/account/try")),
-            case("POST try page, 1,000 rules", "user", attempt),
-            case("GET pushrules, 1 MB", "user", read_rules),
+            case("GET try page, 1,000 profiles", "user", tagger.page_request("/oauth/account/try")),
+            case("POST try page, 1,000 rules", "user", try_request),
+            case("GET pushrules, 1 MB", "user", rules_request),
             Case {
                 name: "PUT enabled, 1 MB of rules",
                 client: "user",
@@ -189,10 +220,10 @@ impl Installation<'_> {
             Case {
                 name: "POST bulk, 1,000 changes of 1 MB",
                 client: "user",
-                requests: [false, true].map(bulk).into(),
+                requests: [false, true].map(change_all).into(),
             },
             // Last, because it replaces the rules.
-            case("POST import, 170,000 empty profiles", "user", import_profiles),
+            case("POST import, 170,000 empty profiles", "user", profile_import),
         ])
     }
 
@@ -200,8 +231,10 @@ impl Installation<'_> {
         let user = self.add_user("evaluator")?;
         put_expensive_rules(self.address, &user.token)?;
         let event: Value = serde_json::from_str(&expensive_event())?;
-        let explain = user
-            .post_push_rules("explain", &json!({ "event": event, "room": { "member_count": 3 } }));
+        let explain = user.push_rules_request(
+            "explain",
+            &json!({ "event": event, "room": { "member_count": 3 } }),
+        );
         let member = json!({ "user_id": format!("@evaluator:{}", self.address.ip()) });
         let body = json!({ "event": event, "members": vec![member; 1000] });
         let evaluate = Request::new("POST", "/_matrix/app/v1/evaluate")
@@ -216,7 +249,8 @@ impl Installation<'_> {
     /// Registers an app and returns its id and the fields of its credentials.
     fn register_app(&self) -> Result<(String, String), Box<dyn Error>> {
         let fields = format!("client_name=App&redirect_uris={CALLBACK}&scopes=read+write+push");
-        let app: Value = serde_json::from_slice(&self.send(&form("/api/v1/apps", &fields))?.body)?;
+        let app: Value =
+            serde_json::from_slice(&self.send(&form_request("/api/v1/apps", &fields))?.body)?;
         let field = |name: &str| app[name].as_str().unwrap_or_default().to_owned();
         let id = field("client_id");
         let credentials = format!("client_id={id}&client_secret={}", field("client_secret"));
@@ -227,24 +261,26 @@ impl Installation<'_> {
     fn request_app_token(&self) -> Result<String, Box<dyn Error>> {
         let (_, credentials) = self.register_app()?;
         let request = format!("grant_type=client_credentials&scope=write&{credentials}");
-        parse_token(&self.send(&form("/oauth/token", &request))?)
+        parse_token(&self.send(&form_request("/oauth/token", &request))?)
     }
 
     /// Signs a user up and in.
     fn add_user(&self, name: &str) -> Result<User, Box<dyn Error>> {
-        let token = parse_token(&self.send(&sign_up(&self.request_app_token()?, name))?)?;
+        let token = parse_token(&self.send(&sign_up_request(&self.request_app_token()?, name))?)?;
 
         let page = self.send(&Request::new("GET", "/oauth/sign_in"))?;
-        let html = text(&page);
-        let fields =
-            format!("csrf={}&username={name}&password={PASSWORD}", hidden_field(&html, "csrf")?);
-        let sign_in = form("/oauth/sign_in", &fields).with_cookie(&parse_cookie(&page)?);
-        let cookie = parse_cookie(&self.send(&sign_in.expecting(303))?)?;
+        let html = body_text(&page);
+        let fields = format!(
+            "csrf={}&username={name}&password={PASSWORD}",
+            hidden_field_value(&html, "csrf")?
+        );
+        let sign_in = form_request("/oauth/sign_in", &fields).with_cookie(&parse_cookie(&page)?);
+        let cookie = parse_cookie(&self.send(&sign_in.with_expected_status(303))?)?;
         Ok(User { token, cookie })
     }
 
     /// Runs a command in the data directory and returns its output.
-    fn run(&self, command: &mut Command) -> io::Result<String> {
+    fn run_command(&self, command: &mut Command) -> io::Result<String> {
         cargo::remove_inherited_variables(command);
         let output = command.current_dir(self.dir).output()?;
         if !output.status.success() {
@@ -263,13 +299,13 @@ fn case(name: &'static str, client: &'static str, request: Request) -> Case {
     Case { name, client, requests: vec![request] }
 }
 
-fn sign_up(app_token: &str, name: &str) -> Request {
+fn sign_up_request(app_token: &str, name: &str) -> Request {
     let fields =
         format!("username={name}&email={name}@example.org&password={PASSWORD}&agreement=true");
-    form("/api/v1/accounts", &fields).with_bearer(app_token)
+    form_request("/api/v1/accounts", &fields).with_bearer(app_token)
 }
 
-fn form(path: &str, fields: &str) -> Request {
+fn form_request(path: &str, fields: &str) -> Request {
     Request::new("POST", path).with_body(FORM, fields)
 }
 
@@ -293,12 +329,12 @@ fn parse_cookie(response: &Response) -> Result<String, Box<dyn Error>> {
     cookie.map(str::to_owned).ok_or_else(|| "no cookie".into())
 }
 
-fn text(response: &Response) -> String {
+fn body_text(response: &Response) -> String {
     String::from_utf8_lossy(&response.body).into_owned()
 }
 
 /// Returns the value of the first hidden field with this name.
-fn hidden_field<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
+fn hidden_field_value<'a>(page: &'a str, name: &str) -> Result<&'a str, Box<dyn Error>> {
     let field = format!("name=\"{name}\" value=\"");
     let value = page.split_once(&field).and_then(|(_, rest)| rest.split('"').next());
     value.ok_or_else(|| format!("no field {name} in {page}").into())

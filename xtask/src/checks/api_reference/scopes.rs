@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::operation::{methods, name};
-use super::source::{Source, described_paths, entries, items};
+use super::operation::{endpoint_name, operations};
+use super::source::{OpenApiFiles, described_paths, entries, items};
 
 const HEADER: &str = "
 ## Scopes
@@ -21,43 +21,50 @@ one of them is enough. `…` stands for `/{segment}/client/{api}`.
 |---|---|---|
 ";
 
-pub(super) fn render(source: &Source) -> String {
-    let flow = &source.base["securitySchemes"]["oauth2"]["flows"]["authorizationCode"];
-    let all = entries(&flow["scopes"]).map(|(scope, _)| (scope, endpoints(source, scope)));
-    let (used, unused): (Vec<_>, Vec<_>) = all.partition(|(_, allowed)| !allowed.is_empty());
+pub(super) fn render(files: &OpenApiFiles) -> String {
+    let flow = &files.base["securitySchemes"]["oauth2"]["flows"]["authorizationCode"];
+    let scopes =
+        entries(&flow["scopes"]).map(|(scope, _)| (scope, allowed_endpoints(files, scope)));
+    let (used_scopes, unused_scopes): (Vec<_>, Vec<_>) =
+        scopes.partition(|(_, endpoints)| !endpoints.is_empty());
     let mut page = HEADER.to_owned();
-    for (scope, allowed) in &used {
+    for (scope, endpoints) in &used_scopes {
         // Narrower scopes are named instead of their endpoints.
-        let narrower =
-            used.iter().filter(|(_, other)| other != allowed && other.is_subset(allowed));
-        let (names, covered): (Vec<_>, Vec<_>) =
-            narrower.map(|(name, other)| (format!("`{name}`"), other)).unzip();
-        let rest = allowed.iter().filter(|one| !covered.iter().any(|other| other.contains(*one)));
+        let narrower_scopes = used_scopes
+            .iter()
+            .filter(|(_, narrower)| narrower != endpoints && narrower.is_subset(endpoints));
+        let (names, covered_sets): (Vec<_>, Vec<_>) =
+            narrower_scopes.map(|(name, covered)| (format!("`{name}`"), covered)).unzip();
+        let is_covered =
+            |endpoint: &String| covered_sets.iter().any(|covered| covered.contains(endpoint));
+        let other_endpoints = endpoints.iter().filter(|endpoint| !is_covered(endpoint));
         let included = (!names.is_empty()).then(|| format!("all of {}", names.join(", ")));
-        let cells: Vec<String> = included.into_iter().chain(rest.cloned()).collect();
+        let cells: Vec<String> = included.into_iter().chain(other_endpoints.cloned()).collect();
         let granted_by = if scope.starts_with("admin:") { "admins" } else { "users, apps" };
         let _ = writeln!(page, "| `{scope}` | {granted_by} | {} |", cells.join("<br>"));
     }
-    let unused: Vec<String> = unused.iter().map(|(scope, _)| format!("`{scope}`")).collect();
+    let unused_names: Vec<String> =
+        unused_scopes.iter().map(|(scope, _)| format!("`{scope}`")).collect();
     let _ = write!(
         page,
         "\nNo endpoint here needs the other scopes, which are for servers behind the [gateway check](gateway.md): {}.\n",
-        unused.join(", ")
+        unused_names.join(", ")
     );
     page
 }
 
 /// Returns the endpoints that a scope allows.
-fn endpoints(source: &Source, scope: &str) -> BTreeSet<String> {
-    let mut allowed = BTreeSet::new();
-    for (path, item) in source.areas.iter().flat_map(described_paths) {
-        for (method, operation) in methods(item) {
-            let mut required = items(&operation["security"]).flat_map(|one| items(&one["oauth2"]));
-            if required.any(|one| one.as_str() == Some(scope)) {
+fn allowed_endpoints(files: &OpenApiFiles, scope: &str) -> BTreeSet<String> {
+    let mut endpoints = BTreeSet::new();
+    for (path, item) in files.areas.iter().flat_map(described_paths) {
+        for (method, operation) in operations(item) {
+            let mut required_scopes =
+                items(&operation["security"]).flat_map(|requirement| items(&requirement["oauth2"]));
+            if required_scopes.any(|required| required.as_str() == Some(scope)) {
                 let path = path.replace("/{segment}/client/{api}", "…");
-                allowed.insert(format!("`{}`", name(method, &path)));
+                endpoints.insert(format!("`{}`", endpoint_name(method, &path)));
             }
         }
     }
-    allowed
+    endpoints
 }

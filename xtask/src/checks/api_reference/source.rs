@@ -21,16 +21,16 @@ const AREAS: [&str; 9] = [
 ];
 
 /// The parsed files.
-pub(super) struct Source {
+pub(super) struct OpenApiFiles {
     /// The file with the parts that all areas share.
     pub base: Value,
     pub areas: Vec<Value>,
 }
 
-impl Source {
+impl OpenApiFiles {
     pub(super) fn read() -> Result<Self, Box<dyn Error>> {
-        let areas = AREAS.iter().map(|name| parse(name)).collect::<Result<_, _>>()?;
-        Ok(Self { base: parse("base")?, areas })
+        let areas = AREAS.iter().map(|name| parse_file(name)).collect::<Result<_, _>>()?;
+        Ok(Self { base: parse_file("base")?, areas })
     }
 
     pub(super) fn security_schemes(&self) -> impl Iterator<Item = (&str, &Value)> {
@@ -39,14 +39,14 @@ impl Source {
 
     /// Returns the schemas of all files.
     pub(super) fn schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
-        let all = self.areas.iter().chain([&self.base]);
-        let mut schemas: Vec<_> = all.flat_map(|file| entries(&file["schemas"])).collect();
+        let files = self.areas.iter().chain([&self.base]);
+        let mut schemas: Vec<_> = files.flat_map(|file| entries(&file["schemas"])).collect();
         schemas.sort_by_key(|(name, _)| *name);
         schemas.into_iter()
     }
 }
 
-fn parse(name: &str) -> Result<Value, Box<dyn Error>> {
+fn parse_file(name: &str) -> Result<Value, Box<dyn Error>> {
     let path = cargo::root().join("server/openapi").join(name).with_extension("yaml");
     let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(serde_saphyr::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?)
@@ -69,6 +69,6 @@ pub(super) fn items(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Returns a string field, which is empty if it is missing.
-pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub(super) fn string_field<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::super::sources::is_word;
+use super::super::sources::is_word_char;
 
 /// The paths in a source file, without its test code.
 #[derive(Debug, Default)]
-pub(super) struct Source {
+pub(super) struct SourceFile {
     /// Paths in `use` declarations, expressions and types, with their lines. A path into a different
     /// crate begins with `::` or with a name that is not declared here.
     pub paths: Vec<(Vec<String>, usize)>,
@@ -32,24 +32,24 @@ fn consume(tokens: &mut Tokens, text: &str) -> bool {
     tokens.next_if(|token| token.text == text).is_some()
 }
 
-impl Source {
+impl SourceFile {
     pub(super) fn parse(text: &str) -> Self {
-        let mut source = Self::default();
+        let mut file = Self::default();
         let mut tokens = tokenize(text).into_iter().peekable();
-        let mut follows_path = false;
+        let mut follows_separator = false;
         while let Some(token) = tokens.next() {
             let is_separator = token.text == "::";
             match token.text.as_str() {
-                "#" => source.skip_test_item(&mut tokens),
-                "use" => source.read_use_tree(&mut tokens, &[]),
-                text if text.starts_with(is_word) && !follows_path => {
-                    source.read_path(token, &mut tokens);
+                "#" => file.skip_test_item(&mut tokens),
+                "use" => file.read_use_tree(&mut tokens, &[]),
+                text if text.starts_with(is_word_char) && !follows_separator => {
+                    file.read_path(token, &mut tokens);
                 }
                 _ => {}
             }
-            follows_path = is_separator;
+            follows_separator = is_separator;
         }
-        source
+        file
     }
 
     /// Skips the item after `#[cfg(test)]`; other attributes have no effect.
@@ -112,7 +112,7 @@ impl Source {
     fn read_path(&mut self, first: Token, tokens: &mut Tokens) {
         let mut path = vec![first.text];
         while consume(tokens, "::") {
-            let is_name = |token: &Token| token.text.starts_with(is_word);
+            let is_name = |token: &Token| token.text.starts_with(is_word_char);
             let Some(name) = tokens.next_if(is_name) else { break };
             path.push(name.text);
         }
@@ -132,14 +132,14 @@ fn tokenize(text: &str) -> Vec<Token> {
             rest.find('\n').unwrap_or(rest.len())
         } else if rest.starts_with("/*") {
             rest.find("*/").map_or(rest.len(), |end| end + 2)
-        } else if let Some(length) = string_length(rest) {
+        } else if let Some(length) = string_literal_length(rest) {
             length
         } else if first == '\'' {
-            char_length(rest)
+            char_literal_length(rest)
         } else {
             is_token = !first.is_whitespace();
-            if is_word(first) {
-                rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+            if is_word_char(first) {
+                rest.find(|c| !is_word_char(c)).unwrap_or(rest.len())
             } else if rest.starts_with("::") {
                 2
             } else {
@@ -157,7 +157,7 @@ fn tokenize(text: &str) -> Vec<Token> {
 }
 
 /// Returns the length of the string literal at the start of the text.
-fn string_length(text: &str) -> Option<usize> {
+fn string_literal_length(text: &str) -> Option<usize> {
     let body = text.trim_start_matches(['b', 'c']);
     let prefix = text.len() - body.len();
     if let Some(raw) = body.strip_prefix('r') {
@@ -179,7 +179,7 @@ fn string_length(text: &str) -> Option<usize> {
 }
 
 /// Returns the length of the character literal at the start of the text, or 1 for a lifetime.
-fn char_length(text: &str) -> usize {
+fn char_literal_length(text: &str) -> usize {
     let content = &text[1..];
     if content.starts_with('\\') {
         return content[2..].find('\'').map_or(1, |end| end + 4);
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     fn paths(text: &str) -> Vec<String> {
-        Source::parse(text).paths.iter().map(|(path, _)| path.join("::")).collect()
+        SourceFile::parse(text).paths.iter().map(|(path, _)| path.join("::")).collect()
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
             "super::x",
         ];
         assert_eq!(paths(text), expected);
-        assert!(Source::parse(text).names.contains_key("E"));
+        assert!(SourceFile::parse(text).names.contains_key("E"));
     }
 
     #[test]
@@ -223,7 +223,7 @@ mod tests {
     fn paths_have_the_line_of_their_name() {
         let text =
             "//! Doc.\nuse crate::{\n    a::B,\n    c,\n};\nconst X: &str = \"\n\";\nx(c::d)";
-        let paths = Source::parse(text).paths;
+        let paths = SourceFile::parse(text).paths;
         let lines: Vec<_> = paths.iter().map(|(path, line)| (path.join("::"), *line)).collect();
         let expected = [("crate::a::B", 3), ("crate::c", 4), ("c::d", 8)];
         assert_eq!(lines, expected.map(|(path, line)| (path.to_owned(), line)));

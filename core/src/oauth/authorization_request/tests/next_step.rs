@@ -4,16 +4,16 @@ use super::*;
 
 #[test]
 fn consent_is_asked_for_unless_exactly_these_scopes_were_granted() {
-    for (force_login, granted, step) in [
+    for (force_login, granted_scopes, step) in [
         ("0", &[][..], NextStep::AskConsent),
         ("0", &["read"], NextStep::AskConsent),
         ("0", &["read", "read write push"], NextStep::AskConsent),
         ("0", &["push", "write read"], NextStep::Approve),
         ("1", &["read write"], NextStep::AskConsent),
     ] {
-        let request = request(&[("scope", "read write"), ("force_login", force_login)]);
-        let grants: Vec<_> = granted.iter().map(|scopes| grant(scopes, None)).collect();
-        assert_eq!(request.next_step(USER, &grants), step, "{force_login} {granted:?}");
+        let request = parse_request(&[("scope", "read write"), ("force_login", force_login)]);
+        let grants: Vec<_> = granted_scopes.iter().map(|scopes| grant(scopes, None)).collect();
+        assert_eq!(request.next_step(USER, &grants), step, "{force_login} {granted_scopes:?}");
     }
 }
 
@@ -34,8 +34,8 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
     };
     let properties = ClientProperties::new(Origin::Api);
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
-    let pkce = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
-    for (uri, granted_uri, with_pkce, step) in [
+    let pkce_pairs = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
+    for (uri, granted_uri, has_pkce, step) in [
         ("https://a.example/cb", None, false, NextStep::Approve),
         ("https://a.example/cb", Some("app://cb"), false, NextStep::Approve),
         ("http://127.0.0.1:5000/cb", Some("http://127.0.0.1:5000/cb"), true, NextStep::Approve),
@@ -48,21 +48,21 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         (OOB, Some(OOB), false, NextStep::AskConsent),
     ] {
         let mut pairs = vec![("response_type", "code"), ("redirect_uri", uri)];
-        pairs.extend(pkce.iter().filter(|_| with_pkce));
+        pairs.extend(pkce_pairs.iter().filter(|_| has_pkce));
         let request =
             AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
         let actual = request.next_step(USER, &[grant("read", granted_uri)]);
-        assert_eq!(actual, step, "{uri} {granted_uri:?} {with_pkce}");
+        assert_eq!(actual, step, "{uri} {granted_uri:?} {has_pkce}");
     }
 }
 
 #[test]
 fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
-    let invalid = request(&[("scope", "nope")]);
+    let request = parse_request(&[("scope", "nope")]);
     let error = OAuthError::UnknownScope("nope".into());
-    assert_eq!(invalid.next_step(USER, &[]), NextStep::ShowError(error.clone()));
-    assert_eq!(invalid.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
-    assert_eq!(invalid.next_step(None, &[]), NextStep::SignIn);
+    assert_eq!(request.next_step(USER, &[]), NextStep::ShowError(error.clone()));
+    assert_eq!(request.next_step(USER, &[grant("push", None)]), NextStep::Reject(error));
+    assert_eq!(request.next_step(None, &[]), NextStep::SignIn);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn admin_scopes_are_granted_by_admins_only() {
     let (details, properties) =
         (registration.validate(&[]).unwrap(), ClientProperties::new(Origin::Api));
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
-    for (scopes, rejected) in [
+    for (scopes, rejected_scope) in [
         ("admin:read", "admin:read"),
         ("read admin:read", "admin:read"),
         ("admin:read:accounts read", "admin:read:accounts"),
@@ -88,24 +88,24 @@ fn admin_scopes_are_granted_by_admins_only() {
         ];
         let request =
             AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
-        let granted = [grant(scopes, None)];
-        let error = OAuthError::AdminScope(rejected.into());
+        let grants = [grant(scopes, None)];
+        let error = OAuthError::AdminScope(rejected_scope.into());
         assert_eq!(request.requested_grant(Role::User), Err(error.clone()), "{scopes}");
         let show_error = NextStep::ShowError(error.clone());
         assert_eq!(request.next_step(USER, &[]), show_error, "{scopes}");
-        assert_eq!(request.next_step(USER, &granted), NextStep::Reject(error), "{scopes}");
-        let admin = request.requested_grant(Role::Admin).unwrap();
-        assert_eq!(admin.scopes.to_string(), scopes);
+        assert_eq!(request.next_step(USER, &grants), NextStep::Reject(error), "{scopes}");
+        let requested_grant = request.requested_grant(Role::Admin).unwrap();
+        assert_eq!(requested_grant.scopes.to_string(), scopes);
         let admin = Some(Role::Admin);
         assert_eq!(request.next_step(admin, &[]), NextStep::AskConsent, "{scopes}");
         // An earlier consent does not imply consent to admin scopes.
-        assert_eq!(request.next_step(admin, &granted), NextStep::AskConsent, "{scopes}");
+        assert_eq!(request.next_step(admin, &grants), NextStep::AskConsent, "{scopes}");
     }
 }
 
 #[test]
 fn consent_is_implied_only_in_the_response_mode_query() {
-    let granted = [grant("read", None)];
+    let grants = [grant("read", None)];
     for (mode, step) in [
         (None, NextStep::Approve),
         (Some("query"), NextStep::Approve),
@@ -113,21 +113,21 @@ fn consent_is_implied_only_in_the_response_mode_query() {
         (Some("form_post"), NextStep::AskConsent),
     ] {
         let pairs: Vec<_> = mode.map(|mode| ("response_mode", mode)).into_iter().collect();
-        assert_eq!(request(&pairs).next_step(USER, &granted), step, "{mode:?}");
+        assert_eq!(parse_request(&pairs).next_step(USER, &grants), step, "{mode:?}");
     }
 }
 
 #[test]
 fn the_first_step_is_to_sign_in() {
-    let granted = [grant("read", None)];
-    for (more, step_after_sign_in) in [
+    let grants = [grant("read", None)];
+    for (extra_pairs, step_after_sign_in) in [
         (&[][..], NextStep::Approve),
         (&[("scope", "read write")], NextStep::AskConsent),
         (&[("force_login", "true")], NextStep::AskConsent),
         (&[("scope", "nope")], NextStep::Reject(OAuthError::UnknownScope("nope".into()))),
     ] {
-        let request = request(more);
-        assert_eq!(request.next_step(None, &granted), NextStep::SignIn, "{more:?}");
-        assert_eq!(request.next_step(USER, &granted), step_after_sign_in, "{more:?}");
+        let request = parse_request(extra_pairs);
+        assert_eq!(request.next_step(None, &grants), NextStep::SignIn, "{extra_pairs:?}");
+        assert_eq!(request.next_step(USER, &grants), step_after_sign_in, "{extra_pairs:?}");
     }
 }

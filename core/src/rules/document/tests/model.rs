@@ -13,29 +13,29 @@ use crate::rules::{RuleChange, RuleRef};
 enum Edit {
     Put { kind: RuleKind, id: String, before: Option<String>, after: Option<String> },
     Remove { kind: RuleKind, id: String },
-    Enable { kind: RuleKind, id: String, enabled: bool },
+    SetEnabled { kind: RuleKind, id: String, enabled: bool },
 }
 
-fn kind() -> impl Strategy<Value = RuleKind> {
+fn any_kind() -> impl Strategy<Value = RuleKind> {
     prop::sample::select(&[RuleKind::Override, RuleKind::Content, RuleKind::Room][..])
 }
 
-fn user_rule_id() -> impl Strategy<Value = String> {
+fn any_user_rule_id() -> impl Strategy<Value = String> {
     "[a-f]"
 }
 
-fn any_id() -> impl Strategy<Value = String> {
-    prop_oneof![8 => user_rule_id(), 1 => Just(builtin::MASTER.to_owned())]
+fn any_rule_id() -> impl Strategy<Value = String> {
+    prop_oneof![8 => any_user_rule_id(), 1 => Just(builtin::MASTER.to_owned())]
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
-    let neighbour = || prop::option::weighted(0.4, any_id());
+fn any_edit() -> impl Strategy<Value = Edit> {
+    let neighbour = || prop::option::weighted(0.4, any_rule_id());
     prop_oneof![
-        5 => (kind(), user_rule_id(), neighbour(), neighbour())
+        5 => (any_kind(), any_user_rule_id(), neighbour(), neighbour())
             .prop_map(|(kind, id, before, after)| Edit::Put { kind, id, before, after }),
-        1 => (kind(), any_id()).prop_map(|(kind, id)| Edit::Remove { kind, id }),
-        2 => (kind(), any_id(), any::<bool>())
-            .prop_map(|(kind, id, enabled)| Edit::Enable { kind, id, enabled }),
+        1 => (any_kind(), any_rule_id()).prop_map(|(kind, id)| Edit::Remove { kind, id }),
+        2 => (any_kind(), any_rule_id(), any::<bool>())
+            .prop_map(|(kind, id, enabled)| Edit::SetEnabled { kind, id, enabled }),
     ]
 }
 
@@ -44,33 +44,36 @@ fn edit() -> impl Strategy<Value = Edit> {
 #[derive(Default)]
 struct Model {
     heights: BTreeMap<(RuleKind, String), f64>,
-    disabled: Vec<(RuleKind, String)>,
-    master_enabled: bool,
+    disabled_rules: Vec<(RuleKind, String)>,
+    is_master_enabled: bool,
 }
 
 impl Model {
     /// Returns the ids of a kind's rules, highest first.
-    fn order(&self, kind: RuleKind) -> Vec<String> {
-        let of_kind = self.heights.iter().filter(|((other, _), _)| *other == kind);
-        let mut ids: Vec<_> = of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
+    fn ordered_ids(&self, kind: RuleKind) -> Vec<String> {
+        let rules_of_kind = self.heights.iter().filter(|((other, _), _)| *other == kind);
+        let mut ids: Vec<_> =
+            rules_of_kind.map(|((_, id), height)| (*height, id.clone())).collect();
         ids.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         ids.into_iter().map(|(_, id)| id).collect()
     }
 
     /// Returns a height directly above or below a rule, ignoring the rule that is placed there.
-    fn height_next_to(&self, kind: RuleKind, id: &str, neighbour: &str, above: bool) -> f64 {
+    fn height_next_to(&self, kind: RuleKind, id: &str, neighbour: &str, is_above: bool) -> f64 {
         let height = self.heights[&(kind, neighbour.to_owned())];
-        let others = self
+        let other_heights = self
             .heights
             .iter()
             .filter(|((other_kind, other_id), _)| *other_kind == kind && other_id != id)
-            .map(|(_, other)| *other);
-        if above {
-            let next = others.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
-            if next.is_finite() { f64::midpoint(height, next) } else { height + 1.0 }
+            .map(|(_, height)| *height);
+        if is_above {
+            let next_height =
+                other_heights.filter(|other| *other > height).fold(f64::INFINITY, f64::min);
+            if next_height.is_finite() { f64::midpoint(height, next_height) } else { height + 1.0 }
         } else {
-            let next = others.filter(|other| *other < height).fold(f64::NEG_INFINITY, f64::max);
-            if next.is_finite() { f64::midpoint(height, next) } else { height - 1.0 }
+            let next_height =
+                other_heights.filter(|other| *other < height).fold(f64::NEG_INFINITY, f64::max);
+            if next_height.is_finite() { f64::midpoint(height, next_height) } else { height - 1.0 }
         }
     }
 
@@ -89,8 +92,9 @@ impl Model {
                     (Some(neighbour), _) => self.height_next_to(*kind, id, neighbour, true),
                     (None, Some(neighbour)) => self.height_next_to(*kind, id, neighbour, false),
                     (None, None) => self.heights.get(&key).copied().unwrap_or_else(|| {
-                        let of_kind = self.heights.iter().filter(|((other, _), _)| other == kind);
-                        of_kind.fold(0.0, |top, (_, height)| height.max(top)) + 1.0
+                        let rules_of_kind =
+                            self.heights.iter().filter(|((other, _), _)| other == kind);
+                        rules_of_kind.fold(0.0, |top, (_, height)| height.max(top)) + 1.0
                     }),
                 };
                 self.heights.insert(key, height);
@@ -98,19 +102,19 @@ impl Model {
             }
             Edit::Remove { kind, id } => {
                 let key = (*kind, id.clone());
-                self.disabled.retain(|other| *other != key);
+                self.disabled_rules.retain(|other| *other != key);
                 self.heights.remove(&key).is_some()
             }
-            Edit::Enable { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
-                self.master_enabled = *enabled;
+            Edit::SetEnabled { kind: RuleKind::Override, id, enabled } if id == builtin::MASTER => {
+                self.is_master_enabled = *enabled;
                 true
             }
-            Edit::Enable { kind, id, enabled } => {
+            Edit::SetEnabled { kind, id, enabled } => {
                 let key = (*kind, id.clone());
-                self.disabled.retain(|other| *other != key);
+                self.disabled_rules.retain(|other| *other != key);
                 let exists = self.heights.contains_key(&key);
                 if exists && !enabled {
-                    self.disabled.push(key);
+                    self.disabled_rules.push(key);
                 }
                 exists
             }
@@ -118,57 +122,57 @@ impl Model {
     }
 }
 
-fn apply(document: &mut Document, edit: &Edit) -> Result<(), RuleError> {
+fn apply_edit(document: &mut Document, edit: &Edit) -> Result<(), RuleError> {
     match edit {
         Edit::Put { kind, id, before, after } => {
-            let position = Position { before: before.as_deref(), after: after.as_deref() };
-            put(document, *kind, id, position)
+            let position = RulePosition { before: before.as_deref(), after: after.as_deref() };
+            put_rule(document, *kind, id, position)
         }
         Edit::Remove { kind, id } => document.remove(*kind, id),
-        Edit::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled),
+        Edit::SetEnabled { kind, id, enabled } => document.set_enabled(*kind, id, *enabled),
     }
 }
 
 proptest! {
     #[test]
     fn a_document_agrees_with_the_model_after_any_changes(
-        edits in prop::collection::vec(edit(), 0..40),
+        edits in prop::collection::vec(any_edit(), 0..40),
     ) {
-        let mut document = global();
+        let mut document = global_document();
         let mut model = Model::default();
         for edit in &edits {
-            let before = document.clone();
-            let result = apply(&mut document, edit);
+            let original = document.clone();
+            let result = apply_edit(&mut document, edit);
             prop_assert_eq!(result.is_ok(), model.apply(edit), "{:?}: {:?}", edit, result);
             if result.is_err() {
-                prop_assert_eq!(&document, &before);
+                prop_assert_eq!(&document, &original);
             }
         }
         for kind in RuleKind::ALL {
-            prop_assert_eq!(user_rule_ids(&document, kind), model.order(kind));
+            prop_assert_eq!(user_rule_ids(&document, kind), model.ordered_ids(kind));
             for rule in &document.user_rules()[kind] {
                 let key = (kind, rule.rule_id.clone());
-                prop_assert_eq!(rule.enabled, !model.disabled.contains(&key));
+                prop_assert_eq!(rule.enabled, !model.disabled_rules.contains(&key));
             }
         }
         prop_assert_eq!(document.len(), model.heights.len());
 
         let rules = document.rules(RuleKind::Override, alice());
         prop_assert_eq!(&rules[0].rule_id, builtin::MASTER);
-        prop_assert_eq!(rules[0].enabled, model.master_enabled);
+        prop_assert_eq!(rules[0].enabled, model.is_master_enabled);
         let ids: Vec<&String> = rules.iter().map(|rule| &rule.rule_id).collect();
         let mut expected = vec![builtin::MASTER.to_owned()];
-        expected.extend(model.order(RuleKind::Override));
-        let others = &builtin::all()[RuleKind::Override][1..];
-        expected.extend(others.iter().map(|rule| rule.rule_id.clone()));
+        expected.extend(model.ordered_ids(RuleKind::Override));
+        let other_builtin_rules = &builtin::all()[RuleKind::Override][1..];
+        expected.extend(other_builtin_rules.iter().map(|rule| rule.rule_id.clone()));
         prop_assert_eq!(ids, expected.iter().collect::<Vec<_>>());
 
-        let copy = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
-        prop_assert_eq!(copy, document);
+        let parsed_document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
+        prop_assert_eq!(parsed_document, document);
     }
 
     #[test]
-    fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in kind()) {
+    fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in any_kind()) {
         let _ = NewRule::read(kind, &bytes, NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
         let _ = EnabledChange::read(&bytes, Timestamp::UNIX_EPOCH);
         let rule = RuleRef { scope: RuleScope::Global, kind, id: "a".to_owned() };

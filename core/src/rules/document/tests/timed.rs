@@ -13,7 +13,7 @@ fn timestamp(millis: i64) -> Timestamp {
 }
 
 fn expiry(millis: i64) -> RuleExpiry {
-    RuleExpiry::at(timestamp(millis))
+    RuleExpiry::from_timestamp(timestamp(millis))
 }
 
 fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i64>) {
@@ -21,13 +21,13 @@ fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i6
     if let Some(until) = until {
         body["until"] = json!(until);
     }
-    let new =
+    let new_rule =
         NewRule::from_json(kind, body, NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();
-    document.put(kind, id.parse().unwrap(), new, Position::default()).unwrap();
+    document.put(kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
 }
 
 /// Enables or disables the master rule, optionally until a time.
-fn pause(document: &mut Document, enabled: bool, until: Option<i64>) {
+fn set_master(document: &mut Document, enabled: bool, until: Option<i64>) {
     let change = EnabledChange { enabled, until: until.map(expiry) };
     document.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
 }
@@ -38,11 +38,11 @@ fn master(document: &Document) -> Rule {
 
 #[test]
 fn an_expired_rule_is_removed_and_others_stay() {
-    let mut document = global();
+    let mut document = global_document();
     for (id, until) in [("c", None), ("b", Some(2_000)), ("a", Some(1_000))] {
         put_until(&mut document, RuleKind::Room, id, until);
     }
-    for (now, ids, next) in [
+    for (now, ids, next_expiry) in [
         (0, "abc", Some(1_000)),
         (999, "abc", Some(1_000)),
         (1_000, "bc", Some(2_000)),
@@ -52,28 +52,28 @@ fn an_expired_rule_is_removed_and_others_stay() {
     ] {
         document.remove_expired(timestamp(now));
         assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), ids, "at {now}");
-        assert_eq!(document.next_expiry(), next.map(expiry), "at {now}");
+        assert_eq!(document.next_expiry(), next_expiry.map(expiry), "at {now}");
         assert_eq!((document.len(), document.is_empty()), (ids.len(), false), "at {now}");
     }
 }
 
 #[test]
 fn a_document_whose_last_rule_has_expired_is_empty() {
-    let mut document = global();
+    let mut document = global_document();
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
-    pause(&mut document, true, Some(500));
+    set_master(&mut document, true, Some(500));
     document.remove_expired(timestamp(999));
     assert!(!document.is_empty());
     document.remove_expired(timestamp(1_000));
     assert!(document.is_empty());
-    assert_eq!(document, global());
+    assert_eq!(document, global_document());
 }
 
 #[test]
 fn a_timed_rule_is_returned_and_stored_with_its_expiry() {
-    let mut document = global();
+    let mut document = global_document();
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
-    pause(&mut document, true, Some(2_000));
+    set_master(&mut document, true, Some(2_000));
     assert_eq!(
         json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
         json!({
@@ -101,22 +101,22 @@ fn a_timed_rule_is_returned_and_stored_with_its_expiry() {
 }
 
 #[test]
-fn a_rule_put_again_after_it_expired_is_on_top_and_enabled() {
-    let mut document = with_rooms(["b"]);
+fn an_expired_rule_that_is_put_again_is_on_top_and_enabled() {
+    let mut document = document_with_rooms(["b"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
-    put(&mut document, RuleKind::Room, "a", after("b")).unwrap();
+    put_rule(&mut document, RuleKind::Room, "a", after("b")).unwrap();
     assert_eq!(user_rule_ids(&document, RuleKind::Room), ["b", "a"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
     document.remove_expired(timestamp(1_000));
-    put(&mut document, RuleKind::Room, "a", Position::default()).unwrap();
+    put_rule(&mut document, RuleKind::Room, "a", RulePosition::default()).unwrap();
     assert_eq!(user_rule_ids(&document, RuleKind::Room), ["a", "b"]);
     assert!(document.rule(RuleKind::Room, "a", alice()).unwrap().enabled);
 }
 
 #[test]
 fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it() {
-    let mut document = global();
+    let mut document = global_document();
     let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
@@ -134,7 +134,7 @@ fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it(
 
 #[test]
 fn an_expired_builtin_change_resets_enabled_and_keeps_the_actions() {
-    let mut document = global();
+    let mut document = global_document();
     document
         .set_actions(
             RuleKind::Override,
@@ -143,23 +143,23 @@ fn an_expired_builtin_change_resets_enabled_and_keeps_the_actions() {
             NewRuleLimits::default(),
         )
         .unwrap();
-    pause(&mut document, true, Some(1_000));
+    set_master(&mut document, true, Some(1_000));
     assert_eq!((master(&document).enabled, master(&document).until), (true, Some(expiry(1_000))));
     document.remove_expired(timestamp(1_000));
     let rule = master(&document);
     assert_eq!((rule.enabled, rule.until, rule.actions), (false, None, vec![Action::Notify]));
 
     // A later change that does not expire replaces the timed one.
-    pause(&mut document, true, Some(2_000));
-    pause(&mut document, true, None);
+    set_master(&mut document, true, Some(2_000));
+    set_master(&mut document, true, None);
     document.remove_expired(timestamp(2_000));
     assert_eq!((master(&document).enabled, master(&document).until), (true, None));
 }
 
 #[test]
-fn the_expiry_of_a_user_rule_is_not_set_with_enabled() {
-    let mut document = with_rooms(["a"]);
-    let before_change = document.clone();
+fn a_user_rule_expiry_cannot_be_set_with_enabled() {
+    let mut document = document_with_rooms(["a"]);
+    let original = document.clone();
     let change = EnabledChange { enabled: false, until: Some(expiry(1_000)) };
     let error = document.set_enabled(RuleKind::Room, "a", change).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::InvalidParam);
@@ -170,19 +170,19 @@ fn the_expiry_of_a_user_rule_is_not_set_with_enabled() {
     );
     let error = document.set_enabled(RuleKind::Room, "b", change).unwrap_err();
     assert_eq!(error.code(), MatrixErrorCode::NotFound);
-    assert_eq!(document, before_change);
+    assert_eq!(document, original);
 }
 
 #[test]
 fn an_expiry_must_be_in_the_future_when_it_is_set() {
     let body = br#"{"actions":[],"enabled":true,"until":1000}"#;
-    let rule = |now| {
+    let read_rule = |now| {
         NewRule::read(RuleKind::Room, body, NewRuleLimits::default(), timestamp(now)).map(|_| ())
     };
-    let change = |now| EnabledChange::read(body, timestamp(now)).map(|_| ());
-    assert_eq!((rule(999), change(999)), (Ok(()), Ok(())));
+    let read_change = |now| EnabledChange::read(body, timestamp(now)).map(|_| ());
+    assert_eq!((read_rule(999), read_change(999)), (Ok(()), Ok(())));
     let error = RuleError::PastExpiry { until: 1_000, now: 1_000 };
-    assert_eq!((rule(1_000), change(1_000)), (Err(error.clone()), Err(error)));
+    assert_eq!((read_rule(1_000), read_change(1_000)), (Err(error.clone()), Err(error)));
 }
 
 /// A change to the rules. `until` is relative to the time of the change.
@@ -190,11 +190,12 @@ fn an_expiry_must_be_in_the_future_when_it_is_set() {
 enum Edit {
     Put { kind: RuleKind, id: &'static str, until: Option<i64> },
     Remove { kind: RuleKind, id: &'static str },
-    Enable { kind: RuleKind, id: &'static str, enabled: bool },
-    Pause { enabled: bool, until: Option<i64> },
+    SetEnabled { kind: RuleKind, id: &'static str, enabled: bool },
+    SetMaster { enabled: bool, until: Option<i64> },
 }
 
-fn edit() -> impl Strategy<Value = (i64, Edit)> {
+/// Generates edits, each with the time since the previous edit.
+fn any_timed_edit() -> impl Strategy<Value = (i64, Edit)> {
     let kind = || prop::sample::select(&[RuleKind::Override, RuleKind::Room][..]);
     let id = || prop::sample::select(&["a", "b", "c", "d"][..]);
     let until = || prop::option::of(1..8i64);
@@ -202,9 +203,9 @@ fn edit() -> impl Strategy<Value = (i64, Edit)> {
         4 => (kind(), id(), until()).prop_map(|(kind, id, until)| Edit::Put { kind, id, until }),
         1 => (kind(), id()).prop_map(|(kind, id)| Edit::Remove { kind, id }),
         2 => (kind(), id(), any::<bool>())
-            .prop_map(|(kind, id, enabled)| Edit::Enable { kind, id, enabled }),
+            .prop_map(|(kind, id, enabled)| Edit::SetEnabled { kind, id, enabled }),
         1 => (any::<bool>(), until())
-            .prop_map(|(enabled, until)| Edit::Pause { enabled, until }),
+            .prop_map(|(enabled, until)| Edit::SetMaster { enabled, until }),
     ];
     (0..4i64, edit)
 }
@@ -213,7 +214,7 @@ fn edit() -> impl Strategy<Value = (i64, Edit)> {
 struct Model {
     document: Document,
     expiries: BTreeMap<(RuleKind, String), i64>,
-    pause_expiry: Option<i64>,
+    master_expiry: Option<i64>,
 }
 
 impl Model {
@@ -221,8 +222,8 @@ impl Model {
         for ((kind, id), _) in self.expiries.extract_if(.., |_, expiry| *expiry <= now) {
             self.document.remove(kind, &id).unwrap();
         }
-        if self.pause_expiry.take_if(|expiry| *expiry <= now).is_some() {
-            pause(&mut self.document, false, None);
+        if self.master_expiry.take_if(|expiry| *expiry <= now).is_some() {
+            set_master(&mut self.document, false, None);
         }
     }
 
@@ -240,27 +241,27 @@ impl Model {
                 self.document.remove(*kind, id)?;
                 self.expiries.remove(&(*kind, (*id).to_owned()));
             }
-            Edit::Enable { kind, id, enabled } => {
+            Edit::SetEnabled { kind, id, enabled } => {
                 self.document.set_enabled(*kind, id, *enabled)?;
             }
-            Edit::Pause { enabled, until } => {
-                pause(&mut self.document, *enabled, None);
-                self.pause_expiry = until.map(|until| now + until);
+            Edit::SetMaster { enabled, until } => {
+                set_master(&mut self.document, *enabled, None);
+                self.master_expiry = until.map(|until| now + until);
             }
         }
         Ok(())
     }
 }
 
-fn apply(document: &mut Document, edit: &Edit, now: i64) -> Result<(), RuleError> {
+fn apply_edit(document: &mut Document, edit: &Edit, now: i64) -> Result<(), RuleError> {
     match edit {
         Edit::Put { kind, id, until } => {
             put_until(document, *kind, id, until.map(|until| now + until));
         }
         Edit::Remove { kind, id } => document.remove(*kind, id)?,
-        Edit::Enable { kind, id, enabled } => document.set_enabled(*kind, id, *enabled)?,
-        Edit::Pause { enabled, until } => {
-            pause(document, *enabled, until.map(|until| now + until));
+        Edit::SetEnabled { kind, id, enabled } => document.set_enabled(*kind, id, *enabled)?,
+        Edit::SetMaster { enabled, until } => {
+            set_master(document, *enabled, until.map(|until| now + until));
         }
     }
     Ok(())
@@ -274,23 +275,23 @@ fn rules_without_until(document: &Document) -> Vec<Rule> {
 proptest! {
     #[test]
     fn an_expired_rule_is_equivalent_to_a_deleted_one(
-        edits in prop::collection::vec(edit(), 0..30),
+        edits in prop::collection::vec(any_timed_edit(), 0..30),
         delay in 0..10i64,
     ) {
-        let mut document = global();
+        let mut document = global_document();
         let mut model =
-            Model { document: global(), expiries: BTreeMap::new(), pause_expiry: None };
+            Model { document: global_document(), expiries: BTreeMap::new(), master_expiry: None };
         let mut now = 0;
         for (wait, edit) in &edits {
             now += wait;
             document.remove_expired(timestamp(now));
             model.delete_expired(now);
-            prop_assert_eq!(apply(&mut document, edit, now), model.apply(edit, now));
+            prop_assert_eq!(apply_edit(&mut document, edit, now), model.apply(edit, now));
             // Documents are stored and read again between changes.
             document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
         }
-        let next = model.expiries.values().copied().chain(model.pause_expiry).min();
-        prop_assert_eq!(document.next_expiry(), next.map(expiry));
+        let next_expiry = model.expiries.values().copied().chain(model.master_expiry).min();
+        prop_assert_eq!(document.next_expiry(), next_expiry.map(expiry));
         document.remove_expired(timestamp(now + delay));
         model.delete_expired(now + delay);
         prop_assert_eq!(rules_without_until(&document), rules_without_until(&model.document));

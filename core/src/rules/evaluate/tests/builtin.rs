@@ -3,82 +3,82 @@
 use serde_json::{Value, json};
 
 use super::{
-    ALICE, BUILTIN_RULES, CompiledRule, Context, Event, MASTER, Member, Scenario, UserNames,
-    effective_conditions, message, read_room, scoped, winner,
+    ALICE, BUILTIN_RULES, CompiledRule, ConditionContext, Event, MASTER_INDEX, Member, Scenario,
+    UserNames, document_in_scope, effective_conditions, matching_rule_id, message, read_room,
 };
 use crate::rules::User;
-use crate::rules::work::Work;
+use crate::rules::work::UserWorkBudget;
 
 #[test]
-fn built_in_rules_match_their_events() {
-    let members = |count: u64| json!({"member_count": count});
-    let state = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
+fn builtin_rules_match_their_events() {
+    let room_of = |member_count: u64| json!({"member_count": member_count});
+    let state_event = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
     let message_with =
         |content: Value| json!({"type": "m.room.message", "sender": "@b:x", "content": content});
     let room_mention = message_with(json!({"m.mentions": {"room": true}}));
     let room_with_moderator = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
     for (rule, room, event, actions) in [
-        ("message", members(3), message("hi"), json!(["notify"])),
+        ("message", room_of(3), message("hi"), json!(["notify"])),
         (
             "room_one_to_one",
-            members(2),
+            room_of(2),
             message("hi"),
             json!(["notify", {"set_tweak": "sound", "value": "default"}]),
         ),
-        ("encrypted", members(3), json!({"type": "m.room.encrypted"}), json!(["notify"])),
+        ("encrypted", room_of(3), json!({"type": "m.room.encrypted"}), json!(["notify"])),
         (
             "encrypted_room_one_to_one",
-            members(2),
+            room_of(2),
             json!({"type": "m.room.encrypted"}),
             json!(["notify", {"set_tweak": "sound", "value": "default"}]),
         ),
         (
             "call",
-            members(2),
+            room_of(2),
             json!({"type": "m.call.invite"}),
             json!(["notify", {"set_tweak": "sound", "value": "ring"}]),
         ),
-        ("reaction", members(2), json!({"type": "m.reaction"}), json!([])),
+        ("reaction", room_of(2), json!({"type": "m.reaction"}), json!([])),
         (
             "suppress_notices",
-            members(2),
+            room_of(2),
             message_with(json!({"msgtype": "m.notice", "body": "alice"})),
             json!([]),
         ),
         (
             "suppress_edits",
-            members(2),
+            room_of(2),
             message_with(json!({"m.relates_to": {"rel_type": "m.replace"}})),
             json!([]),
         ),
         (
             "invite_for_me",
-            members(2),
-            state("m.room.member", ALICE, json!({"membership": "invite"})),
+            room_of(2),
+            state_event("m.room.member", ALICE, json!({"membership": "invite"})),
             json!(["notify", {"set_tweak": "sound", "value": "default"}]),
         ),
         (
             "member_event",
-            members(2),
-            state("m.room.member", "@c:x", json!({"membership": "invite"})),
+            room_of(2),
+            state_event("m.room.member", "@c:x", json!({"membership": "invite"})),
             json!([]),
         ),
         (
             "member_event",
-            members(2),
-            state("m.room.member", ALICE, json!({"membership": "join"})),
+            room_of(2),
+            state_event("m.room.member", ALICE, json!({"membership": "join"})),
             json!([]),
         ),
         (
             "tombstone",
-            members(2),
-            state("m.room.tombstone", "", json!({})),
+            room_of(2),
+            state_event("m.room.tombstone", "", json!({})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        ("room.server_acl", members(2), state("m.room.server_acl", "", json!({})), json!([])),
+        ("room.server_acl", room_of(2), state_event("m.room.server_acl", "", json!({})), json!([])),
         (
             "is_user_mention",
-            members(2),
+            room_of(2),
             message_with(json!({"m.mentions": {"user_ids": ["@c:x", ALICE]}})),
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
@@ -94,10 +94,10 @@ fn built_in_rules_match_their_events() {
             message_with(json!({"body": "@room!"})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        ("message", members(9), room_mention.clone(), json!(["notify"])),
+        ("message", room_of(9), room_mention.clone(), json!(["notify"])),
         (
             "contains_user_name",
-            members(9),
+            room_of(9),
             message("hey ALICE!"),
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
@@ -107,25 +107,26 @@ fn built_in_rules_match_their_events() {
         assert_eq!(explanation["actions"], actions, "{event}");
         assert_eq!(explanation["notify"], actions.as_array().unwrap().contains(&json!("notify")));
     }
-    assert_eq!(winner(&[], &json!({"type": "m.room.topic", "sender": "@b:x"})), None);
+    assert_eq!(matching_rule_id(&[], &json!({"type": "m.room.topic", "sender": "@b:x"})), None);
 }
 
 #[test]
-fn a_built_in_rule_uses_the_actions_that_the_user_set() {
+fn a_builtin_rule_uses_the_actions_that_the_user_set() {
     let changes = json!({".m.rule.message": {"actions": [{"set_tweak": "sound"}, "coalesce"]}});
-    let explanation = Scenario::new([scoped("global", &[], &changes)]).explain(&message("hi"));
+    let explanation =
+        Scenario::new([document_in_scope("global", &[], &changes)]).explain(&message("hi"));
     assert_eq!(explanation["rule"]["rule_id"], ".m.rule.message");
     assert_eq!(explanation["notify"], false);
     assert_eq!(explanation["actions"], json!([{"set_tweak": "sound"}]));
     assert_eq!(explanation["tweaks"], json!({"sound": "default"}));
 }
 
-fn first_unmet_condition(rule: &CompiledRule, context: &Context<'_>) -> Option<usize> {
+fn first_unmet_condition(rule: &CompiledRule, context: &ConditionContext<'_>) -> Option<usize> {
     rule.conditions.iter().position(|condition| !condition.is_met(context))
 }
 
 #[test]
-fn shared_built_in_rules_match_like_copies_made_for_the_user() {
+fn shared_builtin_rules_match_like_copies_made_for_the_user() {
     let user = User::new(ALICE);
     let names = UserNames::new(user);
     let room = read_room(&json!({"member_count": 2, "power_levels": {"users_default": 50}}));
@@ -140,17 +141,18 @@ fn shared_built_in_rules_match_like_copies_made_for_the_user() {
         json!({"content": {"m.mentions": {"user_ids": ["<user id>"]}}}),
     ]
     .map(|event| Event::from_value(event).unwrap());
-    assert_eq!(*BUILTIN_RULES[MASTER].compiled.rule_id, *crate::rules::builtin::MASTER);
+    assert_eq!(*BUILTIN_RULES[MASTER_INDEX].compiled_rule.rule_id, *crate::rules::builtin::MASTER);
     let rules = crate::rules::builtin::all().iter().zip(BUILTIN_RULES.iter());
-    for ((kind, rule), shared) in rules {
-        let copy = crate::rules::builtin::for_user(rule, user);
-        let compiled = CompiledRule::new(kind, &copy, &effective_conditions(kind, &copy));
+    for ((kind, rule), shared_rule) in rules {
+        let personal_copy = crate::rules::builtin::replace_placeholders(rule, user);
+        let personal_rule =
+            CompiledRule::new(kind, &personal_copy, &effective_conditions(kind, &personal_copy));
         for event in &events {
-            let work = &Work::unlimited();
-            let context = Context { event, room: &room, user: &names, member, work };
+            let work = &UserWorkBudget::unlimited();
+            let context = ConditionContext { event, room: &room, user: &names, member, work };
             assert_eq!(
-                first_unmet_condition(&shared.compiled, &context),
-                first_unmet_condition(&compiled, &context),
+                first_unmet_condition(&shared_rule.compiled_rule, &context),
+                first_unmet_condition(&personal_rule, &context),
                 "{}",
                 rule.rule_id
             );

@@ -3,30 +3,34 @@
 use serde_json::{Value, json};
 
 use super::super::Member;
-use super::{Scenario, global, message, winner};
+use super::{Scenario, global_document, matching_rule_id, message};
 
 /// Returns whether an override rule with this condition matches.
 fn is_met(condition: &Value, scenario: Scenario<'_>, event: &Value) -> bool {
     let rule = json!({"rule_id": "x", "conditions": [condition]});
-    let scenario = Scenario { documents: vec![global(&[("override", rule)])], ..scenario };
-    scenario.winner(event).as_deref() == Some("x")
+    let scenario = Scenario { documents: vec![global_document(&[("override", rule)])], ..scenario };
+    scenario.matching_rule_id(event).as_deref() == Some("x")
 }
 
 #[test]
-fn a_rule_without_conditions_always_matches_and_one_with_several_needs_all() {
+fn a_rule_matches_if_all_its_conditions_are_met() {
     let body = json!({"kind": "event_match", "key": "content.body", "pattern": "hi"});
-    let kind = json!({"kind": "event_match", "key": "type", "pattern": "m.room.topic"});
-    for (conditions, wins) in [
+    let other_type = json!({"kind": "event_match", "key": "type", "pattern": "m.room.topic"});
+    for (conditions, is_match) in [
         (json!([]), true),
         (json!([body]), true),
         (json!([body, body]), true),
-        (json!([body, kind]), false),
-        (json!([kind, body]), false),
+        (json!([body, other_type]), false),
+        (json!([other_type, body]), false),
         (json!([body, {"kind": "org.x.unknown"}]), false),
         (json!([{"kind": "device", "profile_tag": "x"}]), false),
     ] {
         let rules = [("override", json!({"rule_id": "x", "conditions": conditions}))];
-        assert_eq!(winner(&rules, &message("hi")).as_deref() == Some("x"), wins, "{conditions}");
+        assert_eq!(
+            matching_rule_id(&rules, &message("hi")).as_deref() == Some("x"),
+            is_match,
+            "{conditions}"
+        );
     }
 }
 
@@ -34,7 +38,7 @@ fn a_rule_without_conditions_always_matches_and_one_with_several_needs_all() {
 fn event_match_needs_a_string() {
     let event =
         json!({"a": "Str", "n": 1, "b": true, "null": null, "list": ["Str"], "o": {"x.y": "deep"}});
-    for (key, pattern, matches) in [
+    for (key, pattern, is_match) in [
         ("a", "str", true),
         ("a", "s*", true),
         ("a", "*", true),
@@ -51,7 +55,7 @@ fn event_match_needs_a_string() {
         ("o.x.y", "DEEP", false),
     ] {
         let condition = json!({"kind": "event_match", "key": key, "pattern": pattern});
-        assert_eq!(is_met(&condition, Scenario::new([]), &event), matches, "{key} {pattern}");
+        assert_eq!(is_met(&condition, Scenario::new([]), &event), is_match, "{key} {pattern}");
     }
 }
 
@@ -61,7 +65,7 @@ fn a_property_is_compared_with_its_type_and_case() {
         "s": "Str", "one": 1, "true": true, "null": null, "f": 1.0, "o": {}, "empty": [],
         "list": ["Str", 1, true, null, 1.5, ["in"]],
     });
-    let cases =
+    let values =
         [json!("Str"), json!("str"), json!(1), json!("1"), json!(true), json!(null), json!("in")];
     for (kind, key, matches) in [
         ("event_property_is", "s", [true, false, false, false, false, false, false]),
@@ -77,9 +81,9 @@ fn a_property_is_compared_with_its_type_and_case() {
         ("event_property_contains", "s", [false; 7]),
         ("event_property_contains", "absent", [false; 7]),
     ] {
-        for (value, matches) in cases.iter().zip(matches) {
+        for (value, is_match) in values.iter().zip(matches) {
             let condition = json!({"kind": kind, "key": key, "value": value});
-            assert_eq!(is_met(&condition, Scenario::new([]), &event), matches, "{condition}");
+            assert_eq!(is_met(&condition, Scenario::new([]), &event), is_match, "{condition}");
         }
     }
 }
@@ -87,7 +91,7 @@ fn a_property_is_compared_with_its_type_and_case() {
 #[test]
 fn the_display_name_is_searched_literally() {
     let condition = json!({"kind": "contains_display_name"});
-    for (name, body, matches) in [
+    for (name, body, is_match) in [
         (Some("Al"), "hey al!", true),
         (Some("Al"), "also", false),
         (Some("Al B."), "is al b. here", true),
@@ -104,12 +108,12 @@ fn the_display_name_is_searched_literally() {
             member: Member { display_name: name, ..Member::default() },
             ..Scenario::new([])
         };
-        assert_eq!(is_met(&condition, scenario, &message(body)), matches, "{name:?} in {body:?}");
+        assert_eq!(is_met(&condition, scenario, &message(body)), is_match, "{name:?} in {body:?}");
     }
     for content in [json!({}), json!({"body": 1}), json!({"body": ["Al"]})] {
         assert!(!is_met(
             &condition,
-            Scenario::new([]).with_name("Al"),
+            Scenario::new([]).with_display_name("Al"),
             &json!({"content": content})
         ));
     }
@@ -119,7 +123,7 @@ fn the_display_name_is_searched_literally() {
 fn the_sender_needs_a_sufficient_power_level() {
     let condition = |key: &str| json!({"kind": "sender_notification_permission", "key": key});
     let bob = "@bob:example.org";
-    for (levels, key, matches) in [
+    for (levels, key, is_match) in [
         (json!({}), "room", false),
         (json!({"users": {bob: 50}}), "room", true),
         (json!({"users": {bob: 49}}), "room", false),
@@ -131,7 +135,7 @@ fn the_sender_needs_a_sufficient_power_level() {
         (json!({"users": {bob: 50}}), "moon", true),
     ] {
         let scenario = Scenario::new([]).with_room(&json!({"power_levels": levels}));
-        assert_eq!(is_met(&condition(key), scenario, &message("hi")), matches, "{levels} {key}");
+        assert_eq!(is_met(&condition(key), scenario, &message("hi")), is_match, "{levels} {key}");
     }
     assert!(!is_met(&condition("room"), Scenario::new([]), &message("hi")));
     let scenario = Scenario::new([]).with_room(&json!({"power_levels": {"users_default": 100}}));
@@ -140,11 +144,11 @@ fn the_sender_needs_a_sufficient_power_level() {
 
 #[test]
 fn creators_may_notify_regardless_of_power_levels() {
-    let (bob, other) = ("@bob:example.org", "@carol:example.org");
+    let (bob, carol) = ("@bob:example.org", "@carol:example.org");
     let levels = json!({"users": {bob: -5}, "notifications": {"room": 1000}});
-    for (room, matches) in [
-        (json!({"power_levels": levels, "creators": [other, bob]}), true),
-        (json!({"power_levels": levels, "creators": [other]}), false),
+    for (room, is_match) in [
+        (json!({"power_levels": levels, "creators": [carol, bob]}), true),
+        (json!({"power_levels": levels, "creators": [carol]}), false),
         (json!({"power_levels": levels, "creators": ["@BOB:example.org"]}), false),
         (json!({"power_levels": levels, "creators": []}), false),
         (json!({"creators": [bob]}), true),
@@ -152,28 +156,28 @@ fn creators_may_notify_regardless_of_power_levels() {
         for key in ["room", "moon"] {
             let condition = json!({"kind": "sender_notification_permission", "key": key});
             let scenario = Scenario::new([]).with_room(&room);
-            assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{room} {key}");
+            assert_eq!(is_met(&condition, scenario, &message("hi")), is_match, "{room} {key}");
         }
     }
 }
 
 #[test]
 fn a_member_count_condition_is_not_met_if_the_count_is_unknown() {
-    for (is, count, matches) in
+    for (is, count, is_match) in
         [("2", json!(2), true), (">2", json!(2), false), ("<9", json!(null), false)]
     {
         let condition = json!({"kind": "room_member_count", "is": is});
         let scenario = Scenario::new([]).with_room(&json!({"member_count": count}));
-        assert_eq!(is_met(&condition, scenario, &message("hi")), matches, "{is}");
+        assert_eq!(is_met(&condition, scenario, &message("hi")), is_match, "{is}");
     }
 }
 
 #[test]
-fn room_sender_and_content_rules_have_only_the_implied_condition() {
-    let never = json!([{"kind": "org.x.never"}]);
-    for (rule, event, wins) in [
+fn room_sender_and_content_rules_ignore_their_conditions() {
+    let unmet_conditions = json!([{"kind": "org.x.never"}]);
+    for (rule, event, is_match) in [
         (
-            ("room", json!({"rule_id": "!r:x", "conditions": never})),
+            ("room", json!({"rule_id": "!r:x", "conditions": unmet_conditions})),
             json!({"room_id": "!r:x"}),
             true,
         ),
@@ -187,14 +191,14 @@ fn room_sender_and_content_rules_have_only_the_implied_condition() {
             false,
         ),
         (
-            ("content", json!({"rule_id": "k", "pattern": "k", "conditions": never})),
+            ("content", json!({"rule_id": "k", "pattern": "k", "conditions": unmet_conditions})),
             message("K!"),
             true,
         ),
         (("content", json!({"rule_id": "k"})), message("k"), false),
     ] {
         let id = rule.1["rule_id"].as_str().unwrap().to_owned();
-        assert_eq!(winner(&[rule], &event) == Some(id.clone()), wins, "{id} {event}");
+        assert_eq!(matching_rule_id(&[rule], &event) == Some(id.clone()), is_match, "{id} {event}");
     }
 }
 
@@ -204,11 +208,11 @@ fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     for (text, rule) in
         [("alice", "contains_user_name"), ("Al", "contains_display_name"), ("@room", "roomnotif")]
     {
-        let scenario = || Scenario::new([]).with_name("Al").with_room(&room);
+        let scenario = || Scenario::new([]).with_display_name("Al").with_room(&room);
         let mut event = message(text);
-        assert_eq!(scenario().winner(&event), Some(format!(".m.rule.{rule}")));
+        assert_eq!(scenario().matching_rule_id(&event), Some(format!(".m.rule.{rule}")));
         event["content"]["m.mentions"] = json!({});
-        assert_eq!(scenario().winner(&event).as_deref(), Some(".m.rule.message"));
+        assert_eq!(scenario().matching_rule_id(&event).as_deref(), Some(".m.rule.message"));
         let explanation = scenario().explain(&event);
         let steps = explanation["walk"].as_array().unwrap();
         let step = steps.iter().find(|step| step["rule_id"] == format!(".m.rule.{rule}")).unwrap();
@@ -222,7 +226,10 @@ fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
     let mut event = message("Al");
     event["content"]["m.mentions"] = json!({});
     assert_eq!(
-        Scenario::new([global(&user_rule)]).with_name("Al").winner(&event).as_deref(),
+        Scenario::new([global_document(&user_rule)])
+            .with_display_name("Al")
+            .matching_rule_id(&event)
+            .as_deref(),
         Some("own")
     );
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{ALICE, Scenario, global, message};
+use super::{ALICE, Scenario, global_document, message};
 
 #[test]
-fn tweaks_have_defaults_and_the_last_of_each_name_counts() {
+fn tweaks_have_default_values_and_the_last_of_each_name_applies() {
     for (actions, notify, effective_actions, tweaks) in [
         (json!([]), false, json!([]), json!({})),
         (json!(["dont_notify"]), false, json!([]), json!({})),
@@ -43,7 +43,8 @@ fn tweaks_have_defaults_and_the_last_of_each_name_counts() {
         ),
     ] {
         let rule = json!({"rule_id": "x", "conditions": [], "actions": actions});
-        let explanation = Scenario::new([global(&[("override", rule)])]).explain(&message("hi"));
+        let explanation =
+            Scenario::new([global_document(&[("override", rule)])]).explain(&message("hi"));
         assert_eq!(explanation["notify"], notify, "{actions}");
         assert_eq!(
             (&explanation["actions"], &explanation["tweaks"]),
@@ -59,7 +60,7 @@ fn an_explanation_lists_each_rule_up_to_the_one_that_matched() {
         ("override", json!({"rule_id": "off", "conditions": [], "enabled": false})),
         ("content", json!({"rule_id": "cake", "pattern": "Cake"})),
     ];
-    let explanation = Scenario::new([global(&rules)]).explain(&message("Hi"));
+    let explanation = Scenario::new([global_document(&rules)]).explain(&message("Hi"));
     let walk = explanation["walk"].as_array().unwrap();
     assert_eq!(
         walk[0],
@@ -91,17 +92,17 @@ fn an_explanation_lists_each_rule_up_to_the_one_that_matched() {
 
 #[test]
 fn long_values_are_truncated() {
-    let list: Vec<u32> = (0..500).collect();
+    let items: Vec<u32> = (0..500).collect();
     let contains = json!({"kind": "event_property_contains", "key": "content.l", "value": 500});
     let rules = [
         ("override", json!({"rule_id": "list", "conditions": [contains]})),
         ("content", json!({"rule_id": "cake", "pattern": "cake"})),
     ];
     let mut event = message(&"é".repeat(500));
-    event["content"]["l"] = json!(list);
-    let explanation = Scenario::new([global(&rules)]).explain(&event);
+    event["content"]["l"] = json!(items);
+    let explanation = Scenario::new([global_document(&rules)]).explain(&event);
     let walk = explanation["walk"].as_array().unwrap();
     let found_value = |id: &str| &walk.iter().find(|step| step["rule_id"] == id).unwrap()["found"];
     assert_eq!(*found_value("cake"), format!("{}…", "é".repeat(100)));
-    assert_eq!(*found_value("list"), json!(list[..100]));
+    assert_eq!(*found_value("list"), json!(items[..100]));
 }

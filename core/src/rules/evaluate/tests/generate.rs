@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::document;
+use super::parse_document;
 use crate::rules::evaluate::Room;
 use crate::rules::{Document, builtin};
 
 pub(crate) const USERS: [&str; 7] =
     ["@alice:x", "@Bob:x", "@al:x", "@c*:x", "@тест:x", "@a b:x", "nobody"];
-pub(crate) const NAMES: [&str; 7] = ["", "Al", "Al Bo", "*", "Тест", "a*", "alice"];
-pub(crate) const TAGS: [&str; 2] = ["phone", "desk"];
+pub(crate) const DISPLAY_NAMES: [&str; 7] = ["", "Al", "Al Bo", "*", "Тест", "a*", "alice"];
+pub(crate) const PROFILE_TAGS: [&str; 2] = ["phone", "desk"];
 
 const WORDS: [&str; 14] = [
     "alice",
@@ -33,7 +33,7 @@ const PATTERNS: [&str; 20] = [
     "cake", "Al", "al bo", "c*", "*ake", "?ake", "*", "тест", "тес*", "c++", "🎂", "", "@room",
     "!r:x", "!R*", "@bob:x", "m.room.*", "m.text", "invite", "alice",
 ];
-const KEYS: [&str; 10] = [
+const PROPERTY_PATHS: [&str; 10] = [
     "content.body",
     "type",
     "room_id",
@@ -46,8 +46,8 @@ const KEYS: [&str; 10] = [
     "absent",
 ];
 
-/// Returns a value of any type that can be compared.
-fn scalar() -> impl Strategy<Value = Value> {
+/// Generates values of all types that can be compared.
+fn any_scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
         select(&PATTERNS[..]).prop_map(Value::from),
         select(&USERS[..]).prop_map(Value::from),
@@ -57,8 +57,8 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-pub(crate) fn condition() -> impl Strategy<Value = Value> {
-    let key = || select(&KEYS[..]);
+pub(crate) fn any_condition() -> impl Strategy<Value = Value> {
+    let key = || select(&PROPERTY_PATHS[..]);
     prop_oneof![
         4 => (key(), select(&PATTERNS[..]))
             .prop_map(|(key, pattern)| json!({"kind": "event_match", "key": key, "pattern": pattern})),
@@ -67,16 +67,16 @@ pub(crate) fn condition() -> impl Strategy<Value = Value> {
             .prop_map(|is| json!({"kind": "room_member_count", "is": is})),
         1 => select(&["room", "moon"][..])
             .prop_map(|key| json!({"kind": "sender_notification_permission", "key": key})),
-        1 => (key(), scalar())
+        1 => (key(), any_scalar())
             .prop_map(|(key, value)| json!({"kind": "event_property_is", "key": key, "value": value})),
-        1 => (key(), scalar()).prop_map(
+        1 => (key(), any_scalar()).prop_map(
             |(key, value)| json!({"kind": "event_property_contains", "key": key, "value": value})
         ),
         1 => Just(json!({"kind": "org.x.unknown"})),
     ]
 }
 
-fn actions() -> impl Strategy<Value = Value> {
+fn any_actions() -> impl Strategy<Value = Value> {
     select(vec![
         json!(["notify"]),
         json!([]),
@@ -86,17 +86,17 @@ fn actions() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// Returns a stored rule of any kind.
-fn rule() -> impl Strategy<Value = (&'static str, Value)> {
+/// Generates stored rules of all kinds.
+fn any_rule() -> impl Strategy<Value = (&'static str, Value)> {
     let enabled = || prop::bool::weighted(0.8);
-    let conditions = prop::collection::vec(condition(), 0..3);
-    let rule_with_conditions = (conditions, actions(), enabled(), 0..3).prop_map(
+    let conditions = prop::collection::vec(any_condition(), 0..3);
+    let rule_with_conditions = (conditions, any_actions(), enabled(), 0..3).prop_map(
         |(conditions, actions, enabled, id)| {
             json!({"rule_id": format!("r{id}"), "conditions": conditions, "actions": actions, "enabled": enabled})
         },
     );
     let rule_with_id = |ids: Vec<&'static str>| {
-        (select(ids), actions(), enabled()).prop_map(|(id, actions, enabled)| {
+        (select(ids), any_actions(), enabled()).prop_map(|(id, actions, enabled)| {
             json!({"rule_id": id, "pattern": id, "actions": actions, "enabled": enabled})
         })
     };
@@ -108,57 +108,59 @@ fn rule() -> impl Strategy<Value = (&'static str, Value)> {
     ]
 }
 
-/// Returns rules by kind, without duplicate ids within a kind.
-fn rules() -> impl Strategy<Value = Value> {
-    prop::collection::vec(rule(), 0..7).prop_map(|rules| {
+/// Generates rules by kind, without duplicate ids within a kind.
+fn any_rules() -> impl Strategy<Value = Value> {
+    prop::collection::vec(any_rule(), 0..7).prop_map(|rules| {
         let mut kinds =
             json!({"override": [], "content": [], "room": [], "sender": [], "underride": []});
         for (kind, rule) in rules {
-            let list = kinds[kind].as_array_mut().unwrap();
-            if list.iter().all(|other| other["rule_id"] != rule["rule_id"]) {
-                list.push(rule);
+            let rules_of_kind = kinds[kind].as_array_mut().unwrap();
+            if rules_of_kind.iter().all(|other| other["rule_id"] != rule["rule_id"]) {
+                rules_of_kind.push(rule);
             }
         }
         kinds
     })
 }
 
-fn changes() -> impl Strategy<Value = Value> {
+fn any_changes() -> impl Strategy<Value = Value> {
     let ids: Vec<String> = builtin::all().iter().map(|(_, rule)| rule.rule_id.clone()).collect();
     let change = prop_oneof![
         any::<bool>().prop_map(|enabled| json!({"enabled": enabled})),
-        actions().prop_map(|actions| json!({"actions": actions})),
+        any_actions().prop_map(|actions| json!({"actions": actions})),
     ];
     prop::collection::btree_map(select(ids), change, 0..4).prop_map(|changes| json!(changes))
 }
 
-/// Returns a global document.
-pub(crate) fn global() -> impl Strategy<Value = Document> {
-    (rules(), prop_oneof![2 => Just(json!({})), 1 => changes()]).prop_map(|(rules, changes)| {
-        document("global", &json!({"rules": rules, "changes": changes}))
-    })
+/// Generates global documents.
+pub(crate) fn any_global_document() -> impl Strategy<Value = Document> {
+    (any_rules(), prop_oneof![2 => Just(json!({})), 1 => any_changes()]).prop_map(
+        |(rules, changes)| parse_document("global", &json!({"rules": rules, "changes": changes})),
+    )
 }
 
-/// Returns all documents of a user: a global one, and sometimes one of a device.
-pub(crate) fn documents() -> impl Strategy<Value = Vec<Document>> {
-    let device = prop::option::weighted(0.2, (select(&TAGS[..]), rules())).prop_map(|device| {
-        device.map(|(tag, rules)| {
-            document(&format!("device/{tag}"), &json!({"rules": rules, "changes": {}}))
-        })
-    });
-    (global(), device).prop_map(|(global, device)| device.into_iter().chain([global]).collect())
+/// Generates one user's documents: a global one, and sometimes one of a device.
+pub(crate) fn any_documents() -> impl Strategy<Value = Vec<Document>> {
+    let device =
+        prop::option::weighted(0.2, (select(&PROFILE_TAGS[..]), any_rules())).prop_map(|device| {
+            device.map(|(tag, rules)| {
+                parse_document(&format!("device/{tag}"), &json!({"rules": rules, "changes": {}}))
+            })
+        });
+    (any_global_document(), device)
+        .prop_map(|(global, device)| device.into_iter().chain([global]).collect())
 }
 
-fn body() -> impl Strategy<Value = Value> {
+fn any_body() -> impl Strategy<Value = Value> {
     let words = prop::collection::vec((select(&WORDS[..]), select(&[" ", "", ", "][..])), 0..7);
     let text = words.prop_map(|words| {
         words.into_iter().flat_map(|(word, gap)| [word, gap]).collect::<String>().into()
     });
-    prop_oneof![8 => text, 1 => scalar()]
+    prop_oneof![8 => text, 1 => any_scalar()]
 }
 
-fn mentions() -> impl Strategy<Value = Value> {
-    let user = prop_oneof![3 => select(&USERS[..]).prop_map(Value::from), 1 => scalar()];
+fn any_mentions() -> impl Strategy<Value = Value> {
+    let user = prop_oneof![3 => select(&USERS[..]).prop_map(Value::from), 1 => any_scalar()];
     let users = prop::collection::vec(user, 0..3);
     (prop::option::of(users), prop::option::of(any::<bool>())).prop_map(|(users, room)| {
         let mut mentions = json!({});
@@ -172,19 +174,19 @@ fn mentions() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Returns an event of a random type, room and sender.
-pub(crate) fn event() -> impl Strategy<Value = Value> {
+/// Generates events of random types, rooms and senders.
+pub(crate) fn any_event() -> impl Strategy<Value = Value> {
     let types =
         ["m.room.message", "m.room.member", "m.room.tombstone", "m.reaction", "M.Room.Encrypted"];
     let senders = USERS.into_iter().chain(["@zoe:x", "@ALICE:x"]).collect::<Vec<_>>();
     let state_keys = USERS.into_iter().chain(["", "@BOB:X", "@cat:x"]).collect::<Vec<_>>();
     let content = (
-        prop::option::weighted(0.9, body()),
-        prop::option::weighted(0.3, mentions()),
+        prop::option::weighted(0.9, any_body()),
+        prop::option::weighted(0.3, any_mentions()),
         prop::option::weighted(0.3, select(&["m.text", "m.emote", "m.notice"][..])),
         prop::option::of(select(&["invite", "invite", "join"][..])),
-        prop::option::of(scalar()),
-        prop::option::of(prop::collection::vec(scalar(), 0..3)),
+        prop::option::of(any_scalar()),
+        prop::option::of(prop::collection::vec(any_scalar(), 0..3)),
     )
         .prop_map(|(body, mentions, msgtype, membership, n, list)| {
             let members = [
@@ -218,7 +220,7 @@ pub(crate) fn event() -> impl Strategy<Value = Value> {
         })
 }
 
-pub(crate) fn room() -> impl Strategy<Value = Room> {
+pub(crate) fn any_room() -> impl Strategy<Value = Room> {
     let levels = select(vec![
         json!({}),
         json!({"users_default": 50}),

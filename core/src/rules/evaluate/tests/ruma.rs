@@ -14,8 +14,8 @@ use ruma_common::serde::Raw;
 use ruma_common::{RoomId, UserId};
 use serde_json::{Value, json};
 
-use super::{generate, read_room, scoped};
-use crate::rules::evaluate::{Level, Member, Room};
+use super::{document_in_scope, generate, read_room};
+use crate::rules::evaluate::{Member, PowerLevel, Room};
 use crate::rules::event::Event;
 use crate::rules::explain::EffectiveRules;
 use crate::rules::pattern::is_word_byte;
@@ -24,27 +24,27 @@ use crate::rules::{Document, RuleScope, User};
 /// A user with rules in a room, for whom events are evaluated by Belfry and by ruma.
 struct Comparison<'a> {
     user: &'a str,
-    name: &'a str,
+    display_name: &'a str,
     room: Room,
     document: Document,
 }
 
 impl Comparison<'_> {
     /// Returns the rules that match according to Belfry and to ruma.
-    fn winners(&self, event: &Value) -> (Option<String>, Option<String>) {
-        let member = Member { display_name: Some(self.name), profile_tag: None };
+    fn matching_rules(&self, event: &Value) -> (Option<String>, Option<String>) {
+        let member = Member { display_name: Some(self.display_name), profile_tag: None };
         let rules = EffectiveRules::new(self.user, [&self.document]);
         let explanation =
             rules.explain(&Event::from_value(event.clone()).unwrap(), &self.room, member);
-        let ours =
+        let belfry_rule =
             explanation.evaluation.rule.map(|rule| format!("{}/{}", rule.kind, rule.rule_id));
 
         let rules: RumaRuleset =
             serde_json::from_value(json!(self.document.ruleset(User::new(self.user)))).unwrap();
-        let raw: Raw<Value> = Raw::new(event).unwrap();
-        let theirs = poll_ready(rules.get_match(&raw, &self.context(event)))
-            .map(|rule| format!("{}/{}", kind_of(rule), rule.rule_id()));
-        (ours, theirs)
+        let raw_event: Raw<Value> = Raw::new(event).unwrap();
+        let ruma_rule = poll_once(rules.get_match(&raw_event, &self.context(event)))
+            .map(|rule| format!("{}/{}", kind_name(rule), rule.rule_id()));
+        (belfry_rule, ruma_rule)
     }
 
     fn context(&self, event: &Value) -> PushConditionRoomCtx {
@@ -54,19 +54,19 @@ impl Comparison<'_> {
             room.try_into().unwrap(),
             member_count.into(),
             self.user.try_into().unwrap(),
-            self.name.to_owned(),
+            self.display_name.to_owned(),
         );
         let Some(levels) = &self.room.power_levels else { return context };
-        let int = |level: &Level| i32::try_from(level.0).unwrap().into();
+        let to_ruma_int = |level: &PowerLevel| i32::try_from(level.0).unwrap().into();
         let mut notifications = ruma_common::power_levels::NotificationPowerLevels::new();
-        notifications.room = int(&levels.required_level("room"));
+        notifications.room = to_ruma_int(&levels.required_level("room"));
         context.with_power_levels(PushConditionPowerLevelsCtx::new(
             levels
                 .users
                 .iter()
-                .map(|(id, level)| (id.as_str().try_into().unwrap(), int(level)))
+                .map(|(id, level)| (id.as_str().try_into().unwrap(), to_ruma_int(level)))
                 .collect(),
-            int(&levels.users_default),
+            to_ruma_int(&levels.users_default),
             notifications,
             RoomPowerLevelsRules::new(
                 &AuthorizationRules::V12,
@@ -76,7 +76,7 @@ impl Comparison<'_> {
     }
 }
 
-fn kind_of(rule: ruma_common::push::AnyPushRuleRef<'_>) -> &'static str {
+fn kind_name(rule: ruma_common::push::AnyPushRuleRef<'_>) -> &'static str {
     use ruma_common::push::AnyPushRuleRef as Rule;
     match rule {
         Rule::Override(_) => "override",
@@ -89,7 +89,7 @@ fn kind_of(rule: ruma_common::push::AnyPushRuleRef<'_>) -> &'static str {
 }
 
 /// Returns the output of a future that never waits.
-fn poll_ready<T>(future: impl Future<Output = T>) -> T {
+fn poll_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("the future is pending"),
@@ -99,9 +99,10 @@ fn poll_ready<T>(future: impl Future<Output = T>) -> T {
 /// Replaces a pattern that starts or ends with a non-word character other than `*`, because ruma
 /// uses different word boundaries for it.
 fn normalize_pattern(pattern: &mut Value) {
-    let is_common = |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
+    let is_shared_boundary =
+        |byte: Option<u8>| byte.is_some_and(|byte| is_word_byte(byte) || byte == b'*');
     let text = pattern.as_str().unwrap();
-    if !is_common(text.bytes().next()) || !is_common(text.bytes().last()) {
+    if !is_shared_boundary(text.bytes().next()) || !is_shared_boundary(text.bytes().last()) {
         *pattern = json!("cake");
     }
 }
@@ -114,14 +115,14 @@ fn remove_actions(rule: &mut Value) {
     }
 }
 
-/// Returns rules that ruma accepts and evaluates in the same way.
-fn rules() -> impl Strategy<Value = Document> {
-    generate::global().prop_map(|document| {
-        let mut stored: Value = serde_json::from_str(&document.to_text()).unwrap();
-        for change in stored["changes"].as_object_mut().unwrap().values_mut() {
+/// Generates documents that ruma accepts and evaluates in the same way.
+fn ruma_compatible_document() -> impl Strategy<Value = Document> {
+    generate::any_global_document().prop_map(|document| {
+        let mut stored_json: Value = serde_json::from_str(&document.to_text()).unwrap();
+        for change in stored_json["changes"].as_object_mut().unwrap().values_mut() {
             remove_actions(change);
         }
-        let rules = &mut stored["rules"];
+        let rules = &mut stored_json["rules"];
         for list in rules.as_object_mut().unwrap().values_mut() {
             list.as_array_mut().unwrap().iter_mut().for_each(remove_actions);
         }
@@ -141,22 +142,23 @@ fn rules() -> impl Strategy<Value = Document> {
                 }
             }
         }
-        let id_passes =
-            |check: fn(&str) -> bool| move |rule: &Value| check(rule["rule_id"].as_str().unwrap());
+        let has_valid_id = |is_valid: fn(&str) -> bool| {
+            move |rule: &Value| is_valid(rule["rule_id"].as_str().unwrap())
+        };
         rules["room"]
             .as_array_mut()
             .unwrap()
-            .retain(id_passes(|id| <&RoomId>::try_from(id).is_ok()));
+            .retain(has_valid_id(|id| <&RoomId>::try_from(id).is_ok()));
         rules["sender"]
             .as_array_mut()
             .unwrap()
-            .retain(id_passes(|id| <&UserId>::try_from(id).is_ok()));
-        Document::from_text(RuleScope::Global, &stored.to_string()).unwrap()
+            .retain(has_valid_id(|id| <&UserId>::try_from(id).is_ok()));
+        Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
     })
 }
 
-fn event() -> impl Strategy<Value = Value> {
-    generate::event().prop_map(|mut event| {
+fn ruma_compatible_event() -> impl Strategy<Value = Value> {
+    generate::any_event().prop_map(|mut event| {
         if let Some(body) = event["content"].get("body").and_then(Value::as_str) {
             // Between spaces, `@room` has the same word boundaries for ruma, although it does not
             // start with a word character.
@@ -176,36 +178,36 @@ proptest! {
     #[test]
     fn ruma_matches_the_same_rule(
         user in select(&["@alice:x", "@al:x", "@bob:x"][..]),
-        name in select(&["Al", "Al Bo", "alice"][..]),
-        mut room in generate::room(),
-        document in rules(),
-        events in prop::collection::vec(event(), 1..4),
+        display_name in select(&["Al", "Al Bo", "alice"][..]),
+        mut room in generate::any_room(),
+        document in ruma_compatible_document(),
+        events in prop::collection::vec(ruma_compatible_event(), 1..4),
     ) {
         room.member_count = room.member_count.or(Some(3));
         // ruma ignores creators if the power levels are unknown.
         if room.power_levels.is_none() {
             room.creators.clear();
         }
-        let comparison = Comparison { user, name, room, document };
+        let comparison = Comparison { user, display_name, room, document };
         for event in events {
-            let (ours, theirs) = comparison.winners(&event);
-            prop_assert_eq!(ours, theirs, "{}", event);
+            let (belfry_rule, ruma_rule) = comparison.matching_rules(&event);
+            prop_assert_eq!(belfry_rule, ruma_rule, "{}", event);
         }
     }
 }
 
 /// Returns whether a rule matches according to Belfry, and according to ruma.
-fn compare(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
+fn match_with_both(kind: &str, rule: &Value, event: &Value) -> (bool, bool) {
     let room = Room {
         member_count: Some(9),
         power_levels: serde_json::from_value(json!({"users_default": 50})).unwrap(),
         ..Room::default()
     };
-    let document = scoped("global", &[(kind, rule.clone())], &json!({}));
-    let comparison = Comparison { user: "@alice:x", name: "A*", room, document };
-    let (ours, theirs) = comparison.winners(event);
-    let wins = |winner: Option<String>| winner.as_deref() == Some(&format!("{kind}/x"));
-    (wins(ours), wins(theirs))
+    let document = document_in_scope("global", &[(kind, rule.clone())], &json!({}));
+    let comparison = Comparison { user: "@alice:x", display_name: "A*", room, document };
+    let (belfry_rule, ruma_rule) = comparison.matching_rules(event);
+    let is_match = |rule: Option<String>| rule.as_deref() == Some(&format!("{kind}/x"));
+    (is_match(belfry_rule), is_match(ruma_rule))
 }
 
 fn text_message(body: &str) -> Value {
@@ -213,8 +215,8 @@ fn text_message(body: &str) -> Value {
 }
 
 #[test]
-fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
-    for (pattern, body, ours) in [
+fn ruma_accepts_word_boundaries_inside_the_pattern() {
+    for (pattern, body, belfry_matches) in [
         ("@room", "x@room", false),
         ("foo ", "foo bar", false),
         ("c++", "c++x", false),
@@ -225,26 +227,26 @@ fn ruma_accepts_a_boundary_inside_the_pattern_as_word_boundary() {
         let condition = json!({"kind": "event_match", "key": "content.body", "pattern": pattern});
         let rule = json!({"rule_id": "x", "conditions": [condition]});
         assert_eq!(
-            compare("override", &rule, &text_message(body)),
-            (ours, true),
+            match_with_both("override", &rule, &text_message(body)),
+            (belfry_matches, true),
             "{pattern:?} in {body:?}"
         );
     }
 }
 
 #[test]
-fn belfry_differs_from_ruma_where_intended() {
+fn belfry_and_ruma_differ_in_documented_cases() {
     let rule_with = |condition: Value| json!({"rule_id": "x", "conditions": [condition]});
-    let event = |key: &str, value: Value| {
+    let event_with = |key: &str, value: Value| {
         let mut event = text_message("hi");
         event[key] = value;
         event
     };
-    for (reason, condition, event, ours, theirs) in [
+    for (reason, condition, event, belfry_matches, ruma_matches) in [
         (
             "a wildcard matches no line break",
             json!({"kind": "event_match", "key": "topic", "pattern": "foo*"}),
-            event("topic", json!("foo\nbar")),
+            event_with("topic", json!("foo\nbar")),
             false,
             true,
         ),
@@ -265,21 +267,21 @@ fn belfry_differs_from_ruma_where_intended() {
         (
             "a redundant escape does not change the path",
             json!({"kind": "event_match", "key": r"a\b", "pattern": "c"}),
-            event(r"a\b", json!("c")),
+            event_with(r"a\b", json!("c")),
             true,
             false,
         ),
         (
             "the room of an event is the one that it names",
             json!({"kind": "event_match", "key": "room_id", "pattern": "*"}),
-            event("room_id", json!(null)),
+            event_with("room_id", json!(null)),
             false,
             true,
         ),
         (
             "the lower case of a letter does not depend on its neighbours",
             json!({"kind": "event_match", "key": "topic", "pattern": "ΟΔΥΣ*"}),
-            event("topic", json!("Οδυσσεύς")),
+            event_with("topic", json!("Οδυσσεύς")),
             true,
             false,
         ),
@@ -291,7 +293,11 @@ fn belfry_differs_from_ruma_where_intended() {
             false,
         ),
     ] {
-        assert_eq!(compare("override", &rule_with(condition), &event), (ours, theirs), "{reason}");
+        assert_eq!(
+            match_with_both("override", &rule_with(condition), &event),
+            (belfry_matches, ruma_matches),
+            "{reason}"
+        );
     }
 }
 
@@ -299,13 +305,13 @@ fn belfry_differs_from_ruma_where_intended() {
 fn ruma_ignores_creators_if_the_power_levels_are_unknown() {
     let condition = json!({"kind": "sender_notification_permission", "key": "room"});
     let rule = json!({"rule_id": "x", "conditions": [condition]});
-    for (levels, theirs) in [(json!({"users_default": -1}), true), (json!(null), false)] {
+    for (levels, ruma_matches) in [(json!({"users_default": -1}), true), (json!(null), false)] {
         let room =
             read_room(&json!({"member_count": 9, "power_levels": levels, "creators": ["@b:x"]}));
-        let document = scoped("global", &[("override", rule.clone())], &json!({}));
-        let comparison = Comparison { user: "@alice:x", name: "Al", room, document };
-        let wins = |winner: Option<String>| winner.as_deref() == Some("override/x");
-        let winners = comparison.winners(&text_message("hi"));
-        assert_eq!((wins(winners.0), wins(winners.1)), (true, theirs), "{levels}");
+        let document = document_in_scope("global", &[("override", rule.clone())], &json!({}));
+        let comparison = Comparison { user: "@alice:x", display_name: "Al", room, document };
+        let is_match = |rule: Option<String>| rule.as_deref() == Some("override/x");
+        let (belfry_rule, ruma_rule) = comparison.matching_rules(&text_message("hi"));
+        assert_eq!((is_match(belfry_rule), is_match(ruma_rule)), (true, ruma_matches), "{levels}");
     }
 }

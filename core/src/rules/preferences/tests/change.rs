@@ -10,7 +10,7 @@ fn rules_after(document: &Document, changes: &[PreferenceChange]) -> Value {
     for change in changes {
         change.apply(&mut document, LIMITS).unwrap();
     }
-    rules_of(&document)
+    user_rules_json(&document)
 }
 
 fn set_word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
@@ -19,7 +19,11 @@ fn set_word(word: &str, sound: bool, highlight: bool) -> PreferenceChange {
 }
 
 fn set_subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
-    PreferenceChange::SetSubject { subject: Subject::parse(id).unwrap(), choice, seen: None }
+    PreferenceChange::SetSubject {
+        subject: Subject::parse(id).unwrap(),
+        choice,
+        seen_setting: None,
+    }
 }
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
@@ -32,9 +36,12 @@ fn mute_until(second: i64) -> SubjectChoice {
 
 #[test]
 fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
-    let empty = document(&json!({}));
+    let empty_document = global_document(&json!({}));
     assert_eq!(
-        rules_after(&empty, &[set_word("cake", true, true), set_word("Tea time", false, false)]),
+        rules_after(
+            &empty_document,
+            &[set_word("cake", true, true), set_word("Tea time", false, false)]
+        ),
         json!({"content": [
             {"rule_id": "Tea time", "default": false, "enabled": true, "pattern": "Tea time",
                 "actions": ["notify"]},
@@ -46,9 +53,9 @@ fn a_keyword_is_a_content_rule_with_the_word_as_its_id() {
 
 #[test]
 fn a_word_that_is_not_a_valid_id_gets_a_similar_one() {
-    let empty = document(&json!({}));
+    let empty_document = global_document(&json!({}));
     let words = ["/a", ".a", "_a", "a\\b", ".", "//"].map(|text| set_word(text, false, false));
-    let rules = rules_after(&empty, &words);
+    let rules = rules_after(&empty_document, &words);
     let ids: Vec<(&str, &str)> = rules["content"]
         .as_array()
         .unwrap()
@@ -64,7 +71,7 @@ fn a_word_that_is_not_a_valid_id_gets_a_similar_one() {
 
 #[test]
 fn adding_a_keyword_again_in_any_case_changes_it() {
-    let document = document(&json!({"content": [
+    let document = global_document(&json!({"content": [
         {"rule_id": "x", "pattern": "Cake", "enabled": false, "org.x": 1, "until": 1_800_000_000_001_i64,
             "actions": ["dont_notify", {"set_tweak": "color", "value": "red"}]},
     ]}));
@@ -74,18 +81,19 @@ fn adding_a_keyword_again_in_any_case_changes_it() {
             "actions": ["notify", {"set_tweak": "color", "value": "red"},
                 {"set_tweak": "sound", "value": "default"}]},
     ]});
-    let again = set_word("cAKE", true, false);
-    assert_eq!(rules_after(&document, std::slice::from_ref(&again)), expected);
-    assert_eq!(rules_after(&document, &[again.clone(), again]), expected);
+    let change = set_word("cAKE", true, false);
+    assert_eq!(rules_after(&document, std::slice::from_ref(&change)), expected);
+    assert_eq!(rules_after(&document, &[change.clone(), change]), expected);
 }
 
 #[test]
-fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
-    let document = document(&json!({"content": [
+fn a_keyword_that_was_changed_since_it_was_shown_is_not_overwritten() {
+    let document = global_document(&json!({"content": [
         {"rule_id": "x", "pattern": "cake", "actions": ["notify", {"set_tweak": "sound"}]},
     ]}));
-    let change = |id: &str, seen: &str, sound, highlight| {
-        let target = KeywordTarget::Rule { id: id.to_owned(), seen: seen.to_owned() };
+    let change = |id: &str, seen_setting: &str, sound, highlight| {
+        let target =
+            KeywordTarget::Rule { id: id.to_owned(), seen_setting: seen_setting.to_owned() };
         PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
     };
     let highlight = json!(["notify", {"set_tweak": "highlight"}]);
@@ -94,7 +102,7 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
     // The same form is submitted again.
     let twice = [change("x", "sound", false, true), change("x", "sound", false, true)];
     assert_eq!(rules_after(&document, &twice), changed_rules);
-    for (stale, error) in [
+    for (stale_change, error) in [
         (
             change("x", "notify", false, true),
             "the content rule \"x\" has been changed in the meantime",
@@ -105,15 +113,18 @@ fn a_keyword_is_changed_only_if_it_is_as_it_was_shown() {
         ),
         (change("y", "sound", false, true), "there is no content rule \"y\""),
     ] {
-        let mut copy = document.clone();
-        assert_eq!(stale.apply(&mut copy, LIMITS).unwrap_err().to_string(), error);
-        assert_eq!(copy, document, "a rejected change has no effect");
+        let mut changed_document = document.clone();
+        assert_eq!(
+            stale_change.apply(&mut changed_document, LIMITS).unwrap_err().to_string(),
+            error
+        );
+        assert_eq!(changed_document, document, "a rejected change has no effect");
     }
 }
 
 #[test]
 fn people_and_rooms_can_notify_or_be_muted() {
-    let empty = document(&json!({}));
+    let empty_document = global_document(&json!({}));
     let sound = json!(["notify", {"set_tweak": "sound", "value": "default"}]);
     let changes = [
         set_subject("@bob:x", SubjectChoice::Notify),
@@ -124,15 +135,15 @@ fn people_and_rooms_can_notify_or_be_muted() {
     let mut eve = rule("@eve:x", &json!([]));
     eve["until"] = 1_800_000_000_000_i64.into();
     assert_eq!(
-        rules_after(&empty, &changes),
+        rules_after(&empty_document, &changes),
         json!({
             "sender": [eve, rule("@bob:x", &sound)],
             "room": [rule("!a:x", &json!([]))],
         })
     );
-    // The last choice counts, and does not expire if no time was chosen.
+    // The last choice applies, and does not expire if no time was chosen.
     let later_changes = [set_subject("@bob:x", MUTE), set_subject("@eve:x", SubjectChoice::Notify)];
-    let rules = rules_after(&empty, &[&changes[..], &later_changes].concat());
+    let rules = rules_after(&empty_document, &[&changes[..], &later_changes].concat());
     assert_eq!(rules["sender"], json!([rule("@eve:x", &sound), rule("@bob:x", &json!([]))]));
 }
 
@@ -145,32 +156,33 @@ fn a_word_is_muted_by_its_content_rule() {
     let expected = json!({"content": [
         {"rule_id": "cake", "default": false, "enabled": true, "pattern": "cake", "actions": []},
     ]});
-    assert_eq!(rules_after(&document(&json!({})), &[mute("cake")]), expected);
-    // The word has one rule, so the last choice counts.
+    assert_eq!(rules_after(&global_document(&json!({})), &[mute("cake")]), expected);
+    // The word has one rule, so the last choice applies.
     assert_eq!(
-        rules_after(&document(&json!({})), &[set_word("cake", true, true), mute("Cake")]),
+        rules_after(&global_document(&json!({})), &[set_word("cake", true, true), mute("Cake")]),
         expected
     );
 }
 
 #[test]
 fn people_and_rooms_are_highlighted() {
-    let empty = document(&json!({}));
+    let empty_document = global_document(&json!({}));
     let actions = json!(["notify", {"set_tweak": "sound", "value": "default"},
         {"set_tweak": "highlight"}]);
     for (id, kind) in [("@bob:x", "sender"), ("!a:x", "room")] {
         let highlight = set_subject(id, SubjectChoice::Highlight);
-        let rules = rules_after(&empty, &[set_subject(id, MUTE), highlight.clone()]);
+        let rules = rules_after(&empty_document, &[set_subject(id, MUTE), highlight.clone()]);
         assert_eq!(rules[kind][0]["actions"], actions, "{id}");
         // The choice to notify preserves the highlight.
-        let rules = rules_after(&empty, &[highlight, set_subject(id, SubjectChoice::Notify)]);
+        let rules =
+            rules_after(&empty_document, &[highlight, set_subject(id, SubjectChoice::Notify)]);
         assert_eq!(rules[kind][0]["actions"], actions, "{id}");
     }
 }
 
 #[test]
-fn a_change_names_the_rule_that_it_has_set() {
-    let mut document = document(&json!({}));
+fn a_change_returns_the_rule_that_it_set() {
+    let mut document = global_document(&json!({}));
     for (change, path) in [
         (set_word("a/b", true, true), "global/content/a_b"),
         (set_word("A/B", false, true), "global/content/a_b"),
@@ -178,15 +190,15 @@ fn a_change_names_the_rule_that_it_has_set() {
         (set_subject("!a:x", SubjectChoice::Highlight), "global/room/%21a%3Ax"),
     ] {
         change.apply(&mut document, LIMITS).unwrap();
-        assert_eq!(change.rule(&document).map(|rule| rule.path()).as_deref(), Some(path));
+        assert_eq!(change.changed_rule(&document).map(|rule| rule.path()).as_deref(), Some(path));
     }
-    assert_eq!(PreferenceChange::Resume.rule(&document), None);
+    assert_eq!(PreferenceChange::Resume.changed_rule(&document), None);
 }
 
 #[test]
-fn a_changed_rule_must_meet_the_limits_of_the_api() {
+fn a_changed_rule_must_meet_the_api_limits() {
     let condition = json!({"kind": "contains_display_name"});
-    let document = document(&json!({
+    let document = global_document(&json!({
         "content": [{"rule_id": "x", "pattern": "cake", "actions": [], "org.x": "y".repeat(450)}],
         "room": [{"rule_id": "!a:x", "actions": [], "conditions": vec![condition; 3]}],
     }));
@@ -194,17 +206,17 @@ fn a_changed_rule_must_meet_the_limits_of_the_api() {
         (set_word("cake", true, true), RuleError::RuleTooLarge(500)),
         (set_subject("!a:x", MUTE), RuleError::TooManyConditions(2)),
     ] {
-        let mut copy = document.clone();
-        assert_eq!(change.apply(&mut copy, LIMITS), Err(error));
-        assert_eq!(copy, document);
+        let mut changed_document = document.clone();
+        assert_eq!(change.apply(&mut changed_document, LIMITS), Err(error));
+        assert_eq!(changed_document, document);
     }
 }
 
 #[test]
 fn a_choice_for_a_room_replaces_its_override_rules() {
-    let other = override_mute("other", "!b:x");
-    let document = document(&json!({
-        "override": [override_mute("!a:x", "!a:x"), other, override_mute("again", "!a:x")],
+    let other_mute = override_mute("other", "!b:x");
+    let document = global_document(&json!({
+        "override": [override_mute("!a:x", "!a:x"), other_mute, override_mute("again", "!a:x")],
         "room": [{"rule_id": "!a:x", "enabled": false, "actions": [], "org.x": 1}],
     }));
     let sound = json!({"set_tweak": "sound", "value": "default"});
@@ -223,15 +235,15 @@ fn a_choice_for_a_room_replaces_its_override_rules() {
 }
 
 #[test]
-fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
-    let document = document(&json!({
+fn a_subject_that_was_changed_since_it_was_shown_is_not_overwritten() {
+    let document = global_document(&json!({
         "sender": [{"rule_id": "@bob:x", "actions": [], "until": 1_800_000_000_000_i64}],
         "override": [override_mute("m", "!a:x")],
     }));
-    let change = |id: &str, seen: &str, choice| PreferenceChange::SetSubject {
+    let change = |id: &str, seen_setting: &str, choice| PreferenceChange::SetSubject {
         subject: Subject::parse(id).unwrap(),
         choice,
-        seen: Some(seen.to_owned()),
+        seen_setting: Some(seen_setting.to_owned()),
     };
     for (change, is_accepted) in [
         (change("@bob:x", "muted-1800000000000", SubjectChoice::Notify), true),
@@ -245,55 +257,63 @@ fn a_subject_is_changed_only_if_it_is_as_it_was_shown() {
         (change("@bob:x", "sound", SubjectChoice::Highlight), false),
         (change("!a:x", "muted", SubjectChoice::Notify), false),
     ] {
-        let mut copy = document.clone();
-        assert_eq!(change.apply(&mut copy, LIMITS).is_ok(), is_accepted, "{change:?}");
-        assert!(is_accepted || copy == document, "a rejected change has no effect");
+        let mut changed_document = document.clone();
+        assert_eq!(change.apply(&mut changed_document, LIMITS).is_ok(), is_accepted, "{change:?}");
+        assert!(is_accepted || changed_document == document, "a rejected change has no effect");
     }
 }
 
 #[test]
-fn removing_twice_is_not_an_error() {
-    let document = document(&json!({
+fn removing_a_preference_twice_is_not_an_error() {
+    let document = global_document(&json!({
         "content": [{"rule_id": "a", "pattern": "x", "actions": []}],
         "sender": [{"rule_id": "@bob:x", "actions": []}],
     }));
-    let bob = PreferenceChange::RemoveSubject(Subject::parse("@bob:x").unwrap());
-    let word = PreferenceChange::RemoveKeyword("a".to_owned());
-    assert_eq!(rules_after(&document, &[bob.clone(), word.clone(), bob, word]), json!({}));
+    let remove_bob = PreferenceChange::RemoveSubject(Subject::parse("@bob:x").unwrap());
+    let remove_word = PreferenceChange::RemoveKeyword("a".to_owned());
+    assert_eq!(
+        rules_after(&document, &[remove_bob.clone(), remove_word.clone(), remove_bob, remove_word]),
+        json!({})
+    );
 }
 
 #[test]
 fn a_switch_sets_all_its_rules() {
-    let state = |document: &Document, switch: Switch| {
-        Preferences::read(document).switches.into_iter().find(|(it, _)| *it == switch).unwrap().1
+    let switch_state = |document: &Document, switch: Switch| {
+        Preferences::from_document(document)
+            .switches
+            .into_iter()
+            .find(|(other, _)| *other == switch)
+            .unwrap()
+            .1
     };
     for changes in [
         json!({}),
         json!({".m.rule.encrypted": {"enabled": false}}),
         json!({".m.rule.encrypted": {"actions": []}, ".m.rule.reaction": {"actions": ["notify"]}}),
     ] {
-        let mut document = document_in("global", &json!({}), &changes);
+        let mut document = document_in_scope("global", &json!({}), &changes);
         for &switch in Switch::ALL {
-            for (on, expected) in
+            for (is_on, expected) in
                 [(false, SwitchState::Off), (true, SwitchState::On), (true, SwitchState::On)]
             {
-                PreferenceChange::SetSwitch(switch, on).apply(&mut document, LIMITS).unwrap();
-                assert_eq!(state(&document, switch), expected, "{switch} {changes}");
+                PreferenceChange::SetSwitch(switch, is_on).apply(&mut document, LIMITS).unwrap();
+                assert_eq!(switch_state(&document, switch), expected, "{switch} {changes}");
             }
         }
     }
     // The user's actions are preserved if they agree with the switch.
     let changes = json!({".m.rule.call": {"enabled": false, "actions": ["notify"]}});
-    let mut document = document_in("global", &json!({}), &changes);
+    let mut document = document_in_scope("global", &json!({}), &changes);
     PreferenceChange::SetSwitch(Switch::Call, true).apply(&mut document, LIMITS).unwrap();
     assert_eq!(document.patch(".m.rule.call").unwrap().actions.as_ref().unwrap().len(), 1);
 }
 
 /// Later rules notify of messages from bots and of edits, but not of reactions and room events.
 #[test]
-fn a_switch_sets_enabled_and_the_actions_of_its_rule() {
+fn a_switch_changes_the_enabled_state_or_the_actions() {
     let notify = &[Action::Notify][..];
-    for (switch, id, on, off) in [
+    for (switch, id, on_state, off_state) in [
         (Switch::Bots, ".m.rule.suppress_notices", (false, &[][..]), (true, &[][..])),
         (Switch::Edits, ".m.rule.suppress_edits", (false, &[]), (true, &[])),
         (Switch::Reactions, ".m.rule.reaction", (true, notify), (true, &[])),
@@ -301,8 +321,8 @@ fn a_switch_sets_enabled_and_the_actions_of_its_rule() {
         (Switch::Servers, ".m.rule.room.server_acl", (true, notify), (true, &[])),
         (Switch::Group, ".m.rule.message", (true, notify), (false, notify)),
     ] {
-        let mut document = document_in("global", &json!({}), &json!({}));
-        for (is_on, expected) in [(true, on), (false, off), (true, on)] {
+        let mut document = document_in_scope("global", &json!({}), &json!({}));
+        for (is_on, expected) in [(true, on_state), (false, off_state), (true, on_state)] {
             PreferenceChange::SetSwitch(switch, is_on).apply(&mut document, LIMITS).unwrap();
             let (kind, _) = switch.rules()[0];
             let rule = document.rule(kind, id, User::new("")).unwrap();
@@ -313,38 +333,38 @@ fn a_switch_sets_enabled_and_the_actions_of_its_rule() {
 
 #[test]
 fn a_pause_is_the_enabled_master_rule() {
-    // A pause works even if a client has set different actions.
+    // A pause is silent even if a client has set different actions.
     let changes = json!({".m.rule.master": {"actions": ["notify"]}});
-    let mut document = document_in("global", &json!({}), &changes);
+    let mut document = document_in_scope("global", &json!({}), &changes);
     PreferenceChange::Pause { until: None }.apply(&mut document, LIMITS).unwrap();
-    assert_eq!(Preferences::read(&document).pause, Some(Pause { until: None }));
+    assert_eq!(Preferences::from_document(&document).pause, Some(Pause { until: None }));
     let until = Timestamp::from_second(1_800_000_000).ok();
     PreferenceChange::Pause { until }.apply(&mut document, LIMITS).unwrap();
-    assert_eq!(Preferences::read(&document).pause, Some(Pause { until }));
+    assert_eq!(Preferences::from_document(&document).pause, Some(Pause { until }));
     PreferenceChange::Resume.apply(&mut document, LIMITS).unwrap();
-    assert_eq!(Preferences::read(&document).pause, None);
+    assert_eq!(Preferences::from_document(&document).pause, None);
     assert_eq!(document.patch(".m.rule.master").unwrap().until, None);
 }
 
 #[test]
 fn a_muted_word_precedes_keywords_regardless_of_which_was_created_first() {
-    let empty = document(&json!({}));
+    let empty_document = global_document(&json!({}));
     let mute = |text: &str| {
         let target = KeywordTarget::Word(text.to_owned());
         PreferenceChange::SetKeyword { target, effect: Effect::Silent }
     };
-    let ids = |changes: &[PreferenceChange]| -> Vec<String> {
-        let rules = rules_after(&empty, changes);
+    let rule_ids = |changes: &[PreferenceChange]| -> Vec<String> {
+        let rules = rules_after(&empty_document, changes);
         let ids = rules["content"].as_array().unwrap().iter();
         ids.map(|rule| rule["rule_id"].as_str().unwrap().to_owned()).collect()
     };
     let cake = || set_word("cake", true, false);
-    assert_eq!(ids(&[mute("spoiler"), cake()]), ["spoiler", "cake"]);
-    assert_eq!(ids(&[cake(), mute("spoiler")]), ["spoiler", "cake"]);
-    let several = [mute("spoiler"), mute("raisin"), cake(), set_word("tea", false, false)];
-    assert_eq!(ids(&several), ["raisin", "spoiler", "tea", "cake"]);
-    let muted_later = [cake(), set_word("tea", false, false), mute("cake")];
-    assert_eq!(ids(&muted_later), ["cake", "tea"]);
-    let no_longer_muted = [mute("cake"), mute("tea"), set_word("tea", false, false)];
-    assert_eq!(ids(&no_longer_muted), ["cake", "tea"]);
+    assert_eq!(rule_ids(&[mute("spoiler"), cake()]), ["spoiler", "cake"]);
+    assert_eq!(rule_ids(&[cake(), mute("spoiler")]), ["spoiler", "cake"]);
+    let several_words = [mute("spoiler"), mute("raisin"), cake(), set_word("tea", false, false)];
+    assert_eq!(rule_ids(&several_words), ["raisin", "spoiler", "tea", "cake"]);
+    let keyword_then_mute = [cake(), set_word("tea", false, false), mute("cake")];
+    assert_eq!(rule_ids(&keyword_then_mute), ["cake", "tea"]);
+    let mute_then_keyword = [mute("cake"), mute("tea"), set_word("tea", false, false)];
+    assert_eq!(rule_ids(&mute_then_keyword), ["cake", "tea"]);
 }

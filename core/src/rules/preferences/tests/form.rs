@@ -6,7 +6,7 @@ use crate::oauth::form;
 const NOW: &str = "2027-01-15T12:00:00Z";
 
 fn read_form_at(now: &str, query: &str) -> Result<PreferenceChange, PreferenceError> {
-    PreferenceChange::from_pairs(&form::parse(query.as_bytes()).unwrap(), now.parse().unwrap())
+    PreferenceChange::from_form(&form::parse(query.as_bytes()).unwrap(), now.parse().unwrap())
 }
 
 fn read_form(query: &str) -> Result<PreferenceChange, PreferenceError> {
@@ -17,7 +17,7 @@ fn read_form(query: &str) -> Result<PreferenceChange, PreferenceError> {
 fn a_form_is_read_as_a_change() {
     let person = |id: &str| Subject::Person(id.to_owned());
     let mute =
-        |time: Option<&str>| SubjectChoice::Mute { until: time.map(|it| it.parse().unwrap()) };
+        |time: Option<&str>| SubjectChoice::Mute { until: time.map(|time| time.parse().unwrap()) };
     for (query, expected) in [
         ("change=resume", PreferenceChange::Resume),
         (
@@ -30,7 +30,10 @@ fn a_form_is_read_as_a_change() {
         (
             "change=keyword&rule=%2520x%252f&seen=muted&highlight=on",
             PreferenceChange::SetKeyword {
-                target: KeywordTarget::Rule { id: " x/".to_owned(), seen: "muted".to_owned() },
+                target: KeywordTarget::Rule {
+                    id: " x/".to_owned(),
+                    seen_setting: "muted".to_owned(),
+                },
                 effect: Effect::Notify { sound: false, highlight: true },
             },
         ),
@@ -47,7 +50,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetSubject {
                 subject: person("@bob:x"),
                 choice: SubjectChoice::Notify,
-                seen: None,
+                seen_setting: None,
             },
         ),
         (
@@ -55,7 +58,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetSubject {
                 subject: person("@bob:x"),
                 choice: mute(Some("2027-01-16T12:00:00Z")),
-                seen: Some("sound".to_owned()),
+                seen_setting: Some("sound".to_owned()),
             },
         ),
         ("change=remove-subject&id=@bob:x", PreferenceChange::RemoveSubject(person("@bob:x"))),
@@ -110,12 +113,12 @@ fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
     };
     let set_subject = |id: &str, choice| {
         let subject = Subject::parse(id).unwrap();
-        Ok(PreferenceChange::SetSubject { subject, choice, seen: None })
+        Ok(PreferenceChange::SetSubject { subject, choice, seen_setting: None })
     };
     let mute = SubjectChoice::Mute { until: None };
     for (query, expected) in [
         ("effect=mute&subject=word&value=+cake", set_word(Effect::Silent)),
-        ("effect=highlight&subject=word&value=cake", set_word(notify(true, true))),
+        ("effect=highlight&subject=word&value=cake", set_word(notify_effect(true, true))),
         ("effect=mute&subject=person&value=@bob:x", set_subject("@bob:x", mute)),
         (
             "effect=highlight&subject=person&value=@bob:x",
@@ -134,15 +137,15 @@ fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
     ] {
         assert_eq!(read_rule_form(query), expected, "{query}");
     }
-    let long = format!("effect=mute&subject=word&value={}", "x".repeat(241));
-    assert_eq!(read_rule_form(&long), Err(PreferenceError::WordTooLong));
+    let query_with_long_word = format!("effect=mute&subject=word&value={}", "x".repeat(241));
+    assert_eq!(read_rule_form(&query_with_long_word), Err(PreferenceError::WordTooLong));
 }
 
 #[test]
 fn a_person_or_room_is_named_by_its_id_or_a_link() {
     let hash = "aZ0-_".repeat(9)[..43].to_owned();
     let hash_room_id = format!("!{hash}");
-    let long = format!("@{}:x", "b".repeat(253));
+    let long_user_id = format!("@{}:x", "b".repeat(253));
     for (text, expected) in [
         (" @bob:x.org ", Ok(("person", "@bob:x.org"))),
         ("@bob:x.org:8448", Ok(("person", "@bob:x.org:8448"))),
@@ -168,10 +171,10 @@ fn a_person_or_room_is_named_by_its_id_or_a_link() {
         ("!abc", Err(PreferenceError::IdInvalid)),
         ("!", Err(PreferenceError::IdInvalid)),
         ("https://matrix.to/#/%ff", Err(PreferenceError::IdInvalid)),
-        (&long, Err(PreferenceError::IdTooLong)),
+        (&long_user_id, Err(PreferenceError::IdTooLong)),
     ] {
-        let parsed = Subject::parse(text);
-        let kind_and_id = parsed.as_ref().map(|subject| match subject {
+        let result = Subject::parse(text);
+        let kind_and_id = result.as_ref().map(|subject| match subject {
             Subject::Person(id) => ("person", id.as_str()),
             Subject::Room(id) => ("room", id.as_str()),
         });
@@ -181,10 +184,11 @@ fn a_person_or_room_is_named_by_its_id_or_a_link() {
 
 #[test]
 fn a_pause_ends_after_the_chosen_time_or_in_the_morning() {
-    let end = |now: &str, query: &str| match read_form_at(now, &format!("change=pause&{query}")) {
-        Ok(PreferenceChange::Pause { until }) => until.map(|until| until.to_string()),
-        other => panic!("{other:?}"),
-    };
+    let pause_end =
+        |now: &str, query: &str| match read_form_at(now, &format!("change=pause&{query}")) {
+            Ok(PreferenceChange::Pause { until }) => until.map(|until| until.to_string()),
+            other => panic!("{other:?}"),
+        };
     for (now, query, expected) in [
         (NOW, "for=hour", Some("2027-01-15T13:00:00Z")),
         ("2027-01-15T12:00:00.001Z", "for=hour", Some("2027-01-15T13:01:00Z")),
@@ -203,6 +207,6 @@ fn a_pause_ends_after_the_chosen_time_or_in_the_morning() {
         (NOW, "for=morning&morning=soon", Some("2027-01-16T08:00:00Z")),
         (NOW, "for=morning&morning=9223372036854775807", Some("2027-01-16T08:00:00Z")),
     ] {
-        assert_eq!(end(now, query).as_deref(), expected, "{now} {query}");
+        assert_eq!(pause_end(now, query).as_deref(), expected, "{now} {query}");
     }
 }

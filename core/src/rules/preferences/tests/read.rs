@@ -5,13 +5,13 @@ use crate::rules::builtin;
 
 #[test]
 fn a_content_rule_is_a_keyword_or_a_muted_word() {
-    let document = document(&json!({"content": [
+    let document = global_document(&json!({"content": [
         {"rule_id": "z", "pattern": "Über*", "actions": ["notify", {"set_tweak": "highlight"}]},
         {"rule_id": "cake", "pattern": "cake", "enabled": false, "actions": ["dont_notify"]},
         {"rule_id": "b", "pattern": "Apple", "actions": ["notify", {"set_tweak": "sound"}],
             "until": 1_800_000_000_000_i64},
     ]}));
-    let preferences = Preferences::read(&document);
+    let preferences = Preferences::from_document(&document);
     let until = Timestamp::from_second(1_800_000_000).ok();
     assert_eq!(
         preferences.keywords,
@@ -19,9 +19,13 @@ fn a_content_rule_is_a_keyword_or_a_muted_word() {
             Keyword {
                 id: "b",
                 pattern: "Apple",
-                setting: Setting { until, ..setting(notify(true, false)) },
+                setting: Setting { until, ..enabled_setting(notify_effect(true, false)) },
             },
-            Keyword { id: "z", pattern: "Über*", setting: setting(notify(false, true)) },
+            Keyword {
+                id: "z",
+                pattern: "Über*",
+                setting: enabled_setting(notify_effect(false, true))
+            },
         ]
     );
     assert_eq!(
@@ -29,15 +33,15 @@ fn a_content_rule_is_a_keyword_or_a_muted_word() {
         [Keyword {
             id: "cake",
             pattern: "cake",
-            setting: Setting { enabled: false, ..setting(Effect::Silent) },
+            setting: Setting { enabled: false, ..enabled_setting(Effect::Silent) },
         }]
     );
-    assert_eq!(preferences.other_rules, 0);
+    assert_eq!(preferences.other_rule_count, 0);
 }
 
 #[test]
 fn people_and_rooms_are_read_from_their_rules() {
-    let document = document(&json!({
+    let document = global_document(&json!({
         "sender": [
             {"rule_id": "@bob:x", "actions": ["notify", {"set_tweak": "sound"}]},
             {"rule_id": "@al:x.org:8448", "actions": []},
@@ -45,14 +49,17 @@ fn people_and_rooms_are_read_from_their_rules() {
         "room": [{"rule_id": "!b:x", "actions": ["dont_notify"]}],
         "override": [override_mute("!a:x", "!a:x"), override_mute("any id", "!c:[::1]")],
     }));
-    let preferences = Preferences::read(&document);
-    let silent = Setting { includes_mentions: true, ..setting(Effect::Silent) };
-    let muted = setting(Effect::Silent);
+    let preferences = Preferences::from_document(&document);
+    let silent = Setting { includes_mentions: true, ..enabled_setting(Effect::Silent) };
+    let muted = enabled_setting(Effect::Silent);
     assert_eq!(
         preferences.people,
         [
             SubjectPreference { id: "@al:x.org:8448", setting: muted },
-            SubjectPreference { id: "@bob:x", setting: setting(notify(true, false)) },
+            SubjectPreference {
+                id: "@bob:x",
+                setting: enabled_setting(notify_effect(true, false))
+            },
         ]
     );
     assert_eq!(
@@ -63,35 +70,35 @@ fn people_and_rooms_are_read_from_their_rules() {
             SubjectPreference { id: "!c:[::1]", setting: silent },
         ]
     );
-    assert_eq!(preferences.other_rules, 0);
+    assert_eq!(preferences.other_rule_count, 0);
 }
 
 #[test]
-fn the_rule_that_decides_is_shown_for_a_room_with_several() {
+fn a_room_with_several_rules_has_the_setting_that_takes_effect() {
     let notifying_rule = json!({"rule_id": "!a:x", "actions": ["notify"]});
     let disable = |mut rule: Value| {
         rule["enabled"] = false.into();
         rule
     };
     let mute = || override_mute("m", "!a:x");
-    let silent = Setting { includes_mentions: true, ..setting(Effect::Silent) };
+    let silent = Setting { includes_mentions: true, ..enabled_setting(Effect::Silent) };
     for (rules, expected) in [
         (json!({"room": [notifying_rule], "override": [mute()]}), silent),
         (
             json!({"room": [notifying_rule], "override": [disable(mute())]}),
-            setting(notify(false, false)),
+            enabled_setting(notify_effect(false, false)),
         ),
         (json!({"room": [disable(notifying_rule.clone())], "override": [mute()]}), silent),
     ] {
-        let document = document(&rules);
-        let preferences = Preferences::read(&document);
+        let document = global_document(&rules);
+        let preferences = Preferences::from_document(&document);
         assert_eq!(preferences.rooms, [SubjectPreference { id: "!a:x", setting: expected }]);
-        assert_eq!(preferences.other_rules, 0, "{rules}");
+        assert_eq!(preferences.other_rule_count, 0, "{rules}");
     }
 }
 
 #[test]
-fn rules_that_are_not_preferences_are_counted() {
+fn rules_that_express_no_preference_are_counted() {
     let condition = json!({"kind": "event_match", "key": "room_id", "pattern": "!a:x"});
     let rule_with =
         |conditions: Value| json!({"rule_id": "a", "actions": [], "conditions": conditions});
@@ -107,16 +114,16 @@ fn rules_that_are_not_preferences_are_counted() {
         json!({"sender": [{"rule_id": "bob", "actions": []}]}),
         json!({"content": [{"rule_id": "a", "pattern": "a", "actions": [], "conditions": [condition]}]}),
     ] {
-        let document = document(&rules);
-        let preferences = Preferences::read(&document);
-        assert_eq!(preferences.other_rules, 1, "{rules}");
+        let document = global_document(&rules);
+        let preferences = Preferences::from_document(&document);
+        assert_eq!(preferences.other_rule_count, 1, "{rules}");
         assert!(preferences.keywords.is_empty() && preferences.people.is_empty(), "{rules}");
         assert!(preferences.rooms.is_empty(), "{rules}");
     }
 }
 
 #[test]
-fn every_builtin_rule_but_the_master_has_one_switch() {
+fn every_builtin_rule_except_master_has_one_switch() {
     let mut switch_rules: Vec<&(RuleKind, &str)> =
         Switch::ALL.iter().flat_map(|switch| switch.rules()).collect();
     switch_rules.sort_unstable();
@@ -137,8 +144,8 @@ fn every_builtin_rule_but_the_master_has_one_switch() {
 
 #[test]
 fn a_switch_is_on_by_default_if_its_rules_notify() {
-    let document = document(&json!({}));
-    for (switch, state) in Preferences::read(&document).switches {
+    let document = global_document(&json!({}));
+    for (switch, state) in Preferences::from_document(&document).switches {
         let is_silent = |(kind, id): &(RuleKind, &str)| {
             let rule = builtin::all()[*kind].iter().find(|rule| rule.rule_id == *id).unwrap();
             Effect::from_actions(&rule.actions) == Effect::Silent
@@ -151,10 +158,10 @@ fn a_switch_is_on_by_default_if_its_rules_notify() {
 
 #[test]
 fn a_switch_is_on_while_its_rules_allow_notifications() {
-    let state = |switch: Switch, changes: Value| {
-        let document = document_in("global", &json!({}), &changes);
-        let switches = Preferences::read(&document).switches;
-        switches.into_iter().find(|(it, _)| *it == switch).unwrap().1
+    let switch_state = |switch: Switch, changes: Value| {
+        let document = document_in_scope("global", &json!({}), &changes);
+        let switches = Preferences::from_document(&document).switches;
+        switches.into_iter().find(|(other, _)| *other == switch).unwrap().1
     };
     for (switch, changes, expected) in [
         (Switch::Call, json!({".m.rule.call": {"enabled": false}}), SwitchState::Off),
@@ -176,7 +183,7 @@ fn a_switch_is_on_while_its_rules_allow_notifications() {
             SwitchState::Off,
         ),
     ] {
-        assert_eq!(state(switch, changes.clone()), expected, "{changes}");
+        assert_eq!(switch_state(switch, changes.clone()), expected, "{changes}");
     }
 }
 
@@ -192,16 +199,16 @@ fn notifications_are_paused_while_the_master_rule_is_enabled_and_silent() {
         ),
         (json!({".m.rule.master": {"enabled": true, "actions": ["notify"]}}), None),
     ] {
-        let document = document_in("global", &json!({}), &changes);
-        assert_eq!(Preferences::read(&document).pause, expected, "{changes}");
+        let document = document_in_scope("global", &json!({}), &changes);
+        assert_eq!(Preferences::from_document(&document).pause, expected, "{changes}");
     }
 }
 
 #[test]
 fn a_device_has_no_switches_and_no_pause() {
     let rules = json!({"content": [{"rule_id": "a", "pattern": "a", "actions": []}]});
-    let document = document_in("device/phone", &rules, &json!({}));
-    let preferences = Preferences::read(&document);
+    let document = document_in_scope("device/phone", &rules, &json!({}));
+    let preferences = Preferences::from_document(&document);
     assert_eq!((preferences.muted_words.len(), preferences.switches.len()), (1, 0));
     assert_eq!(preferences.pause, None);
 }

@@ -32,12 +32,12 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         session.check_form(&pairs)?;
         // One at a time per account, because collecting an account's data may take megabytes of
         // memory.
-        let _download = session.state.large_bodies.take(account.id)?;
-        let events = session.audit.success(AuditKind::DataDownload).into();
+        let _download_slot = session.state.large_body_slots.acquire(account.id)?;
+        let events = session.audit.success_event(AuditKind::DataDownload).into();
         session.state.store.record_account_event(&events, account.id).await?;
-        let data = to_bytes(&collect(&session, account).await?);
-        let data = session.state.unread_responses.count(account.id, data.into());
-        let mut response = JsonBytes(data.map_err(CommonError::from)?).into_response();
+        let data = to_bytes(&collect_account_data(&session, account).await?);
+        let counted_data = session.state.unread_responses.count(account.id, data.into());
+        let mut response = JsonBytes(counted_data.map_err(CommonError::from)?).into_response();
         let today = session.state.clock.now().strftime("%Y-%m-%d");
         let disposition = format!("attachment; filename=\"{}-{today}.json\"", account.name);
         let disposition = HeaderValue::from_str(&disposition).map_err(|_| CommonError::Internal)?;
@@ -51,20 +51,23 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
 
 /// Returns the data stored about an account, without secrets. The numbers of sessions, tokens and
 /// audit events are limited by the constants above.
-async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, PageError> {
+async fn collect_account_data(
+    session: &BrowserSession,
+    account: &Account,
+) -> Result<Value, PageError> {
     let (store, now) = (&session.state.store, session.state.clock.now());
     let mut apps = Vec::new();
     let mut remaining_tokens = MAX_TOKENS;
     for app in store.authorized_apps(account.id, now).await? {
         let mut tokens = match remaining_tokens {
             0 => Vec::new(),
-            _ => store.tokens_of(account.id, app.app_id, now).await?,
+            _ => store.account_app_tokens(account.id, app.app_id, now).await?,
         };
         tokens.truncate(remaining_tokens);
         remaining_tokens -= tokens.len();
         apps.push(app_to_json(&app, &tokens));
     }
-    let sessions = store.sessions_of(account.id, now, MAX_SESSIONS).await?;
+    let sessions = store.account_sessions(account.id, now, MAX_SESSIONS).await?;
     let rulesets = store.rulesets(account.id, now).await?;
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
     let events = store.audit_events(filter, MAX_EVENTS).await?;
@@ -81,8 +84,8 @@ async fn collect(session: &BrowserSession, account: &Account) -> Result<Value, P
             "email_verified": email.is_some(),
             "role": account.role.as_str(),
             "created_at": account.created_at.to_string(),
-            "signed_in_at": optional_time(account.signed_in_at),
-            "delete_at": optional_time(account.delete_at),
+            "signed_in_at": format_optional_time(account.signed_in_at),
+            "delete_at": format_optional_time(account.delete_at),
         },
         "apps": apps,
         "sessions": sessions
@@ -99,8 +102,8 @@ fn app_to_json(app: &AuthorizedApp, tokens: &[AccountToken]) -> Value {
         json!({
             "scopes": token.scopes.names().collect::<Vec<_>>(),
             "issued_at": token.created_at.to_string(),
-            "expires_at": optional_time(token.expires_at),
-            "last_used_at": optional_time(token.last_used_at),
+            "expires_at": format_optional_time(token.expires_at),
+            "last_used_at": format_optional_time(token.last_used_at),
             "device": token.device,
         })
     });
@@ -129,7 +132,7 @@ fn session_to_json(session: &AccountSession, is_current: bool) -> Value {
 /// Returns an event as JSON. Address and detail are included only if the account's owner caused the
 /// event: otherwise they are data of an admin or the operator.
 fn event_to_json(event: &AuditEvent) -> Value {
-    let mut value = json!({
+    let mut event_json = json!({
         "at": event.at.to_string(),
         "last_at": event.last_at.to_string(),
         "kind": event.kind,
@@ -138,12 +141,12 @@ fn event_to_json(event: &AuditEvent) -> Value {
         "app": event.app,
     });
     if AuditKind::from_name(&event.kind).is_some_and(AuditKind::is_caused_by_owner) {
-        value["address"] = event.address.clone().into();
-        value["detail"] = event.detail.clone().into();
+        event_json["address"] = event.address.clone().into();
+        event_json["detail"] = event.detail.clone().into();
     }
-    value
+    event_json
 }
 
-fn optional_time(time: Option<Timestamp>) -> Option<String> {
+fn format_optional_time(time: Option<Timestamp>) -> Option<String> {
     time.map(|time| time.to_string())
 }

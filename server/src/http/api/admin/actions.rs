@@ -11,34 +11,35 @@ use belfry_store::{AccountDeletionOutcome, AccountUpdateOutcome, UpdateOutcome};
 use serde_json::{Value, json};
 
 use super::AccountId;
-use super::entity::admin_account;
+use super::entity::admin_account_entity;
 use crate::app::AppState;
 use crate::http::error::ApiError;
 use crate::http::extract::admin::Admin;
 use crate::http::extract::form::Form;
 use crate::http::json::Json;
 
-/// `POST /api/v1/admin/accounts/:id/action`: takes the action in `type`, for the reason in `text`.
-pub(crate) async fn act(
+/// `POST /api/v1/admin/accounts/:id/action`: performs the action in `type`, for the reason in
+/// `text`.
+pub(crate) async fn perform_action(
     State(state): State<Arc<AppState>>,
     admin: Admin,
     id: AccountId,
     Form(pairs): Form,
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
-    let account = id.load(&state).await?;
+    let account = id.load_account(&state).await?;
     let action = AccountAction::from_name(last_value(&pairs, "type"));
-    let text = last_value(&pairs, "text");
+    let reason = last_value(&pairs, "text");
     match action.ok_or_else(ApiError::unknown_action)? {
         AccountAction::None => {
-            let events = admin.event(AuditKind::AccountNote, text).into();
+            let events = admin.audit_event(AuditKind::AccountNote, reason).into();
             match state.store.record_account_event(&events, account.id).await? {
                 UpdateOutcome::Updated => {}
                 UpdateOutcome::NotFound => return Err(ApiError::RecordNotFound),
             }
         }
         AccountAction::Disable => {
-            let events = admin.event(AuditKind::AccountDisable, text).into();
+            let events = admin.audit_event(AuditKind::AccountDisable, reason).into();
             let now = Some(state.clock.now());
             check_outcome(state.store.set_account_disabled_at(&events, account.id, now).await?)?;
         }
@@ -47,32 +48,32 @@ pub(crate) async fn act(
 }
 
 /// `POST /api/v1/admin/accounts/:id/enable`
-pub(crate) async fn enable(
+pub(crate) async fn enable_account(
     State(state): State<Arc<AppState>>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
-    let mut account = id.load(&state).await?;
+    let mut account = id.load_account(&state).await?;
     if account.disabled_at.take().is_some() {
-        let events = admin.event(AuditKind::AccountEnable, "").into();
+        let events = admin.audit_event(AuditKind::AccountEnable, "").into();
         check_outcome(state.store.set_account_disabled_at(&events, account.id, None).await?)?;
     }
-    Ok(Json(admin_account(&state, &account)))
+    Ok(Json(admin_account_entity(&state, &account)))
 }
 
 /// `DELETE /api/v1/admin/accounts/:id`: deletes the account with all its data, and returns the
 /// deleted account. Mastodon requires a suspension first, which Belfry does not have.
-pub(crate) async fn delete(
+pub(crate) async fn delete_account(
     State(state): State<Arc<AppState>>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
-    let account = id.load(&state).await?;
-    let events = admin.event(AuditKind::AccountDelete, "").into();
+    let account = id.load_account(&state).await?;
+    let events = admin.audit_event(AuditKind::AccountDelete, "").into();
     match state.store.delete_account(&events, account.id, state.clock.now()).await? {
-        AccountDeletionOutcome::Deleted(_) => Ok(Json(admin_account(&state, &account))),
+        AccountDeletionOutcome::Deleted(_) => Ok(Json(admin_account_entity(&state, &account))),
         AccountDeletionOutcome::NotFound => Err(ApiError::RecordNotFound),
         AccountDeletionOutcome::LastAdmin => Err(ApiError::LastAdmin),
     }
@@ -86,18 +87,18 @@ pub(crate) async fn leave_unchanged(
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
-    Ok(Json(admin_account(&state, &id.load(&state).await?)))
+    Ok(Json(admin_account_entity(&state, &id.load_account(&state).await?)))
 }
 
 /// `POST …/approve`, `…/reject` and `…/unsuspend`: always rejected, because they require a pending
 /// or suspended account, and there are none.
-pub(crate) async fn reject(
+pub(crate) async fn reject_unsupported(
     State(state): State<Arc<AppState>>,
     admin: Admin,
     id: AccountId,
 ) -> Result<Json<Value>, ApiError> {
     admin.require_scope(Scope::AdminWriteAccounts)?;
-    id.load(&state).await?;
+    id.load_account(&state).await?;
     Err(ApiError::NotAllowed)
 }
 

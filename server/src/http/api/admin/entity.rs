@@ -10,15 +10,15 @@ use crate::app::AppState;
 use crate::http::api::accounts::{account_entity, role_name};
 
 /// Returns an `Admin::Account`. Addresses, languages and invitations are not stored with accounts.
-pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
+pub(super) fn admin_account_entity(state: &AppState, account: &Account) -> Value {
     json!({
         "id": account.id.to_string(),
         "username": account.name,
         "domain": null,
-        "created_at": timestamp(account.created_at),
+        "created_at": format_timestamp(account.created_at),
         "email": account.email.as_ref().or(account.unverified_email.as_ref()),
         "ip": null,
-        "role": role(account.role),
+        "role": role_entity(account.role),
         "confirmed": account.email.is_some(),
         "suspended": false,
         "silenced": false,
@@ -30,18 +30,18 @@ pub(super) fn admin_account(state: &AppState, account: &Account) -> Value {
         "ips": [],
         "account": account_entity(state, account),
         // Not in Mastodon: the time at which the account will be deleted, as its owner requested.
-        "delete_at": account.delete_at.map(timestamp),
+        "delete_at": account.delete_at.map(format_timestamp),
     })
 }
 
 /// Returns a time in Mastodon's format.
-fn timestamp(time: Timestamp) -> String {
+fn format_timestamp(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
 /// Returns the role with numbers instead of the strings of `CredentialAccount`. Permission 1
 /// implies all others. Roles are built in, so their times are fixed.
-fn role(role: Role) -> Value {
+fn role_entity(role: Role) -> Value {
     let is_admin = role == Role::Admin;
     json!({
         "id": role_id(role),

@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use belfry_core::limits::RateLimitDecision;
 
-use crate::http::extract::abuse_guard::GuardOutcome;
+use crate::http::extract::abuse_guard::GuardDecisionSlot;
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const X_REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -17,33 +17,33 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 #[derive(Debug, Default)]
 pub(crate) struct RateLimitHeaders {
     decision: RateLimitDecision,
-    guard: Option<GuardOutcome>,
+    guard_slot: Option<GuardDecisionSlot>,
 }
 
 impl RateLimitHeaders {
-    pub(crate) fn add(&mut self, decision: RateLimitDecision) {
+    pub(crate) fn add_decision(&mut self, decision: RateLimitDecision) {
         self.decision = std::mem::take(&mut self.decision).merge(decision);
     }
 
     /// Returns the slot for a guard's decision, creating it if missing.
-    pub(crate) fn guard_slot(&mut self) -> GuardOutcome {
-        self.guard.get_or_insert_default().clone()
+    pub(crate) fn guard_slot(&mut self) -> GuardDecisionSlot {
+        self.guard_slot.get_or_insert_default().clone()
     }
 
     /// Adds the decision that a handler returned with its response, as an extension.
-    pub(crate) fn add_from(&mut self, response: &mut Response) {
+    pub(crate) fn add_decision_from(&mut self, response: &mut Response) {
         if let Some(decision) = response.extensions_mut().remove() {
-            self.add(decision);
+            self.add_decision(decision);
         }
     }
 
     /// Writes the headers: `X-RateLimit-*` for the closest limit, `RateLimit` and
     /// `RateLimit-Policy` for all limits.
-    pub(crate) fn write(mut self, response: &mut Response) {
-        if let Some(decision) = self.guard.take().and_then(|outcome| outcome.take()) {
-            self.add(decision);
+    pub(crate) fn write_to(mut self, response: &mut Response) {
+        if let Some(decision) = self.guard_slot.take().and_then(|slot| slot.take()) {
+            self.add_decision(decision);
         }
-        let Some(closest) = self.decision.closest() else { return };
+        let Some(closest) = self.decision.closest_status() else { return };
         let headers = response.headers_mut();
         headers.insert(X_LIMIT, number_value(closest.limit.requests()));
         headers.insert(X_REMAINING, number_value(closest.remaining));

@@ -6,20 +6,20 @@ use axum::http::Method;
 use belfry_core::oauth::scope::Scope;
 use serde_json::Value;
 
-use super::{areas, fill_segment, send};
-use crate::http::openapi::document;
+use super::{area_routers, fill_segment, send};
+use crate::http::openapi::openapi_document;
 use crate::http::service::HttpService;
 use crate::http::service::tests::test_state;
 
 /// The methods of an OpenAPI document except `HEAD`, which `GET` implies.
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "patch", "trace"];
 
-/// Returns the methods of a route: those in `Allow` of the response to an unknown method, or all
+/// Returns a route's methods: those in `Allow` of the response to an unknown method, or all
 /// methods.
-async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
+async fn allowed_methods(service: &HttpService, path: &str) -> BTreeSet<String> {
     let path: String = path.split('/').map(fill_segment).collect::<Vec<_>>().join("/");
-    let unknown = Method::from_bytes(b"UNKNOWN").unwrap();
-    let response = send(service, unknown, &path).await;
+    let unknown_method = Method::from_bytes(b"UNKNOWN").unwrap();
+    let response = send(service, unknown_method, &path).await;
     match response.header("allow") {
         None => METHODS.map(str::to_owned).into(),
         Some(allow) => {
@@ -30,42 +30,43 @@ async fn methods(service: &HttpService, path: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_openapi_document_has_every_route_with_its_methods_and_no_other() {
+async fn the_openapi_document_describes_exactly_the_served_routes_and_methods() {
     let dir = tempfile::tempdir().unwrap();
     let state = test_state(dir.path()).await;
     let service = HttpService::new(state.clone());
-    let mut served = BTreeMap::new();
-    for area in areas(&state) {
-        let is_alias = |path: &str| area.area.ignores_trailing_slash && path.ends_with('/');
-        for path in area.routes.paths.iter().filter(|path| !is_alias(path)) {
-            served.insert(path.replace("{*", "{"), methods(&service, path).await);
+    let mut served_methods = BTreeMap::new();
+    for area_router in area_routers(&state) {
+        let is_alias = |path: &str| area_router.area.ignores_trailing_slash && path.ends_with('/');
+        for path in area_router.routes.paths.iter().filter(|path| !is_alias(path)) {
+            served_methods.insert(path.replace("{*", "{"), allowed_methods(&service, path).await);
         }
     }
-    let document = document("https://ring.example", &state.config.name_segments);
+    let document = openapi_document("https://ring.example", &state.config.name_segments);
     let path_methods = document["paths"].as_object().unwrap().iter().map(|(path, item)| {
         let methods = item.as_object().unwrap().keys().filter(|key| METHODS.contains(&&***key));
         (path.clone(), methods.cloned().collect())
     });
-    let described: BTreeMap<String, BTreeSet<String>> = path_methods.collect();
-    assert_eq!(described, served);
+    let described_methods: BTreeMap<String, BTreeSet<String>> = path_methods.collect();
+    assert_eq!(described_methods, served_methods);
 }
 
 #[test]
 fn the_openapi_document_has_every_scope() {
-    let document = document("https://ring.example", &["_matrix".to_owned()]);
+    let document = openapi_document("https://ring.example", &["_matrix".to_owned()]);
     let flows = &document["components"]["securitySchemes"]["oauth2"]["flows"];
-    let scopes = |flow: &str| -> BTreeSet<String> {
+    let flow_scopes = |flow: &str| -> BTreeSet<String> {
         flows[flow]["scopes"].as_object().unwrap().keys().cloned().collect()
     };
-    let names = |scopes: &[Scope]| scopes.iter().map(ToString::to_string).collect();
-    assert_eq!(scopes("authorizationCode"), names(Scope::ALL));
-    let app_scopes: Vec<Scope> = Scope::ALL.iter().copied().filter(|s| !s.is_admin()).collect();
-    assert_eq!(scopes("clientCredentials"), names(&app_scopes));
+    let scope_names = |scopes: &[Scope]| scopes.iter().map(ToString::to_string).collect();
+    assert_eq!(flow_scopes("authorizationCode"), scope_names(Scope::ALL));
+    let app_scopes: Vec<Scope> =
+        Scope::ALL.iter().copied().filter(|scope| !scope.is_admin()).collect();
+    assert_eq!(flow_scopes("clientCredentials"), scope_names(&app_scopes));
     // The scopes that operations require exist.
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values().filter_map(Value::as_object) {
-            let required = operation["security"].as_array().unwrap().iter();
-            for scope in required.filter_map(|scheme| scheme["oauth2"].as_array()).flatten() {
+            let requirements = operation["security"].as_array().unwrap().iter();
+            for scope in requirements.filter_map(|scheme| scheme["oauth2"].as_array()).flatten() {
                 assert!(Scope::from_name(scope.as_str().unwrap()).is_some(), "{scope}");
             }
         }
@@ -73,9 +74,9 @@ fn the_openapi_document_has_every_scope() {
 }
 
 #[test]
-fn operations_of_the_openapi_document_have_unique_ids() {
+fn openapi_operations_have_unique_ids() {
     let segments = ["_service", "_matrix"].map(str::to_owned);
-    let document = document("https://ring.example", &segments);
+    let document = openapi_document("https://ring.example", &segments);
     let mut ids = BTreeSet::new();
     for item in document["paths"].as_object().unwrap().values() {
         for operation in item.as_object().unwrap().values().filter_map(Value::as_object) {

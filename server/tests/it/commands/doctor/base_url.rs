@@ -2,86 +2,93 @@
 
 use test_engines::{EngineError, Proxy, free_port};
 
-use super::certificate::{TLS, write_certificate};
-use super::doctor;
-use super::fixture::{IMPOSTOR, NOT_FOUND, replay, respond_with, start, workspace_with_port};
+use super::certificate::{TLS_SETTINGS, write_certificate};
+use super::fixture::{
+    IMPOSTOR_RESPONSE, NOT_FOUND_RESPONSE, start_replaying_proxy, start_responder, start_server,
+    workspace_with_port,
+};
+use super::run_doctor;
 use crate::commands::Workspace;
 use crate::support::report_skipped;
 
 #[test]
-fn a_base_url_that_leads_elsewhere_is_reported() {
+fn a_base_url_that_does_not_reach_this_server_is_reported() {
     let (workspace, _) = workspace_with_port("");
-    let _server = start(&workspace);
-    let checks = doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
+    let _server = start_server(&workspace);
+    let checks = run_doctor(&workspace, &["--base-url", "https://nowhere.invalid"]);
     checks.assert_failed("base_url", "nowhere.invalid cannot be resolved");
 
-    let nothing = format!("http://127.0.0.1:{}", free_port().unwrap());
-    let checks = doctor(&workspace, &["--base-url", &nothing]);
+    let unused_url = format!("http://127.0.0.1:{}", free_port().unwrap());
+    let checks = run_doctor(&workspace, &["--base-url", &unused_url]);
     checks.assert_failed("base_url", "connection refused: nothing listens on 127.0.0.1 port");
 
-    let other = format!("http://127.0.0.1:{}", respond_with(NOT_FOUND));
-    let checks = doctor(&workspace, &["--base-url", &other]);
-    let text = "leads to another server: 404 Not Found, nothing make the proxy forward to";
-    checks.assert_failed("base_url", text);
-    checks.assert("proxy", "skipped", "");
+    let other_url = format!("http://127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
+    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
+    let expected_text = "leads to another server: 404 Not Found, nothing make the proxy forward to";
+    checks.assert_failed("base_url", expected_text);
+    checks.assert_status("proxy", "skipped", "");
 
-    let (elsewhere, port) =
+    let (other_workspace, port) =
         workspace_with_port("base_url = 'https://bells.example'\nregistration = 'closed'");
-    let _elsewhere = start(&elsewhere);
+    let _other_server = start_server(&other_workspace);
     let url = format!("http://127.0.0.1:{port}");
-    let checks = doctor(&workspace, &["--base-url", &url]);
+    let checks = run_doctor(&workspace, &["--base-url", &url]);
     checks.assert_failed("base_url", "leads to a server whose issuer is https://bells.example");
 
     let (node, port) = workspace_with_port("");
-    let _node = start(&node);
+    let _node_server = start_server(&node);
     let url = format!("http://127.0.0.1:{port}");
-    let checks = doctor(&workspace, &["--base-url", &url]);
-    checks.assert("base_url", "warning", "leads to another process, whose issuer is this base_url");
+    let checks = run_doctor(&workspace, &["--base-url", &url]);
+    checks.assert_status(
+        "base_url",
+        "warning",
+        "leads to another process, whose issuer is this base_url",
+    );
     assert_eq!(checks.exit_code, Some(0));
 }
 
 #[test]
 fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
     let (workspace, port) = workspace_with_port("");
-    let _server = start(&workspace);
-    let impostor = format!("http://127.0.0.1:{}", respond_with(IMPOSTOR));
-    let checks = doctor(&workspace, &["--base-url", &impostor]);
+    let _server = start_server(&workspace);
+    let impostor = format!("http://127.0.0.1:{}", start_responder(IMPOSTOR_RESPONSE));
+    let checks = run_doctor(&workspace, &["--base-url", &impostor]);
     checks.assert_failed("base_url", "leads to another server: 200 OK");
 
-    let replay_url = format!("http://127.0.0.1:{}", replay(port));
-    let checks = doctor(&workspace, &["--base-url", &replay_url]);
-    checks.assert("base_url", "ok", "reaches this server");
-    let checks = doctor(&workspace, &["--base-url", &replay_url]);
+    let replay_url = format!("http://127.0.0.1:{}", start_replaying_proxy(port));
+    let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
+    checks.assert_status("base_url", "ok", "reaches this server");
+    let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
     checks.assert_failed("base_url", "leads to another server: 200 OK");
-    checks.assert("proxy", "skipped", "no request through base_url reached this server");
+    checks.assert_status("proxy", "skipped", "no request through base_url reached this server");
 }
 
 /// A load balancer sends every other request to the other node.
 #[test]
-fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
+fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
     let port = free_port().unwrap();
     let settings = format!("base_url = 'http://127.0.0.1:{port}'\ntrusted_proxies = ['127.0.0.1']");
-    let [(one, first), (other, second)] =
+    let [(first_node, first_port), (second_node, second_port)] =
         [workspace_with_port(&settings), workspace_with_port(&settings)];
     let configuration = format!(
         "events {{}}\nhttp {{ access_log off;\n\
-         upstream nodes {{ server 127.0.0.1:{first}; server 127.0.0.1:{second}; }}\n\
+         upstream nodes {{ server 127.0.0.1:{first_port}; server 127.0.0.1:{second_port}; }}\n\
          server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://nodes;\n\
          proxy_set_header Host $http_host; proxy_set_header X-Forwarded-For $remote_addr;\n\
          proxy_set_header Forwarded \"\";\n\
          }} }} }}"
     );
-    let _nodes = [start(&one), start(&other)];
+    let _nodes = [start_server(&first_node), start_server(&second_node)];
     let _proxy = match Proxy::nginx(port, &configuration) {
         Err(error @ EngineError::Missing(_)) => {
             return report_skipped("a proxy", &error.to_string());
         }
         proxy => proxy.unwrap(),
     };
-    for node in [&one, &other, &one] {
-        let checks = doctor(node, &[]);
-        checks.assert("base_url", "ok", "reaches this server");
-        checks.assert("proxy", "ok", "");
+    for node in [&first_node, &second_node, &first_node] {
+        let checks = run_doctor(node, &[]);
+        checks.assert_status("base_url", "ok", "reaches this server");
+        checks.assert_status("proxy", "ok", "");
     }
 }
 
@@ -90,11 +97,11 @@ fn a_base_url_that_leads_to_several_nodes_is_accepted_on_each() {
 fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let workspace = Workspace::sqlite();
     let port = free_port().unwrap();
-    workspace.configure(&TLS.replace(":1'", &format!(":{port}'")));
+    workspace.configure(&TLS_SETTINGS.replace(":1'", &format!(":{port}'")));
     write_certificate(workspace.path(), -30, 90);
-    let _server = start(&workspace);
-    let http = format!("http://localhost:{port}");
-    let checks = doctor(&workspace, &["--base-url", &http]);
+    let _server = start_server(&workspace);
+    let http_url = format!("http://localhost:{port}");
+    let checks = run_doctor(&workspace, &["--base-url", &http_url]);
     let results = checks.lines("base_url").join(" ");
     let expected = format!("write base_url = \"https://localhost:{port}\"");
     assert!(
@@ -102,28 +109,30 @@ fn a_wrong_scheme_is_reported_with_the_right_base_url() {
         "{results}"
     );
 
-    let (plain, port) = workspace_with_port("");
-    let _plain = start(&plain);
-    let checks = doctor(&plain, &["--base-url", &format!("https://127.0.0.1:{port}")]);
+    let (plain_workspace, port) = workspace_with_port("");
+    let _plain_server = start_server(&plain_workspace);
+    let checks =
+        run_doctor(&plain_workspace, &["--base-url", &format!("https://127.0.0.1:{port}")]);
     checks.assert_failed("base_url", "does not respond with TLS");
     checks.assert_failed("base_url", &format!("write base_url = \"http://127.0.0.1:{port}\""));
 }
 
 #[test]
 fn a_redirect_is_reported_with_the_right_base_url() {
-    const HTTPS: &str = "HTTP/1.1 301 Moved Permanently\r\nLocation: https://ring.example/healthz\
-                         \r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>";
-    const SIGN_IN: &str = "HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\
-                           Connection: close\r\n\r\n";
+    const HTTPS_REDIRECT: &str = "HTTP/1.1 301 Moved Permanently\r\n\
+                                  Location: https://ring.example/healthz\r\n\
+                                  Content-Length: 6\r\nConnection: close\r\n\r\n<html>";
+    const SIGN_IN_REDIRECT: &str = "HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\
+                                    Connection: close\r\n\r\n";
     let (workspace, _) = workspace_with_port("");
-    let _server = start(&workspace);
-    let other = format!("http://127.0.0.1:{}", respond_with(HTTPS));
-    let checks = doctor(&workspace, &["--base-url", &other]);
-    let text =
+    let _server = start_server(&workspace);
+    let other_url = format!("http://127.0.0.1:{}", start_responder(HTTPS_REDIRECT));
+    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
+    let expected_text =
         "redirects to https://ring.example/healthz write base_url = \"https://ring.example\"";
-    checks.assert_failed("base_url", text);
+    checks.assert_failed("base_url", expected_text);
     assert!(!checks.lines("base_url").join(" ").contains('<'));
-    let other = format!("http://127.0.0.1:{}", respond_with(SIGN_IN));
-    let checks = doctor(&workspace, &["--base-url", &other]);
+    let other_url = format!("http://127.0.0.1:{}", start_responder(SIGN_IN_REDIRECT));
+    let checks = run_doctor(&workspace, &["--base-url", &other_url]);
     checks.assert_failed("base_url", "/login make the proxy forward every path");
 }

@@ -7,85 +7,93 @@ use std::time::{Duration, Instant};
 
 use test_engines::free_port;
 
-use super::fixture::start;
-use super::{Checks, doctor, workspace_with_database};
+use super::fixture::start_server;
+use super::{Checks, run_doctor, workspace_with_database};
 use crate::commands::Workspace;
 use crate::support::files::{days_from_now, write_certificate_with};
-use crate::support::process::belfry;
+use crate::support::process::belfry_command;
 
 /// Writes a certificate for localhost that is valid from and until these days from now.
-pub(super) fn write_certificate(dir: &Path, from: i64, until: i64) {
+pub(super) fn write_certificate(dir: &Path, from_days: i64, until_days: i64) {
     write_certificate_with(dir, "localhost", |params| {
-        params.not_before = days_from_now(from).into();
-        params.not_after = days_from_now(until).into();
+        params.not_before = days_from_now(from_days).into();
+        params.not_after = days_from_now(until_days).into();
     });
 }
 
-pub(super) const TLS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localhost:1'\n\
+pub(super) const TLS_SETTINGS: &str = "listen = '127.0.0.1:1'\nbase_url = 'https://localhost:1'\n\
                    tls = { certificate = 'certificate.pem', key = 'key.pem' }";
 
 #[test]
 fn a_certificate_that_clients_reject_is_reported() {
     let workspace = workspace_with_database();
-    workspace.configure(TLS);
-    for (from, until, status, text) in [
+    workspace.configure(TLS_SETTINGS);
+    for (from_days, until_days, status, expected_text) in [
         (-30, 90, "ok", "certificate.pem is valid until"),
         (-30, 10, "warning", "certificate.pem expires at"),
         (-30, -1, "failed", "certificate.pem expired at"),
         (1, 90, "failed", "certificate.pem is not valid before"),
     ] {
-        write_certificate(workspace.path(), from, until);
-        let checks = doctor(&workspace, &[]);
-        checks.assert("certificate", status, text);
+        write_certificate(workspace.path(), from_days, until_days);
+        let checks = run_doctor(&workspace, &[]);
+        checks.assert_status("certificate", status, expected_text);
         assert_eq!(checks.exit_code, Some(i32::from(status == "failed")));
     }
     write_certificate(workspace.path(), -30, 90);
-    workspace.configure(&TLS.replace("localhost", "127.0.0.1"));
-    let text = "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
-    doctor(&workspace, &[]).assert_failed("certificate", text);
+    workspace.configure(&TLS_SETTINGS.replace("localhost", "127.0.0.1"));
+    let expected_text =
+        "certificate.pem is not for 127.0.0.1, the host of base_url get a certificate";
+    run_doctor(&workspace, &[]).assert_failed("certificate", expected_text);
 
     let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
     write(workspace.path().join("key.pem"), key).unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "name a certificate and its key");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("certificate", "failed", "name a certificate and its key");
     std::fs::remove_file(workspace.path().join("certificate.pem")).unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("certificate", "failed", "cannot use certificate.pem: ");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("certificate", "failed", "cannot use certificate.pem: ");
 }
 
 #[test]
 fn a_certificate_that_is_not_trusted_is_reported() {
     let workspace = Workspace::sqlite();
     let port = free_port().unwrap();
-    workspace.configure(&TLS.replace(":1'", &format!(":{port}'")));
+    workspace.configure(&TLS_SETTINGS.replace(":1'", &format!(":{port}'")));
     write_certificate(workspace.path(), -30, 90);
-    let _server = start(&workspace);
-    let doctor = |trusted: &str| {
-        let mut command = belfry(workspace.path(), &["doctor", "--json"]);
-        command.env("SSL_CERT_FILE", workspace.path().join(trusted)).env_remove("SSL_CERT_DIR");
+    let _server = start_server(&workspace);
+    let run_doctor_trusting = |trusted_file: &str| {
+        let mut command = belfry_command(workspace.path(), &["doctor", "--json"]);
+        command
+            .env("SSL_CERT_FILE", workspace.path().join(trusted_file))
+            .env_remove("SSL_CERT_DIR");
         Checks::parse(&command.output().unwrap())
     };
-    let sound = doctor("certificate.pem");
-    sound.assert("server", "ok", &format!("running at https://127.0.0.1:{port}, and ready"));
-    sound.assert("base_url", "ok", "reaches this server");
-    assert_eq!(sound.exit_code, Some(0), "{:?}", sound.results);
+    let trusted_checks = run_doctor_trusting("certificate.pem");
+    trusted_checks.assert_status(
+        "server",
+        "ok",
+        &format!("running at https://127.0.0.1:{port}, and ready"),
+    );
+    trusted_checks.assert_status("base_url", "ok", "reaches this server");
+    assert_eq!(trusted_checks.exit_code, Some(0), "{:?}", trusted_checks.results);
 
-    let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let other_certificate = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let mut file = File::create(workspace.path().join("other.pem")).unwrap();
-    file.write_all(other.cert.pem().as_bytes()).unwrap();
-    let checks = doctor("other.pem");
-    let text = "its certificate was issued by an authority that this machine does not trust";
-    checks.assert_failed("base_url", text);
+    file.write_all(other_certificate.cert.pem().as_bytes()).unwrap();
+    let checks = run_doctor_trusting("other.pem");
+    let expected_text =
+        "its certificate was issued by an authority that this machine does not trust";
+    checks.assert_failed("base_url", expected_text);
     checks.assert_failed("base_url", "SSL_CERT_FILE");
 
     // The server loads a new certificate within a second.
     write_certificate(workspace.path(), -30, -1);
-    let text = "its certificate expired at 20";
+    let expected_text = "its certificate expired at 20";
     let start = Instant::now();
     loop {
-        let checks = doctor("certificate.pem");
+        let checks = run_doctor_trusting("certificate.pem");
         let results = checks.lines("base_url").join(" ");
-        if results.contains(text) && results.contains("renew the certificate") {
+        if results.contains(expected_text) && results.contains("renew the certificate") {
             break;
         }
         assert!(start.elapsed() < Duration::from_mins(1), "{results}");

@@ -7,36 +7,36 @@ use test_engines::shared::engine_url;
 use test_engines::shared::private_cluster;
 use test_engines::{Postgres, Redis, free_port};
 
-use super::{doctor, doctor_with_clock_offset, workspace_with_database};
+use super::{run_doctor, run_doctor_with_clock_offset, workspace_with_database};
 use crate::commands::Workspace;
 use crate::support::on_both_engines;
-use crate::support::process::{run, unprivileged_belfry};
+use crate::support::process::{run_belfry, unprivileged_belfry};
 
 async fn a_schema_from_a_different_version_is_reported(workspace: Workspace) {
     workspace.configure("listen = '127.0.0.1:1'");
     workspace.run(&["account", "add", "alice"]);
-    let checks = doctor(&workspace, &[]);
-    checks.assert("database", "ok", "schema version");
-    checks.assert("write", "ok", "");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("database", "ok", "schema version");
+    checks.assert_status("write", "ok", "");
     assert_eq!(checks.exit_code, Some(0));
 
-    workspace.execute("delete from migrations where number > 12").await;
-    workspace.execute("update migrations set number = 11").await;
-    let checks = doctor(&workspace, &[]);
+    workspace.execute_sql("delete from migrations where number > 12").await;
+    workspace.execute_sql("update migrations set number = 11").await;
+    let checks = run_doctor(&workspace, &[]);
     checks.assert_failed("database", "created by a pre-release of belfry (schema version 11)");
 
-    workspace.execute("update migrations set number = 999").await;
-    let checks = doctor(&workspace, &[]);
-    checks.assert("database", "warning", "run the newer belfry on every node");
+    workspace.execute_sql("update migrations set number = 999").await;
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("database", "warning", "run the newer belfry on every node");
     assert_eq!(checks.exit_code, Some(0));
 
-    workspace.execute("update migrations set compatible_from = 999").await;
-    let checks = doctor(&workspace, &[]);
+    workspace.execute_sql("update migrations set compatible_from = 999").await;
+    let checks = run_doctor(&workspace, &[]);
     checks.assert_failed("database", "newer belfry with schema version 999");
 }
 
 on_both_engines! {
-    crate::commands::start:
+    crate::commands::create_workspace:
     a_schema_from_a_different_version_is_reported,
 }
 
@@ -48,7 +48,7 @@ fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
     }
     let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
     let checks = super::Checks::parse(&output);
-    checks.assert("write", "failed", "permission denied");
+    checks.assert_status("write", "failed", "permission denied");
     super::set_mode(&workspace.path().join("data"), 0o755);
 }
 
@@ -56,12 +56,12 @@ fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
 async fn a_sound_postgres_fails_no_check() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
-    let checks = doctor(&workspace, &[]);
-    checks.assert("database", "warning", "does not exist or is empty");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("database", "warning", "does not exist or is empty");
     workspace.run(&["account", "add", "alice"]);
-    let checks = doctor(&workspace, &[]);
+    let checks = run_doctor(&workspace, &[]);
     for check in ["database", "write", "notifications", "clock"] {
-        checks.assert(check, "ok", "");
+        checks.assert_status(check, "ok", "");
     }
     assert_eq!(checks.exit_code, Some(0));
 }
@@ -70,34 +70,41 @@ async fn a_sound_postgres_fails_no_check() {
 fn a_postgres_that_does_not_respond_is_reported() {
     let workspace = workspace_with_database();
     let url = format!("postgres://me:hunter2@127.0.0.1:{}/belfry", free_port().unwrap());
-    let checks = doctor(&workspace, &["--database", &url]);
+    let checks = run_doctor(&workspace, &["--database", &url]);
     checks.assert_failed("database", "start PostgreSQL, or correct host and port in the URL");
-    let text = format!("{:?}", checks.results);
-    assert!(text.contains("Connection refused") && !text.contains("hunter2"), "{text}");
+    let results_text = format!("{:?}", checks.results);
+    assert!(
+        results_text.contains("Connection refused") && !results_text.contains("hunter2"),
+        "{results_text}"
+    );
 }
 
 /// The recommended fix depends on the cause.
 #[test]
 fn a_postgres_that_rejects_the_connection_is_reported_with_a_fix() {
-    let Some(server) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
-    let server = url::Url::parse(&server).unwrap();
-    let [mut database, mut user, mut tls, mut host] = [(); 4].map(|()| server.clone());
-    database.set_path("nowhere");
-    user.set_username("nobody").unwrap();
-    tls.set_query(Some("sslmode=require"));
-    host.set_host(Some("nowhere.invalid")).unwrap();
+    let Some(server_url) = engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES") else { return };
+    let server_url = url::Url::parse(&server_url).unwrap();
+    let [mut wrong_database, mut wrong_user, mut tls_required, mut wrong_host] =
+        [(); 4].map(|()| server_url.clone());
+    wrong_database.set_path("nowhere");
+    wrong_user.set_username("nobody").unwrap();
+    tls_required.set_query(Some("sslmode=require"));
+    wrong_host.set_host(Some("nowhere.invalid")).unwrap();
     let workspace = workspace_with_database();
     for (url, problem) in [
-        (database, "database \"nowhere\" does not exist; create it (create database … owner …)"),
-        (user, "role \"nobody\" does not exist; create the role, or allow it to connect"),
         (
-            tls,
+            wrong_database,
+            "database \"nowhere\" does not exist; create it (create database … owner …)",
+        ),
+        (wrong_user, "role \"nobody\" does not exist; create the role, or allow it to connect"),
+        (
+            tls_required,
             "server does not support TLS; correct the URL: postgres://USER:PASSWORD@HOST/DATABASE, with",
         ),
-        (host, "; check host and port in the URL"),
+        (wrong_host, "; check host and port in the URL"),
     ] {
-        let checks = doctor(&workspace, &["--database", url.as_str()]);
-        checks.assert("database", "failed", problem);
+        let checks = run_doctor(&workspace, &["--database", url.as_str()]);
+        checks.assert_status("database", "failed", problem);
         assert_eq!(checks.exit_code, Some(1));
     }
 }
@@ -107,22 +114,27 @@ async fn a_wrong_postgres_password_is_reported_with_a_fix() {
     if engine_url("PostgreSQL", "BELFRY_TEST_POSTGRES").is_none() {
         return;
     }
-    let access = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
-    let postgres = Postgres::start_with(&[("pg_hba.conf", access)], &[]).unwrap();
+    let access_rules =
+        "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+    let postgres = Postgres::start_with(&[("pg_hba.conf", access_rules)], &[]).unwrap();
     let (client, connection) =
         tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client.batch_execute("create role belfry superuser login password 'a/b#c'").await.unwrap();
     let workspace = workspace_with_database();
-    let doctor = |user: &str| {
-        doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
+    let run_doctor_as = |user: &str| {
+        run_doctor(&workspace, &["--database", &postgres.url().replace("postgres@", user)])
     };
     let advice = "correct the user and the password in the URL; percent-encode";
-    doctor("belfry:wrong@").assert_failed("database", advice);
-    doctor("belfry@")
+    run_doctor_as("belfry:wrong@").assert_failed("database", advice);
+    run_doctor_as("belfry@")
         .assert_failed("database", "password missing; correct the URL: postgres://USER");
-    doctor("belfry:a/b#c@").assert_failed("settings", "write %2F for /, %23 for #");
-    doctor("belfry:a%2Fb%23c@").assert("database", "warning", "does not exist or is empty");
+    run_doctor_as("belfry:a/b#c@").assert_failed("settings", "write %2F for /, %23 for #");
+    run_doctor_as("belfry:a%2Fb%23c@").assert_status(
+        "database",
+        "warning",
+        "does not exist or is empty",
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,16 +144,16 @@ async fn a_postgres_that_cannot_be_written_is_reported() {
     workspace.run(&["account", "add", "alice"]);
     let url = url::Url::parse(workspace.flags()[1]).unwrap();
     let name = url.path().trim_start_matches('/');
-    let read_only = format!("alter database {name} set default_transaction_read_only = on");
-    workspace.execute(&read_only).await;
-    let checks = doctor(&workspace, &[]);
+    let set_read_only = format!("alter database {name} set default_transaction_read_only = on");
+    workspace.execute_sql(&set_read_only).await;
+    let checks = run_doctor(&workspace, &[]);
     checks.assert_failed("write", "use the primary");
     checks.assert_failed("write", "PostgreSQL is read-only (a standby or a demoted primary)");
     // One of several servers must accept writes.
     let server = format!("{}:{}", url.host_str().unwrap(), url.port().unwrap());
     let two_servers = url.as_str().replace(&server, &format!("{server},{server}"));
-    let direct = workspace_with_database();
-    let checks = doctor(&direct, &["--database", &two_servers]);
+    let sqlite_workspace = workspace_with_database();
+    let checks = run_doctor(&sqlite_workspace, &["--database", &two_servers]);
     checks.assert_failed("database", &format!("{server}: PostgreSQL is read-only"));
 }
 
@@ -151,30 +163,46 @@ fn postgres_settings_that_can_lose_writes_are_reported() {
         return;
     }
     let workspace = workspace_with_database();
-    let check = |url: &str| doctor(&workspace, &["--database", url]);
+    let check_durability = |url: &str| run_doctor(&workspace, &["--database", url]);
     let primary = Postgres::start_durable().unwrap();
-    check(&primary.url()).assert("durability", "ok", "stores writes before it acknowledges them");
+    check_durability(&primary.url()).assert_status(
+        "durability",
+        "ok",
+        "stores writes before it acknowledges them",
+    );
     let two_servers = primary.url().replace('@', &format!("@127.0.0.1:{},", free_port().unwrap()));
-    check(&two_servers).assert("durability", "warning", "set synchronous_standby_names");
+    check_durability(&two_servers).assert_status(
+        "durability",
+        "warning",
+        "set synchronous_standby_names",
+    );
     let _standby = primary.start_standby().unwrap();
     primary.replicate_synchronously().unwrap();
-    check(&two_servers).assert("durability", "ok", "");
+    check_durability(&two_servers).assert_status("durability", "ok", "");
 
-    primary.set("synchronous_commit", "local").unwrap();
-    check(&primary.url()).assert("durability", "ok", "");
-    check(&two_servers).assert("durability", "warning", "commits wait for no standby");
-    primary.set("synchronous_commit", "off").unwrap();
-    check(&primary.url()).assert(
+    primary.set_parameter("synchronous_commit", "local").unwrap();
+    check_durability(&primary.url()).assert_status("durability", "ok", "");
+    check_durability(&two_servers).assert_status(
+        "durability",
+        "warning",
+        "commits wait for no standby",
+    );
+    primary.set_parameter("synchronous_commit", "off").unwrap();
+    check_durability(&primary.url()).assert_status(
         "durability",
         "warning",
         "synchronous_commit is off in PostgreSQL",
     );
-    check(&two_servers).assert("durability", "warning", "commits wait for no standby");
+    check_durability(&two_servers).assert_status(
+        "durability",
+        "warning",
+        "commits wait for no standby",
+    );
 
     let without_fsync = Postgres::start().unwrap();
-    let checks = check(&without_fsync.url());
-    checks.assert("durability", "warning", "fsync is off in PostgreSQL");
-    checks.assert("durability", "warning", "full_page_writes is off in PostgreSQL");
+    let checks = check_durability(&without_fsync.url());
+    checks.assert_status("durability", "warning", "fsync is off in PostgreSQL");
+    checks.assert_status("durability", "warning", "full_page_writes is off in PostgreSQL");
     // There are only warnings, because the settings may be intended.
     assert_eq!(checks.exit_code, Some(0));
 }
@@ -186,9 +214,9 @@ async fn lost_notifications_are_reported() {
     workspace.run(&["account", "add", "alice"]);
     let proxy = PostgresProxy::start(workspace.database.as_ref().unwrap(), true).await;
     let belfry_store::Database::Postgres(url) = &proxy.database else { unreachable!() };
-    let direct = Workspace::sqlite();
-    direct.configure("listen = '127.0.0.1:1'");
-    let checks = doctor(&direct, &["--database", url.reveal()]);
+    let sqlite_workspace = Workspace::sqlite();
+    sqlite_workspace.configure("listen = '127.0.0.1:1'");
+    let checks = run_doctor(&sqlite_workspace, &["--database", url.reveal()]);
     checks.assert_failed("notifications", "through a pooler in session mode");
 }
 
@@ -196,13 +224,13 @@ async fn lost_notifications_are_reported() {
 async fn clocks_that_differ_are_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure("listen = '127.0.0.1:1'");
-    let Some(checks) = doctor_with_clock_offset(&workspace, "-1h", &[]) else { return };
+    let Some(checks) = run_doctor_with_clock_offset(&workspace, "-1h", &[]) else { return };
     checks.assert_failed("clock", "the clock of PostgreSQL is ");
     checks.assert_failed("clock", " ahead of this machine's synchronise the clocks");
 
     let Some(redis) = engine_url("Redis", "BELFRY_TEST_REDIS") else { return };
     let workspace = workspace_with_database();
-    let Some(checks) = doctor_with_clock_offset(&workspace, "+2m", &["--redis", &redis]) else {
+    let Some(checks) = run_doctor_with_clock_offset(&workspace, "+2m", &["--redis", &redis]) else {
         return;
     };
     let address = redis.trim_start_matches("redis://").split('/').next().unwrap();
@@ -214,9 +242,11 @@ async fn clocks_that_differ_are_reported() {
 fn a_redis_that_does_not_respond_is_not_waited_for_long() {
     let workspace = workspace_with_database();
     // Connections are accepted by the system, and never served.
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let checks =
-        doctor(&workspace, &["--redis", &format!("redis://{}", silent.local_addr().unwrap())]);
+    let silent_listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let checks = run_doctor(
+        &workspace,
+        &["--redis", &format!("redis://{}", silent_listener.local_addr().unwrap())],
+    );
     checks.assert_failed("redis", "no response within 5 s");
 }
 
@@ -228,12 +258,12 @@ async fn a_redis_that_cannot_count_is_reported() {
     let mut redis = Redis::start().unwrap();
     let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
-    let checks = doctor(&workspace, &["--redis", &redis.url()]);
-    checks.assert("redis", "ok", "counting a request takes");
+    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
+    checks.assert_status("redis", "ok", "counting a request takes");
     assert_eq!(checks.exit_code, Some(0));
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '1us'");
-    let checks = doctor(&workspace, &["--redis", &redis.url()]);
-    checks.assert("redis", "warning", "or raise limits.redis_timeout");
+    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
+    checks.assert_status("redis", "warning", "or raise limits.redis_timeout");
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
 
     let client = redis::Client::open(redis.url()).unwrap();
@@ -241,22 +271,22 @@ async fn a_redis_that_cannot_count_is_reported() {
     let acl = ["SETUSER", "limited", "on", ">hunter2", "~*", "+@all", "-@scripting"];
     redis::cmd("ACL").arg(&acl).exec_async(&mut connection).await.unwrap();
     let url = redis.url().replace("redis://", "redis://limited:hunter2@");
-    let checks = doctor(&workspace, &["--redis", &url]);
+    let checks = run_doctor(&workspace, &["--redis", &url]);
     checks.assert_failed("redis", "ACL SETUSER … ~belfry:* +evalsha");
-    let text = format!("{:?}", checks.results);
-    assert!(!text.contains("hunter2"), "{text}");
+    let results_text = format!("{:?}", checks.results);
+    assert!(!results_text.contains("hunter2"), "{results_text}");
 
     // The recommended permissions are enough.
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire +time";
     let mut sufficient_acl = vec!["SETUSER", "limited", "reset", "on", ">hunter2", "~belfry:*"];
     sufficient_acl.extend(commands.split(' '));
     redis::cmd("ACL").arg(&sufficient_acl).exec_async(&mut connection).await.unwrap();
-    doctor(&workspace, &["--redis", &url]).assert("redis", "ok", "");
-    let checks = doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
+    run_doctor(&workspace, &["--redis", &url]).assert_status("redis", "ok", "");
+    let checks = run_doctor(&workspace, &["--redis", &url.replace("hunter2", "wrong")]);
     checks.assert_failed("redis", "write the password into the URL");
 
     redis.stop().unwrap();
-    let checks = doctor(&workspace, &["--redis", &redis.url()]);
+    let checks = run_doctor(&workspace, &["--redis", &redis.url()]);
     checks.assert_failed("redis", "start Redis, or correct its URL");
 }
 
@@ -266,11 +296,11 @@ async fn every_shard_of_a_cluster_is_checked() {
     let workspace = workspace_with_database();
     workspace.configure("listen = '127.0.0.1:1'\nlimits.redis_timeout = '30s'");
     let primaries = cluster.primaries().unwrap();
-    let shards = primaries.iter().map(|&number| format!("{}: ", cluster.node(number).address()));
-    let shards: Vec<String> = shards.collect();
-    let checks = doctor(&workspace, &["--redis", &cluster.url()]);
+    let shards: Vec<String> =
+        primaries.iter().map(|&number| format!("{}: ", cluster.node(number).address())).collect();
+    let checks = run_doctor(&workspace, &["--redis", &cluster.url()]);
     for shard in &shards {
-        checks.assert("redis", "ok", &format!("{shard}counting a request takes"));
+        checks.assert_status("redis", "ok", &format!("{shard}counting a request takes"));
     }
     assert_eq!(checks.exit_code, Some(0));
     assert!(
@@ -280,9 +310,9 @@ async fn every_shard_of_a_cluster_is_checked() {
     );
 
     let full_coverage = ["CONFIG", "SET", "cluster-require-full-coverage", "yes"];
-    cluster.command(primaries[2], &full_coverage).unwrap();
+    cluster.run_command(primaries[2], &full_coverage).unwrap();
     let address = cluster.node(primaries[2]).address();
-    doctor(&workspace, &["--redis", &cluster.url()]).assert(
+    run_doctor(&workspace, &["--redis", &cluster.url()]).assert_status(
         "redis",
         "warning",
         &format!("these reject commands too: {address} set cluster-require-full-coverage to no"),
@@ -292,50 +322,50 @@ async fn every_shard_of_a_cluster_is_checked() {
     let commands = "+evalsha +script|load +get +set +incr +decr +pttl +pexpire \
                     +cluster|slots +asking +time";
     for number in 0..6 {
-        let mut user = vec!["ACL", "SETUSER", "limited", "on", ">hunter2", "~belfry:*"];
-        user.extend(commands.split(' '));
-        cluster.command(number, &user).unwrap();
+        let mut acl = vec!["ACL", "SETUSER", "limited", "on", ">hunter2", "~belfry:*"];
+        acl.extend(commands.split(' '));
+        cluster.run_command(number, &acl).unwrap();
     }
     let url = cluster.url().replace("redis://", "redis://limited:hunter2@");
-    let checks = doctor(&workspace, &["--redis", &url]);
-    checks.assert("redis", "ok", &shards[0]);
+    let checks = run_doctor(&workspace, &["--redis", &url]);
+    checks.assert_status("redis", "ok", &shards[0]);
 
     // A single address may also be a server outside a cluster. The probe's key is on one shard, so
     // the other two cannot count it.
     for number in 0..6 {
-        cluster.command(number, &["ACL", "SETUSER", "limited", "-cluster|slots"]).unwrap();
+        cluster.run_command(number, &["ACL", "SETUSER", "limited", "-cluster|slots"]).unwrap();
     }
-    let failed = primaries.iter().filter(|&&number| {
+    let rejecting_primaries = primaries.iter().filter(|&&number| {
         let url = cluster.node_url(number).replace("redis://", "redis://limited:hunter2@");
-        let checks = doctor(&workspace, &["--redis", &url]);
+        let checks = run_doctor(&workspace, &["--redis", &url]);
         checks.lines("redis").iter().any(|line| line.contains("+cluster|slots"))
     });
-    assert_eq!(failed.count(), 2);
+    assert_eq!(rejecting_primaries.count(), 2);
 
     cluster.node(primaries[1]).kill().unwrap();
-    let checks = doctor(&workspace, &["--redis", &cluster.url()]);
-    checks.assert("redis", "ok", &shards[0]);
+    let checks = run_doctor(&workspace, &["--redis", &cluster.url()]);
+    checks.assert_status("redis", "ok", &shards[0]);
     checks.assert_failed("redis", &format!("each node counts on its own: {}", shards[1]));
     assert_ne!(checks.exit_code, Some(0));
 
     let redis = Redis::start().unwrap();
-    let twice = format!("redis://{0},{0}", redis.address());
-    let checks = doctor(&workspace, &["--redis", &twice]);
+    let repeated_url = format!("redis://{0},{0}", redis.address());
+    let checks = run_doctor(&workspace, &["--redis", &repeated_url]);
     checks.assert_failed("redis", "not a cluster");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pooler_without_sessions_is_reported_without_waiting() {
-    let Some(pooled) = PooledDatabase::start("transaction").await else { return };
+    let Some(pooled_database) = PooledDatabase::start("transaction").await else { return };
     let dir = tempfile::tempdir().unwrap();
-    let output = run(dir.path(), &["doctor", "--database", &pooled.url]);
+    let output = run_belfry(dir.path(), &["doctor", "--database", &pooled_database.url]);
     let report = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{report}");
     assert!(report.contains("pool_mode = session"), "{report}");
 
     // The server exits immediately, whereas it would wait during an outage.
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled.url];
-    let output = run(dir.path(), &serve);
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--database", &pooled_database.url];
+    let output = run_belfry(dir.path(), &serve);
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("pool_mode = session"), "{message}");

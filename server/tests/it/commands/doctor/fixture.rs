@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use test_engines::{EngineError, Proxy, free_port};
 
 use crate::commands::Workspace;
-use crate::support::process::belfry;
-use crate::support::{Process, report_skipped};
+use crate::support::process::belfry_command;
+use crate::support::{ServerProcess, report_skipped};
 
 /// Returns a workspace whose server listens on a fixed port, and the port.
 pub(super) fn workspace_with_port(settings: &str) -> (Workspace, u16) {
@@ -18,30 +18,30 @@ pub(super) fn workspace_with_port(settings: &str) -> (Workspace, u16) {
     (workspace, port)
 }
 
-pub(super) fn start(workspace: &Workspace) -> Process {
-    Process::launch(belfry(workspace.path(), &["serve"]), workspace.path())
+pub(super) fn start_server(workspace: &Workspace) -> ServerProcess {
+    ServerProcess::launch(belfry_command(workspace.path(), &["serve"]), workspace.path())
 }
 
-pub(super) const NOT_FOUND: &str =
+pub(super) const NOT_FOUND_RESPONSE: &str =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\nConnection: close\r\n\r\nnothing";
 
-pub(super) const HEALTHY: &str =
+pub(super) const HEALTHY_RESPONSE: &str =
     "HTTP/1.1 200 OK\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{\"status\":\"ok\"}";
 
 /// A response that claims to have the key.
-pub(super) const IMPOSTOR: &str = concat!(
+pub(super) const IMPOSTOR_RESPONSE: &str = concat!(
     "HTTP/1.1 200 OK\r\nContent-Length: 86\r\nConnection: close\r\n\r\n",
     r#"{"status":"ok","diagnostics":{"key":"a","has_key":true,"details":{},"signature":"00"}}"#
 );
 
-/// Starts a server that responds to every request with this text, and returns its port.
-pub(super) fn respond_with(text: &'static str) -> u16 {
+/// Starts a server that responds to every request with this response, and returns its port.
+pub(super) fn start_responder(response: &'static str) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
             let _length = stream.read(&mut [0; 4096]);
-            let _sent = stream.write_all(text.as_bytes());
+            let _sent = stream.write_all(response.as_bytes());
         }
     });
     port
@@ -49,7 +49,7 @@ pub(super) fn respond_with(text: &'static str) -> u16 {
 
 /// Starts a server that forwards the first request to the server on this port, and repeats the
 /// response for all others. Returns its port.
-pub(super) fn replay(server: u16) -> u16 {
+pub(super) fn start_replaying_proxy(upstream_port: u16) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -58,10 +58,10 @@ pub(super) fn replay(server: u16) -> u16 {
             let mut request = vec![0; 4096];
             let length = stream.read(&mut request).unwrap_or_default();
             let response = first_response.get_or_insert_with(|| {
-                let mut upstream = TcpStream::connect(("127.0.0.1", server)).unwrap();
-                let request = String::from_utf8_lossy(&request[..length]).into_owned();
-                let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
-                upstream.write_all(request.as_bytes()).unwrap();
+                let mut upstream = TcpStream::connect(("127.0.0.1", upstream_port)).unwrap();
+                let request_text = String::from_utf8_lossy(&request[..length]);
+                let closing_request = request_text.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+                upstream.write_all(closing_request.as_bytes()).unwrap();
                 let mut response = Vec::new();
                 upstream.read_to_end(&mut response).unwrap();
                 response
@@ -73,10 +73,10 @@ pub(super) fn replay(server: u16) -> u16 {
 }
 
 /// Sends SIGHUP, and waits until the log contains the expected text.
-pub(super) fn reload(server: &Process, expected: &str) {
+pub(super) fn reload_server(server: &ServerProcess, expected_log: &str) {
     let start = Instant::now();
     server.signal("HUP");
-    while !server.log().contains(expected) {
+    while !server.log().contains(expected_log) {
         assert!(start.elapsed() < Duration::from_mins(1), "{}", server.log());
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -84,11 +84,11 @@ pub(super) fn reload(server: &Process, expected: &str) {
 
 /// Starts nginx in front of a server, with these directives, and returns it with its port. Returns
 /// `None` if nginx is not installed.
-pub(super) fn start_nginx(directives: &str, upstream: u16) -> Option<(Proxy, u16)> {
+pub(super) fn start_nginx(directives: &str, upstream_port: u16) -> Option<(Proxy, u16)> {
     let port = free_port().unwrap();
     let configuration = format!(
         "events {{}}\nhttp {{ access_log off; server {{ listen 127.0.0.1:{port}; location / {{\n\
-         proxy_pass http://127.0.0.1:{upstream};\n{directives}\n}} }} }}"
+         proxy_pass http://127.0.0.1:{upstream_port};\n{directives}\n}} }} }}"
     );
     match Proxy::nginx(port, &configuration) {
         Ok(proxy) => Some((proxy, port)),

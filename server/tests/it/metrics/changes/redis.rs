@@ -1,26 +1,26 @@
 //! A server with Redis, which is stopped.
 
 use super::Observer;
-use crate::limits::nodes::own_redis;
-use crate::support::Process;
+use crate::limits::nodes::start_private_redis;
+use crate::support::ServerProcess;
 
 /// Stops Redis while the observer records metrics. Returns false if Redis is not installed.
-pub(super) async fn drive(observer: &mut Observer) -> bool {
-    let Some(mut redis) = own_redis() else { return false };
+pub(super) async fn observe_outage(observer: &mut Observer) -> bool {
+    let Some(mut redis) = start_private_redis() else { return false };
     let dir = tempfile::tempdir().unwrap();
-    let server = Process::start(dir.path(), &["--redis", &redis.url()]);
-    let get = async |path: &str| {
+    let server = ServerProcess::start(dir.path(), &["--redis", &redis.url()]);
+    let get_text = async |path: &str| {
         let response = reqwest::get(format!("{}{path}", server.url)).await.unwrap();
         response.text().await.unwrap()
     };
     let mut watch = observer.watch();
-    watch.observe(&get("/metrics").await);
-    get("/x").await;
-    watch.observe(&get("/metrics").await);
+    watch.observe(&get_text("/metrics").await);
+    get_text("/x").await;
+    watch.observe(&get_text("/metrics").await);
     redis.stop().unwrap();
     let scrape = async || {
-        get("/x").await;
-        get("/metrics").await
+        get_text("/x").await;
+        get_text("/metrics").await
     };
     let is_down = |scrape: &super::Scrape| {
         let failures = ["timeout", "error"]

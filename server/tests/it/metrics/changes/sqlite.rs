@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::{Observer, Scrape, Watch};
 use crate::connections::Server;
 use crate::evaluation::work::{expensive_event, expensive_rule};
-use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT, members};
+use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT_SETTINGS, members};
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase};
 
@@ -21,12 +21,12 @@ const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
     [http]\nmax_connections_per_address = 2\n";
 
 /// Uses each part of a server while the observer records metrics.
-pub(super) async fn drive(observer: &mut Observer) {
-    let settings = toml::from_str(&format!("{PRODUCT}{SETTINGS}")).unwrap();
-    let one_key = |state: &mut AppState| {
+pub(super) async fn observe_events(observer: &mut Observer) {
+    let settings = toml::from_str(&format!("{PRODUCT_SETTINGS}{SETTINGS}")).unwrap();
+    let limit_to_one_key = |state: &mut AppState| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
-    let server = Server::start(Service::start_with_state(settings, one_key).await).await;
+    let server = Server::start(Service::start_with_state(settings, limit_to_one_key).await).await;
     let service = &server.service;
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
@@ -43,10 +43,10 @@ pub(super) async fn drive(observer: &mut Observer) {
         alice.get_rules("").await;
         alice.send("POST /api/v1/media", "").await;
     }
-    alice.put_ok("global/override/slow", &expensive_rule()).await;
+    alice.put_rules_ok("global/override/slow", &expensive_rule()).await;
     read_unknown_scopes(service).await;
     sign_in(service).await;
-    evaluate(service).await;
+    evaluate_and_explain(service).await;
     watch.observe(&service.metrics().await);
 
     let slot = service.state.evaluation_pool.enter().unwrap();
@@ -74,23 +74,23 @@ async fn read_unknown_scopes(service: &Service) {
 async fn sign_in(service: &Service) {
     let mut browser = service.browser();
     let page = browser.get("/oauth/sign_in").await;
-    let wrong = [("username", "alice"), ("password", "wrong")];
-    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong).await.status, 401);
+    let wrong_fields = [("username", "alice"), ("password", "wrong")];
+    assert_eq!(browser.submit(&page, "/oauth/sign_in", &wrong_fields).await.status, 401);
     browser.sign_in(&page, "alice").await;
     let app = service.register_client().await;
     app.obtain_app_token("read").await;
 }
 
-async fn evaluate(service: &Service) {
+async fn evaluate_and_explain(service: &Service) {
     let alice = service.user_client("alice").await;
-    let explain = json!({ "event": expensive_event() });
-    assert_eq!(alice.send(EXPLAIN, explain.to_string()).await.status, 200);
+    let explain_body = json!({ "event": expensive_event() });
+    assert_eq!(alice.send(EXPLAIN, explain_body.to_string()).await.status, 200);
     let product = service.anonymous_client().with_token("token of product");
-    let evaluate = json!({ "event": expensive_event(), "members": members(&["alice"]) });
-    assert_eq!(product.send(EVALUATE, evaluate.to_string()).await.status, 200);
+    let evaluate_body = json!({ "event": expensive_event(), "members": members(&["alice"]) });
+    assert_eq!(product.send(EVALUATE, evaluate_body.to_string()).await.status, 200);
 }
 
-/// Sweeps until the authorization request of an app has been deleted.
+/// Sweeps until an app's authorization request has been deleted.
 async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
     let app = service.register_client().await;
     service.browser().get(&app.authorize_path(&[])).await;
@@ -100,13 +100,13 @@ async fn delete_expired_rows(service: &Service, watch: &mut Watch<'_>) {
         service.state.sweep().await;
     }
     let labels = [("table", "requests")];
-    let deleted =
+    let deleted_requests =
         watch.observe(&service.metrics().await).value("belfry_deleted_rows_total", &labels);
-    assert_eq!(deleted, Some(1.0));
+    assert_eq!(deleted_requests, Some(1.0));
 }
 
 /// Blocks the writer thread and then makes reads fail, while the observer records metrics.
-pub(super) async fn drive_failures(observer: &mut Observer) {
+pub(super) async fn observe_failures(observer: &mut Observer) {
     let database = TestDatabase::sqlite();
     let Database::Sqlite(path) = database.database.clone() else { panic!("not SQLite") };
     let service = Service::start_on(database, unlimited_config()).await;
@@ -114,36 +114,36 @@ pub(super) async fn drive_failures(observer: &mut Observer) {
     let mut watch = observer.watch();
     watch.observe(&service.metrics().await);
 
-    let other = rusqlite::Connection::open(path).unwrap();
-    other.execute_batch("begin immediate").unwrap();
+    let other_connection = rusqlite::Connection::open(path).unwrap();
+    other_connection.execute_batch("begin immediate").unwrap();
     let rule = json!({ "actions": [] });
-    let write = |user: &TestClient| {
+    let spawn_write = |user: &TestClient| {
         let (user, rule) = (user.clone(), rule.clone());
-        tokio::spawn(async move { user.put_ok("global/room/!a:b", &rule).await })
+        tokio::spawn(async move { user.put_rules_ok("global/room/!a:b", &rule).await })
     };
     let scrape = async || service.metrics().await;
-    let commits = |scrape: &Scrape| scrape.value("belfry_sqlite_commit_writes_count", &[]);
-    let before = commits(&Scrape::parse(&scrape().await));
+    let commit_count = |scrape: &Scrape| scrape.value("belfry_sqlite_commit_writes_count", &[]);
+    let count_before = commit_count(&Scrape::parse(&scrape().await));
     // One write waits for the other process, the next one for the writer thread.
-    let first = write(&users[0]);
-    watch.observe_until("a commit", scrape, |scrape| commits(scrape) > before).await;
-    let second = write(&users[1]);
-    let queue = [("operation", "write")];
+    let first_write = spawn_write(&users[0]);
+    watch.observe_until("a commit", scrape, |scrape| commit_count(scrape) > count_before).await;
+    let second_write = spawn_write(&users[1]);
+    let queue_labels = [("operation", "write")];
     let is_queued =
-        |scrape: &Scrape| scrape.value("belfry_sqlite_queue_length", &queue) == Some(1.0);
+        |scrape: &Scrape| scrape.value("belfry_sqlite_queue_length", &queue_labels) == Some(1.0);
     watch.observe_until("a queued write", scrape, is_queued).await;
-    other.execute_batch("rollback").unwrap();
-    first.await.unwrap();
-    second.await.unwrap();
+    other_connection.execute_batch("rollback").unwrap();
+    first_write.await.unwrap();
+    second_write.await.unwrap();
     let scrape = watch.observe(&service.metrics().await);
-    assert_eq!(scrape.value("belfry_sqlite_queue_length", &queue), Some(0.0));
+    assert_eq!(scrape.value("belfry_sqlite_queue_length", &queue_labels), Some(0.0));
 
-    other.execute_batch("drop table rulesets").unwrap();
+    other_connection.execute_batch("drop table rulesets").unwrap();
     assert_eq!(
-        service.user_client("carol").await.get(&crate::rules::pushrules("")).await.status,
+        service.user_client("carol").await.get(&crate::rules::pushrules_path("")).await.status,
         500
     );
-    let failures = [("engine", "sqlite"), ("operation", "read"), ("reason", "failed")];
+    let failure_labels = [("engine", "sqlite"), ("operation", "read"), ("reason", "failed")];
     let scrape = watch.observe(&service.metrics().await);
-    assert!(scrape.value("belfry_store_failures_total", &failures) > Some(0.0));
+    assert!(scrape.value("belfry_store_failures_total", &failure_labels) > Some(0.0));
 }

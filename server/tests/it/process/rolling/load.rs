@@ -24,9 +24,8 @@ pub(super) struct Load {
 
 #[derive(Default)]
 struct Shared {
-    stop: AtomicBool,
-    /// Requests that succeeded.
-    requests: AtomicU64,
+    is_stopped: AtomicBool,
+    successes: AtomicU64,
     /// Descriptions of requests that failed.
     failures: Mutex<Vec<String>>,
 }
@@ -34,7 +33,7 @@ struct Shared {
 /// The acknowledged writes of a client.
 struct AcknowledgedWrites {
     /// The path of the client's rule.
-    rule: String,
+    rule_path: String,
     pattern: String,
     /// App tokens.
     tokens: Vec<String>,
@@ -43,15 +42,15 @@ struct AcknowledgedWrites {
 /// A client that sends requests through nginx.
 struct Worker {
     /// The path of its rule.
-    rule: String,
+    rule_path: String,
     account_token: String,
     url: String,
     client: Client,
     shared: Arc<Shared>,
-    app: [(&'static str, String); 2],
+    app_credentials: [(&'static str, String); 2],
 }
 
-const RULES: &str = "/_matrix/client/v3/pushrules/";
+const RULES_PATH: &str = "/_matrix/client/v3/pushrules/";
 
 impl Load {
     /// Starts clients that send requests to nginx at this URL, with an account in this database.
@@ -60,20 +59,21 @@ impl Load {
         let response = Client::new().post(format!("{url}/api/v1/apps")).json(&app).send().await;
         let app: Value = response.unwrap().json().await.unwrap();
         let dir = tempfile::tempdir().unwrap();
-        let run = |arguments: &[&str]| {
+        let run_on_database = |arguments: &[&str]| {
             run_successfully(dir.path(), &[arguments, &["--database", database]].concat())
         };
-        run(&["account", "add", "alice"]);
-        let account_token = run(&["token", "issue", "alice", "--scopes", "push"]).trim().to_owned();
+        run_on_database(&["account", "add", "alice"]);
+        let account_token =
+            run_on_database(&["token", "issue", "alice", "--scopes", "push"]).trim().to_owned();
         let (shared, mut clients) = (Arc::<Shared>::default(), JoinSet::new());
         for number in 0..CLIENTS {
             let worker = Worker {
-                rule: format!("{RULES}global/content/{number}"),
+                rule_path: format!("{RULES_PATH}global/content/{number}"),
                 account_token: account_token.clone(),
                 url: url.to_owned(),
                 client: Client::builder().timeout(TIMEOUT).build().unwrap(),
                 shared: Arc::clone(&shared),
-                app: ["client_id", "client_secret"]
+                app_credentials: ["client_id", "client_secret"]
                     .map(|key| (key, app[key].as_str().unwrap().to_owned())),
             };
             clients.spawn(worker.run());
@@ -82,10 +82,10 @@ impl Load {
     }
 
     /// Waits until this many further requests have succeeded.
-    pub(super) async fn wait_for_requests(&self, more: u64) {
-        let count = || self.shared.requests.load(Ordering::Relaxed);
+    pub(super) async fn wait_for_requests(&self, increase: u64) {
+        let count = || self.shared.successes.load(Ordering::Relaxed);
         let (start, before) = (Instant::now(), count());
-        while count() < before + more {
+        while count() < before + increase {
             assert!(start.elapsed() < TIMEOUT, "no progress: {:?}", self.shared.failures);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -93,19 +93,19 @@ impl Load {
 
     /// Stops the clients and asserts that the nodes have every acknowledged write. Returns the
     /// failed requests.
-    pub(super) async fn stop_and_verify(self, nodes: &[String]) -> Vec<String> {
-        self.shared.stop.store(true, Ordering::Relaxed);
+    pub(super) async fn stop_and_verify(self, node_urls: &[String]) -> Vec<String> {
+        self.shared.is_stopped.store(true, Ordering::Relaxed);
         let writes = self.clients.join_all().await;
         let client = Client::new();
-        let mut nodes = nodes.iter().cycle();
-        for AcknowledgedWrites { rule, pattern, tokens } in writes {
+        let mut node_urls = node_urls.iter().cycle();
+        for AcknowledgedWrites { rule_path, pattern, tokens } in writes {
             for _ in 0..3 {
-                let url = format!("{}{rule}", nodes.next().unwrap());
+                let url = format!("{}{rule_path}", node_urls.next().unwrap());
                 wait_for_pattern(&client, &url, &self.account_token, &pattern).await;
             }
             assert!(!tokens.is_empty());
             for token in tokens {
-                let url = format!("{}/api/v1/apps/verify_credentials", nodes.next().unwrap());
+                let url = format!("{}/api/v1/apps/verify_credentials", node_urls.next().unwrap());
                 let status = client.get(url).bearer_auth(token).send().await.unwrap().status();
                 assert_eq!(status, 200, "a token was lost");
             }
@@ -133,23 +133,28 @@ impl Worker {
     /// Sends requests until the load is stopped.
     async fn run(self) -> AcknowledgedWrites {
         let token = &self.account_token;
-        let mut writes =
-            AcknowledgedWrites { rule: self.rule.clone(), pattern: String::new(), tokens: vec![] };
+        let mut writes = AcknowledgedWrites {
+            rule_path: self.rule_path.clone(),
+            pattern: String::new(),
+            tokens: vec![],
+        };
         let mut number = 0_u64;
-        while !self.shared.stop.load(Ordering::Relaxed) {
+        while !self.shared.is_stopped.load(Ordering::Relaxed) {
             number += 1;
             let pattern = format!("pattern {number}");
             let body = json!({ "actions": ["notify"], "pattern": pattern });
-            let put = self.client.put(format!("{}{}", self.url, self.rule)).bearer_auth(token);
-            if self.send("PUT", put.json(&body)).await.is_some() {
+            let put_request =
+                self.client.put(format!("{}{}", self.url, self.rule_path)).bearer_auth(token);
+            if self.send("PUT", put_request.json(&body)).await.is_some() {
                 writes.pattern = pattern;
             }
-            let get = self.client.get(format!("{}{RULES}", self.url)).bearer_auth(token);
-            self.send("GET", get).await;
+            let get_request =
+                self.client.get(format!("{}{RULES_PATH}", self.url)).bearer_auth(token);
+            self.send("GET", get_request).await;
             let mut form = vec![("grant_type", "client_credentials")];
-            form.extend(self.app.iter().map(|(key, value)| (*key, value.as_str())));
-            let post = self.client.post(format!("{}/oauth/token", self.url)).form(&form);
-            if let Some(body) = self.send("POST", post).await {
+            form.extend(self.app_credentials.iter().map(|(key, value)| (*key, value.as_str())));
+            let token_request = self.client.post(format!("{}/oauth/token", self.url)).form(&form);
+            if let Some(body) = self.send("POST", token_request).await {
                 writes.tokens.push(body["access_token"].as_str().unwrap().to_owned());
             }
         }
@@ -161,7 +166,7 @@ impl Worker {
         let failure = match request.send().await {
             Ok(response) if response.status() == 200 => match response.json().await {
                 Ok(body) => {
-                    self.shared.requests.fetch_add(1, Ordering::Relaxed);
+                    self.shared.successes.fetch_add(1, Ordering::Relaxed);
                     return Some(body);
                 }
                 Err(error) => format!("{method}: {error}"),

@@ -5,29 +5,29 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::{delete_change, put_change};
-use crate::rules::{ids, minimal_rule, pushrules, service};
+use crate::rules::{minimal_rule, pushrules_path, rule_ids, start_unlimited};
 use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
-    crate::rules::unlimited_service:
+    crate::rules::start_unlimited_on:
     changes_are_made_in_order_and_in_all_scopes,
     nothing_is_changed_if_one_change_is_rejected,
-    bulk_changes_and_single_changes_of_many_clients_are_all_made,
+    concurrent_bulk_and_single_changes_are_all_made,
 }
 
 async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
     let alice = service.user_client("alice").await;
-    alice.put_ok("global/room/old", &minimal_rule("room")).await;
-    alice.put_ok("device/tablet/room/only", &minimal_rule("room")).await;
+    alice.put_rules_ok("global/room/old", &minimal_rule("room")).await;
+    alice.put_rules_ok("device/tablet/room/only", &minimal_rule("room")).await;
     // Fills the cache, which must not return the old rules afterwards.
     alice.get_rules("").await;
-    let mut below = put_change("global", "c");
-    below["after"] = json!("a");
+    let mut put_below = put_change("global", "c");
+    put_below["after"] = json!("a");
     alice
         .change_rules(&json!([
             put_change("global", "a"),
             put_change("global", "b"),
-            below,
+            put_below,
             delete_change("old"),
             { "op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": false },
             { "op": "set_actions", "kind": "room", "rule_id": "c", "actions": [] },
@@ -36,27 +36,32 @@ async fn changes_are_made_in_order_and_in_all_scopes(service: Service) {
             { "op": "delete", "scope": "device/tablet", "kind": "room", "rule_id": "only" },
         ]))
         .await;
-    let all = alice.get_rules("").await;
-    assert_eq!(ids(&all["global"]["room"], false), ["b", "a", "c"]);
-    let room = &all["global"]["room"];
-    assert_eq!((&room[1]["enabled"], &room[2]["actions"]), (&json!(false), &json!([])));
-    assert_eq!(all["global"]["override"][0]["enabled"], true);
-    let devices: Vec<&String> = all["device"].as_object().unwrap().keys().collect();
+    let rulesets = alice.get_rules("").await;
+    assert_eq!(rule_ids(&rulesets["global"]["room"], false), ["b", "a", "c"]);
+    let room_rules = &rulesets["global"]["room"];
+    assert_eq!((&room_rules[1]["enabled"], &room_rules[2]["actions"]), (&json!(false), &json!([])));
+    assert_eq!(rulesets["global"]["override"][0]["enabled"], true);
+    let devices: Vec<&String> = rulesets["device"].as_object().unwrap().keys().collect();
     assert_eq!(devices, ["phone"]);
-    assert_eq!(ids(&all["device"]["phone"]["room"], false), ["p"]);
+    assert_eq!(rule_ids(&rulesets["device"]["phone"]["room"], false), ["p"]);
     alice.change_rules(&json!([])).await;
-    assert_eq!(alice.get_rules("").await, all);
+    assert_eq!(alice.get_rules("").await, rulesets);
 }
 
 async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
     let alice = service.user_client("alice").await;
     alice.change_rules(&json!([put_change("global", "a"), put_change("device/phone", "p")])).await;
-    let before = alice.get(&pushrules("")).await.text;
-    let mut misplaced = put_change("global", "x");
-    misplaced["before"] = json!("none");
-    for (rejected, status, code, error) in [
+    let rules_before = alice.get(&pushrules_path("")).await.text;
+    let mut misplaced_put = put_change("global", "x");
+    misplaced_put["before"] = json!("none");
+    for (rejected_change, status, errcode, error) in [
         (delete_change("none"), 404, "M_NOT_FOUND", "there is no room rule \"none\""),
-        (misplaced, 400, "M_UNKNOWN", "there is no room rule \"none\" to place the rule next to"),
+        (
+            misplaced_put,
+            400,
+            "M_UNKNOWN",
+            "there is no room rule \"none\" to place the rule next to",
+        ),
         (
             put_change("global", ".x"),
             400,
@@ -71,21 +76,21 @@ async fn nothing_is_changed_if_one_change_is_rejected(service: Service) {
             delete_change("a"),
             put_change("device/phone", "q"),
             put_change("device/new", "n"),
-            rejected,
+            rejected_change,
             put_change("global", "c"),
         ]);
         let response = alice.post_rules("bulk", &json!({ "changes": changes })).await;
         let expected = json!({
-            "errcode": code, "error": format!("changes[4]: {error}"), "change": 4,
+            "errcode": errcode, "error": format!("changes[4]: {error}"), "change": 4,
         });
         assert_eq!((response.status, response.json()), (status, expected));
-        assert_eq!(alice.get(&pushrules("")).await.text, before);
+        assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
     }
 }
 
 /// Bulk changes add pairs of rules to two scopes while other clients put single rules. Readers must
 /// always see both rules of a pair, or none.
-async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: Service) {
+async fn concurrent_bulk_and_single_changes_are_all_made(service: Service) {
     const CLIENTS: usize = 16;
     const ROUNDS: usize = 10;
     let alice = service.user_client("alice").await;
@@ -96,13 +101,14 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
             for round in 0..ROUNDS {
                 let id = format!("c{client}r{round}");
                 if client % 2 == 0 {
-                    alice.put_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
+                    alice.put_rules_ok(&format!("global/room/{id}"), &minimal_rule("room")).await;
                     continue;
                 }
                 let pair = [put_change("global", &id), put_change("device/phone", &id)];
-                let mut rejected = pair.to_vec();
-                rejected.push(delete_change("none"));
-                let response = alice.post_rules("bulk", &json!({ "changes": rejected })).await;
+                let mut rejected_changes = pair.to_vec();
+                rejected_changes.push(delete_change("none"));
+                let response =
+                    alice.post_rules("bulk", &json!({ "changes": rejected_changes })).await;
                 assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
                 alice.change_rules(&json!(pair)).await;
             }
@@ -112,17 +118,18 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
         let alice = alice.clone();
         tokio::spawn(async move {
             loop {
-                let all = alice.get_rules("").await;
-                let rooms = ids(&all["global"]["room"], false);
-                let phone = &all["device"]["phone"]["room"];
-                let phone = if phone.is_null() { Vec::new() } else { ids(phone, false) };
+                let rulesets = alice.get_rules("").await;
+                let room_ids = rule_ids(&rulesets["global"]["room"], false);
+                let phone_rules = &rulesets["device"]["phone"]["room"];
+                let phone_ids =
+                    if phone_rules.is_null() { Vec::new() } else { rule_ids(phone_rules, false) };
                 let is_bulk = |id: &&String| {
                     let client: usize = id[1..id.find('r').unwrap()].parse().unwrap();
                     client % 2 == 1
                 };
-                let pairs: Vec<&String> = rooms.iter().filter(is_bulk).collect();
-                assert_eq!(pairs, phone.iter().collect::<Vec<_>>());
-                if rooms.len() == CLIENTS * ROUNDS {
+                let pair_ids: Vec<&String> = room_ids.iter().filter(is_bulk).collect();
+                assert_eq!(pair_ids, phone_ids.iter().collect::<Vec<_>>());
+                if room_ids.len() == CLIENTS * ROUNDS {
                     return;
                 }
                 tokio::task::yield_now().await;
@@ -135,15 +142,15 @@ async fn bulk_changes_and_single_changes_of_many_clients_are_all_made(service: S
 
 #[tokio::test]
 async fn a_change_takes_effect_for_the_next_evaluation() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let event = json!({ "event": { "type": "m.room.message", "sender": "@bob:ring.example",
         "room_id": "!r:ring.example", "content": { "body": "cake" } } });
     let explain = async || alice.post_rules("explain", &event).await.expect_json(StatusCode::OK);
     assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");
-    let cake = json!({ "op": "put", "kind": "content", "rule_id": "cake",
+    let cake_change = json!({ "op": "put", "kind": "content", "rule_id": "cake",
         "rule": { "actions": [], "pattern": "cake" } });
-    alice.change_rules(&json!([put_change("global", "!r:ring.example"), cake])).await;
+    alice.change_rules(&json!([put_change("global", "!r:ring.example"), cake_change])).await;
     assert_eq!(explain().await["rule"]["rule_id"], "cake");
     assert_eq!(alice.post_rules("reset", &json!({})).await.status, 200);
     assert_eq!(explain().await["rule"]["rule_id"], ".m.rule.message");

@@ -6,17 +6,17 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{add_rules, delete_change, put_change};
-use crate::rules::{pushrules, service};
+use crate::rules::{pushrules_path, start_unlimited};
 use crate::support::Service;
 use crate::support::service::config_with;
 
 #[tokio::test]
 async fn the_number_of_rules_is_checked_after_all_changes() {
-    let limits = config_with(|config| {
+    let low_limits = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.rules.max_rules = 3;
     });
-    let service = Service::start_with(limits).await;
+    let service = Service::start_with(low_limits).await;
     let alice = service.user_client("alice").await;
     alice
         .change_rules(&json!([
@@ -25,14 +25,14 @@ async fn the_number_of_rules_is_checked_after_all_changes() {
             put_change("device/p", "c")
         ]))
         .await;
-    let before = alice.get(&pushrules("")).await.text;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     let response =
         alice.post_rules("bulk", &json!({ "changes": [put_change("global", "d")] })).await;
     let expected = json!({
         "errcode": "M_TOO_LARGE", "error": "an account may have at most 3 rules; delete some",
     });
     assert_eq!((response.status, response.json()), (413, expected));
-    assert_eq!(alice.get(&pushrules("")).await.text, before);
+    assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before);
     alice.change_rules(&json!([put_change("global", "d"), delete_change("a")])).await;
     alice.change_rules(&json!([delete_change("b"), put_change("device/q", "e")])).await;
     assert_eq!(alice.user_rule_ids("global/room/").await, ["d"]);
@@ -40,32 +40,38 @@ async fn the_number_of_rules_is_checked_after_all_changes() {
 
 #[tokio::test]
 async fn a_request_may_have_a_thousand_changes() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let puts = |count: usize| -> Vec<Value> {
+    let put_changes = |count: usize| -> Vec<Value> {
         (0..count)
             .map(|number| put_change("global", &format!("!room_{number}:ring.example")))
             .collect()
     };
-    let many = json!({ "changes": puts(1000) });
-    assert!(many.to_string().len() > 64 * 1024, "larger than the body of a single rule");
-    assert_eq!(alice.post_rules("bulk", &many).await.expect_json(StatusCode::OK), json!({}));
+    let thousand_changes = json!({ "changes": put_changes(1000) });
+    assert!(
+        thousand_changes.to_string().len() > 64 * 1024,
+        "larger than the body of a single rule"
+    );
+    assert_eq!(
+        alice.post_rules("bulk", &thousand_changes).await.expect_json(StatusCode::OK),
+        json!({})
+    );
     assert_eq!(alice.user_rule_ids("global/room/").await.len(), 1000);
-    let response = alice.post_rules("bulk", &json!({ "changes": puts(1001) })).await;
+    let response = alice.post_rules("bulk", &json!({ "changes": put_changes(1001) })).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     // An account with the maximum number of rules can still change them.
-    let disable = |number: usize| {
+    let disable_change = |number: usize| {
         json!({ "op": "set_enabled", "kind": "room", "enabled": false,
             "rule_id": format!("!room_{number}:ring.example") })
     };
-    alice.change_rules(&(0..1000).map(disable).collect()).await;
+    alice.change_rules(&(0..1000).map(disable_change).collect()).await;
     let rules = alice.get_rules("global/room/").await;
     assert!(rules.as_array().unwrap().iter().all(|rule| rule["enabled"] == false));
 }
 
 #[tokio::test]
-async fn each_rule_has_the_limits_of_a_single_request() {
-    let service = service().await;
+async fn a_rule_in_a_bulk_change_has_the_limits_of_a_single_request() {
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let put_with_rule = |rule: Value| {
         let mut change = put_change("global", "a");
@@ -73,12 +79,12 @@ async fn each_rule_has_the_limits_of_a_single_request() {
         json!({ "changes": [change] })
     };
     let condition = json!({ "kind": "contains_display_name" });
-    for (rule, status, code) in [
+    for (rule, status, errcode) in [
         (json!({ "actions": [], "x": "x".repeat(64 * 1024) }), 413, "M_TOO_LARGE"),
         (json!({ "actions": [], "conditions": vec![condition; 65] }), 400, "M_INVALID_PARAM"),
     ] {
         let response = alice.post_rules("bulk", &put_with_rule(rule)).await;
-        assert_eq!(response.status_and_errcode(), (status, code.into()));
+        assert_eq!(response.status_and_errcode(), (status, errcode.into()));
         assert_eq!(response.json()["change"], 0);
     }
     alice
@@ -90,26 +96,26 @@ async fn each_rule_has_the_limits_of_a_single_request() {
 
 #[tokio::test]
 async fn a_rule_that_was_accepted_is_exported_and_imported() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     // A body of the maximum size; the export adds the id and two more members.
-    let body = |bytes: usize| {
-        let head = json!({ "actions": [], "x": "" }).to_string().len();
-        json!({ "actions": [], "x": "x".repeat(bytes - head) })
+    let rule_with_size = |bytes: usize| {
+        let base_bytes = json!({ "actions": [], "x": "" }).to_string().len();
+        json!({ "actions": [], "x": "x".repeat(bytes - base_bytes) })
     };
-    let full = format!("global/room/{}", "i".repeat(255));
-    alice.put_ok(&full, &body(64 * 1024)).await;
+    let largest_path = format!("global/room/{}", "i".repeat(255));
+    alice.put_rules_ok(&largest_path, &rule_with_size(64 * 1024)).await;
 
-    let grown = "global/room/a";
-    alice.put_ok(grown, &body(60 * 1024)).await;
+    let growing_path = "global/room/a";
+    alice.put_rules_ok(growing_path, &rule_with_size(60 * 1024)).await;
     let actions = |count: usize| json!({ "actions": vec!["notify"; count] });
-    let response = alice.put(&format!("{grown}/actions"), &actions(1000)).await;
+    let response = alice.put_rules(&format!("{growing_path}/actions"), &actions(1000)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    let set = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
+    let set_actions = json!({ "changes": [{ "op": "set_actions", "kind": "room", "rule_id": "a",
         "actions": vec!["notify"; 1000] }] });
-    let response = alice.post_rules("bulk", &set).await;
+    let response = alice.post_rules("bulk", &set_actions).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    alice.put_ok(&format!("{grown}/actions"), &actions(10)).await;
+    alice.put_rules_ok(&format!("{growing_path}/actions"), &actions(10)).await;
 
     bob.import(&alice.get_rules("export").await).await;
     assert_eq!(bob.export().await, alice.export().await);
@@ -117,7 +123,7 @@ async fn a_rule_that_was_accepted_is_exported_and_imported() {
 
 #[tokio::test]
 async fn a_thousand_rules_are_exported_and_imported() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let rules = |count: usize| -> Vec<Value> {
         let rule = |number| {
@@ -126,23 +132,23 @@ async fn a_thousand_rules_are_exported_and_imported() {
         };
         (0..count).map(rule).collect()
     };
-    let body = |count: usize| json!({ "global": { "content": rules(count) } });
-    assert!(body(1000).to_string().len() > 750_000);
-    alice.import(&body(1000)).await;
+    let import_body = |count: usize| json!({ "global": { "content": rules(count) } });
+    assert!(import_body(1000).to_string().len() > 750_000);
+    alice.import(&import_body(1000)).await;
     let export = alice.get_rules("export").await;
     assert_eq!(export["global"]["content"], json!(rules(1000)));
     bob.import(&export).await;
     assert_eq!(bob.export().await, alice.export().await);
 
-    let before = bob.get(&pushrules("")).await.text;
-    let response = bob.post_rules("import", &body(1001)).await;
+    let rules_before = bob.get(&pushrules_path("")).await.text;
+    let response = bob.post_rules("import", &import_body(1001)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     // More than 1 MiB of rules, none of which is too large.
-    let mut wide = body(1000);
-    for rule in wide["global"]["content"].as_array_mut().unwrap() {
+    let mut oversized_import = import_body(1000);
+    for rule in oversized_import["global"]["content"].as_array_mut().unwrap() {
         rule["x"] = json!("x".repeat(1000));
     }
-    let response = bob.post_rules("import", &wide).await;
+    let response = bob.post_rules("import", &oversized_import).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
     assert_eq!(
         response.json()["error"],
@@ -151,33 +157,33 @@ async fn a_thousand_rules_are_exported_and_imported() {
     );
     // A body above the maximum size.
     let spaces = " ".repeat((2 << 20) + (64 << 10));
-    let request = format!("POST {}", pushrules("import"));
+    let request = format!("POST {}", pushrules_path("import"));
     let response = bob.send(&request, format!("{spaces}{{\"global\":{{}}}}")).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
-    assert_eq!(bob.get(&pushrules("")).await.text, before);
+    assert_eq!(bob.get(&pushrules_path("")).await.text, rules_before);
 }
 
 /// A lowered limit must not prevent users from importing their own exports.
 #[tokio::test]
 async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     add_rules(&alice).await;
     drop(alice);
-    let lowered = config_with(|config| {
+    let lowered_limits = config_with(|config| {
         config.limits.mode = belfry::config::LimitMode::Off;
         config.rules.max_rules = 3;
         config.rules.max_bytes = 100;
     });
-    let service = service.restart(lowered).await;
+    let service = service.restart(lowered_limits).await;
     let alice = service.user_client("alice").await;
     let export = alice.get_rules("export").await;
     alice.import(&export).await;
     assert_eq!(alice.export().await["global"], export["global"]);
-    let mut more = export.clone();
-    more["device"]["new"] = json!({ "room": [{ "rule_id": "a", "actions": [] }] });
+    let mut larger_import = export.clone();
+    larger_import["device"]["new"] = json!({ "room": [{ "rule_id": "a", "actions": [] }] });
     assert_eq!(
-        alice.post_rules("import", &more).await.status_and_errcode(),
+        alice.post_rules("import", &larger_import).await.status_and_errcode(),
         (413, "M_TOO_LARGE".into())
     );
 }
@@ -185,7 +191,7 @@ async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
 /// An account cannot occupy memory with many bodies that arrive slowly.
 #[tokio::test]
 async fn an_account_can_send_one_large_body_at_a_time() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let (sender, receiver) = tokio::sync::mpsc::channel::<Result<Bytes, std::io::Error>>(1);
     let (poll_sender, poll_receiver) = tokio::sync::oneshot::channel::<()>();
@@ -196,23 +202,25 @@ async fn an_account_can_send_one_large_body_at_a_time() {
         }
         receiver.recv().await.map(|chunk| (chunk, (receiver, None)))
     });
-    let request = format!("POST {}", pushrules("import"));
-    let slow = {
+    let request = format!("POST {}", pushrules_path("import"));
+    let slow_import = {
         let (alice, request) = (alice.clone(), request.clone());
         tokio::spawn(async move { alice.send(&request, Body::from_stream(stream)).await })
     };
     poll_receiver.await.unwrap();
-    let large = json!({ "global": { "room": [{ "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
-        { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) }] } });
-    let response = alice.post_rules("import", &large).await;
+    let large_import = json!({ "global": { "room": [
+        { "rule_id": "a", "actions": [], "x": "x".repeat(60_000) },
+        { "rule_id": "b", "actions": [], "x": "x".repeat(60_000) },
+    ] } });
+    let response = alice.post_rules("import", &large_import).await;
     assert_eq!(response.status_and_errcode(), (429, "M_LIMIT_EXCEEDED".into()));
     assert_eq!(response.header("retry-after"), "1");
-    bob.import(&large).await;
+    bob.import(&large_import).await;
     alice.change_rules(&json!([])).await;
 
     sender.send(Ok(Bytes::from_static(b"{\"global\":"))).await.unwrap();
     sender.send(Ok(Bytes::from_static(b"{}}"))).await.unwrap();
     drop(sender);
-    assert_eq!(slow.await.unwrap().status, 200);
-    alice.import(&large).await;
+    assert_eq!(slow_import.await.unwrap().status, 200);
+    alice.import(&large_import).await;
 }

@@ -4,47 +4,48 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::add_rules;
-use crate::rules::pushrules;
+use crate::rules::pushrules_path;
 use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
-    crate::rules::unlimited_service:
+    crate::rules::start_unlimited_on:
     all_rules_or_those_of_one_scope_are_reset,
 }
 
 async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
     let alice = service.user_client("alice").await;
-    let (new, empty) = (alice.get_rules("").await, alice.export().await);
+    let (initial_rulesets, empty_export) = (alice.get_rules("").await, alice.export().await);
     add_rules(&alice).await;
-    let full = alice.export().await;
+    let full_export = alice.export().await;
     let reset = async |body: &str| {
-        let response = alice.send(&format!("POST {}", pushrules("reset")), body.to_owned()).await;
+        let response =
+            alice.send(&format!("POST {}", pushrules_path("reset")), body.to_owned()).await;
         assert_eq!(response.expect_json(StatusCode::OK), json!({}), "{body}");
     };
     reset(r#"{"scope":"device/unknown"}"#).await;
-    assert_eq!(alice.export().await, full);
+    assert_eq!(alice.export().await, full_export);
 
     reset(r#"{"scope":"device/phone"}"#).await;
-    let mut expected = full.clone();
+    let mut expected = full_export.clone();
     expected["device"] = json!({});
     assert_eq!(alice.export().await, expected);
 
-    alice.import(&full).await;
+    alice.import(&full_export).await;
     reset(r#"{"scope":"global"}"#).await;
-    let mut expected = empty.clone();
-    expected["device"] = full["device"].clone();
+    let mut expected = empty_export.clone();
+    expected["device"] = full_export["device"].clone();
     assert_eq!(alice.export().await, expected);
 
     for body in ["", "{}"] {
-        alice.import(&full).await;
+        alice.import(&full_export).await;
         reset(body).await;
-        assert_eq!(alice.export().await, empty);
-        assert_eq!(alice.get_rules("").await, new, "as for a new user");
+        assert_eq!(alice.export().await, empty_export);
+        assert_eq!(alice.get_rules("").await, initial_rulesets, "as for a new user");
         reset(body).await;
     }
 
-    alice.import(&full).await;
-    for (body, code) in [
+    alice.import(&full_export).await;
+    for (body, errcode) in [
         (r#"{"scpoe":"device/phone"}"#, "M_BAD_JSON"),
         (r#"{"scope":null}"#, "M_BAD_JSON"),
         (r#"{"scope":"phone"}"#, "M_INVALID_PARAM"),
@@ -52,8 +53,8 @@ async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
         (" ", "M_NOT_JSON"),
         ("scope=global", "M_NOT_JSON"),
     ] {
-        let response = alice.send(&format!("POST {}", pushrules("reset")), body).await;
-        assert_eq!(response.status_and_errcode(), (400, code.into()), "{body}");
+        let response = alice.send(&format!("POST {}", pushrules_path("reset")), body).await;
+        assert_eq!(response.status_and_errcode(), (400, errcode.into()), "{body}");
     }
-    assert_eq!(alice.export().await, full);
+    assert_eq!(alice.export().await, full_export);
 }

@@ -3,24 +3,27 @@
 use serde_json::json;
 
 use super::add_rules;
-use crate::rules::{ids, minimal_rule, pushrules, service};
-use crate::support::service::START;
+use crate::rules::{minimal_rule, pushrules_path, rule_ids, start_unlimited};
+use crate::support::service::START_SECONDS;
 use crate::support::{Service, on_both_engines};
 
 on_both_engines! {
-    crate::rules::unlimited_service:
+    crate::rules::start_unlimited_on:
     an_export_is_imported_by_another_account,
     an_invalid_import_changes_nothing,
 }
 
 async fn an_export_is_imported_by_another_account(service: Service) {
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    let empty = bob.export().await;
+    let empty_export = bob.export().await;
     add_rules(&alice).await;
     let export = alice.get_rules("export").await;
-    assert_eq!((&export["version"], &export["exported_ts"]), (&json!("1"), &json!(START * 1000)));
-    assert_eq!(ids(&export["global"]["room"], false), ["a", "b"]);
-    assert_eq!(ids(&export["global"]["override"], true), [""; 0], "no built-in rules");
+    assert_eq!(
+        (&export["version"], &export["exported_ts"]),
+        (&json!("1"), &json!(START_SECONDS * 1000))
+    );
+    assert_eq!(rule_ids(&export["global"]["room"], false), ["a", "b"]);
+    assert_eq!(rule_ids(&export["global"]["override"], true), [""; 0], "no built-in rules");
     assert_eq!(
         export["builtin_changes"],
         json!({
@@ -29,32 +32,36 @@ async fn an_export_is_imported_by_another_account(service: Service) {
         })
     );
 
-    bob.put_ok("global/room/old", &minimal_rule("room")).await;
-    bob.put_ok("device/old/room/old", &minimal_rule("room")).await;
+    bob.put_rules_ok("global/room/old", &minimal_rule("room")).await;
+    bob.put_rules_ok("device/old/room/old", &minimal_rule("room")).await;
     bob.get_rules("").await;
     bob.import(&export).await;
     assert_eq!(bob.export().await, alice.export().await);
-    let [mut alices, mut bobs] = [alice.get_rules("").await, bob.get_rules("").await];
+    let [mut alices_rulesets, mut bobs_rulesets] =
+        [alice.get_rules("").await, bob.get_rules("").await];
     // The built-in rules about mentions contain the user's name.
-    for all in [&mut alices, &mut bobs] {
-        let rules = all["global"]["override"].as_array_mut().unwrap();
+    for rulesets in [&mut alices_rulesets, &mut bobs_rulesets] {
+        let rules = rulesets["global"]["override"].as_array_mut().unwrap();
         rules.retain(|rule| rule["default"] == false || rule["rule_id"] == ".m.rule.master");
-        all["global"]["content"].as_array_mut().unwrap().retain(|rule| rule["default"] == false);
+        rulesets["global"]["content"]
+            .as_array_mut()
+            .unwrap()
+            .retain(|rule| rule["default"] == false);
     }
-    assert_eq!(bobs, alices);
+    assert_eq!(bobs_rulesets, alices_rulesets);
 
     // The empty export restores the initial state.
-    bob.import(&empty).await;
-    assert_eq!(bob.export().await, empty);
+    bob.import(&empty_export).await;
+    assert_eq!(bob.export().await, empty_export);
     assert_eq!(alice.export().await["device"]["phone"], export["device"]["phone"]);
 }
 
 async fn an_invalid_import_changes_nothing(service: Service) {
     let alice = service.user_client("alice").await;
     add_rules(&alice).await;
-    let before = alice.get(&pushrules("")).await.text;
+    let rules_before = alice.get(&pushrules_path("")).await.text;
     let rule = json!({ "rule_id": "a", "actions": [] });
-    for (body, code, error) in [
+    for (body, errcode, error) in [
         (json!({}), "M_MISSING_PARAM", "global is missing"),
         (json!({ "room": [rule] }), "M_MISSING_PARAM", "global is missing"),
         (json!(null), "M_BAD_JSON", "the body must be a JSON object"),
@@ -76,23 +83,23 @@ async fn an_invalid_import_changes_nothing(service: Service) {
         ),
     ] {
         let response = alice.post_rules("import", &body).await;
-        let expected = json!({ "errcode": code, "error": error });
+        let expected = json!({ "errcode": errcode, "error": error });
         assert_eq!((response.status, response.json()), (400, expected), "{body}");
-        assert_eq!(alice.get(&pushrules("")).await.text, before, "{body}");
+        assert_eq!(alice.get(&pushrules_path("")).await.text, rules_before, "{body}");
     }
 }
 
 /// Clients of another Matrix server get its rules in this format.
 #[tokio::test]
 async fn the_response_with_all_rulesets_is_imported() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
     add_rules(&alice).await;
-    let mut all = alice.get_rules("").await;
-    let other = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
+    let mut rulesets = alice.get_rules("").await;
+    let foreign_rule = json!({ "rule_id": ".org.other.rule", "default": true, "enabled": false,
         "actions": [], "conditions": [] });
-    all["global"]["override"].as_array_mut().unwrap().push(other);
-    bob.import(&all).await;
+    rulesets["global"]["override"].as_array_mut().unwrap().push(foreign_rule);
+    bob.import(&rulesets).await;
     let mut expected = alice.export().await;
     // The response does not show this change, because it equals the default.
     expected["builtin_changes"].as_object_mut().unwrap().remove(".m.rule.message");
@@ -101,32 +108,32 @@ async fn the_response_with_all_rulesets_is_imported() {
 
 #[tokio::test]
 async fn expired_rules_are_omitted_from_exports_and_imports() {
-    let service = service().await;
+    let service = start_unlimited().await;
     let (alice, bob) = (service.user_client("alice").await, service.user_client("bob").await);
-    let until = (START + 60) * 1000;
-    let timed = json!({ "op": "put", "kind": "room", "rule_id": "timed",
+    let until = (START_SECONDS + 60) * 1000;
+    let timed_change = json!({ "op": "put", "kind": "room", "rule_id": "timed",
         "rule": { "actions": [], "until": until } });
-    let pause = json!({ "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master",
+    let pause_change = json!({ "op": "set_enabled", "kind": "override", "rule_id": ".m.rule.master",
         "enabled": true, "until": until });
-    let permanent = json!({ "op": "put", "kind": "room", "rule_id": "permanent",
+    let permanent_change = json!({ "op": "put", "kind": "room", "rule_id": "permanent",
         "rule": { "actions": [] } });
-    alice.change_rules(&json!([permanent, timed, pause])).await;
-    let before = alice.export().await;
-    assert_eq!(ids(&before["global"]["room"], false), ["timed", "permanent"]);
-    assert_eq!(before["global"]["room"][0]["until"], until);
-    let master = json!({ ".m.rule.master": { "enabled": true, "until": until } });
-    assert_eq!(before["builtin_changes"], master);
-    bob.import(&before).await;
-    assert_eq!(bob.export().await, before);
+    alice.change_rules(&json!([permanent_change, timed_change, pause_change])).await;
+    let export_before = alice.export().await;
+    assert_eq!(rule_ids(&export_before["global"]["room"], false), ["timed", "permanent"]);
+    assert_eq!(export_before["global"]["room"][0]["until"], until);
+    let builtin_changes = json!({ ".m.rule.master": { "enabled": true, "until": until } });
+    assert_eq!(export_before["builtin_changes"], builtin_changes);
+    bob.import(&export_before).await;
+    assert_eq!(bob.export().await, export_before);
 
     service.clock.advance(60);
-    let after = alice.export().await;
-    assert_eq!(ids(&after["global"]["room"], false), ["permanent"]);
-    assert_eq!(after["builtin_changes"], json!({}));
-    assert_eq!(bob.export().await, after);
+    let export_after = alice.export().await;
+    assert_eq!(rule_ids(&export_after["global"]["room"], false), ["permanent"]);
+    assert_eq!(export_after["builtin_changes"], json!({}));
+    assert_eq!(bob.export().await, export_after);
     let carol = service.user_client("carol").await;
-    carol.import(&before).await;
-    assert_eq!(carol.export().await, after);
-    let response = carol.post_rules("bulk", &json!({ "changes": [timed] })).await;
+    carol.import(&export_before).await;
+    assert_eq!(carol.export().await, export_after);
+    let response = carol.post_rules("bulk", &json!({ "changes": [timed_change] })).await;
     assert_eq!(response.status_and_errcode(), (400, "M_INVALID_PARAM".into()));
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use belfry_core::rules::ConditionKind;
 use belfry_core::rules::evaluate::RuleName;
-use belfry_core::rules::explain::{Explanation, Step, StepOutcome};
+use belfry_core::rules::explain::{Explanation, RuleStep, StepOutcome};
 use belfry_store::EnabledState;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::escape::escape;
 
 /// The text of an explanation, with colours.
-pub(super) struct Page<'a> {
+pub(super) struct ExplanationText<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     /// The state of the account; a disabled one is never notified.
     pub(super) state: EnabledState,
@@ -23,7 +23,7 @@ const GREEN: &str = "1;32";
 const RED: &str = "31";
 const FAINT: &str = "2";
 
-impl fmt::Display for Page<'_> {
+impl fmt::Display for ExplanationText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Explanation { evaluation, walk } = self.explanation;
         let names: Vec<String> = walk.iter().map(|step| format_rule(step.rule)).collect();
@@ -67,7 +67,7 @@ fn format_rule(rule: RuleName<'_>) -> String {
     escape(&format!("{}/{}/{}", rule.scope, rule.kind, rule.rule_id)).into_owned()
 }
 
-fn describe_result(step: &Step<RuleName<'_>>) -> String {
+fn describe_result(step: &RuleStep<RuleName<'_>>) -> String {
     match (step.outcome, &step.condition) {
         (StepOutcome::Won, _) => "matches".to_owned(),
         (StepOutcome::Disabled, _) => "is disabled".to_owned(),
@@ -82,9 +82,9 @@ fn describe_result(step: &Step<RuleName<'_>>) -> String {
 }
 
 /// Describes why a condition failed, with the expected value and the one that was found.
-fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String {
-    let describe_mismatch = |key: &str, expected: String| match found {
-        Some(found) => format!("{key} is {}, expected {expected}", to_json(found)),
+fn describe_failure(condition: &ConditionKind, actual_value: Option<&Value>) -> String {
+    let describe_mismatch = |key: &str, expected: String| match actual_value {
+        Some(value) => format!("{key} is {}, expected {expected}", to_json(value)),
         None => format!("there is no {key}, expected {expected}"),
     };
     match condition {
@@ -93,15 +93,15 @@ fn describe_failure(condition: &ConditionKind, found: Option<&Value>) -> String 
         ConditionKind::EventPropertyContains { key, value } => {
             describe_mismatch(key, format!("{} in it", to_json(value)))
         }
-        ConditionKind::ContainsDisplayName => match found {
+        ConditionKind::ContainsDisplayName => match actual_value {
             Some(name) => format!("the text does not contain the name {}", to_json(name)),
             None => "the display name is unknown; use --display-name".to_owned(),
         },
-        ConditionKind::RoomMemberCount { is } => match found {
+        ConditionKind::RoomMemberCount { is } => match actual_value {
             Some(count) => format!("the room has {count} members, expected {is}"),
             None => "the number of members is unknown; use --member-count".to_owned(),
         },
-        ConditionKind::SenderNotificationPermission { key } => match found {
+        ConditionKind::SenderNotificationPermission { key } => match actual_value {
             Some(level) => format!("the sender's power level {level} is too low for {key:?}"),
             None => "the power levels are unknown; use --room".to_owned(),
         },

@@ -1,7 +1,7 @@
 use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::EffectiveRules;
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, Position, RuleKind};
+use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition};
 use jiff::Timestamp;
 
 use super::*;
@@ -10,26 +10,27 @@ use super::*;
 fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     let mut document = Document::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
-        let new = NewRule::read(
+        let new_rule = NewRule::read(
             *kind,
             body.to_string().as_bytes(),
             NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() },
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
-        document.put(*kind, id.parse().unwrap(), new, Position::default()).unwrap();
+        document.put(*kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
     }
     document
 }
 
-fn lines(documents: &[Document], event: Value, colours: bool) -> Vec<String> {
+fn explain_lines(documents: &[Document], event: Value, with_colours: bool) -> Vec<String> {
     let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());
-    let coloured = Page { explanation: &explanation, state: EnabledState::Active }.to_string();
+    let coloured =
+        ExplanationText { explanation: &explanation, state: EnabledState::Active }.to_string();
     let plain = anstream::adapter::strip_str(&coloured).to_string();
-    let page = if colours { coloured } else { plain };
-    page.lines().map(str::to_owned).collect()
+    let text = if with_colours { coloured } else { plain };
+    text.lines().map(str::to_owned).collect()
 }
 
 #[test]
@@ -39,10 +40,10 @@ fn a_rule_that_takes_too_much_work_is_marked() {
     let documents = [document("global", &[(RuleKind::Override, "slow", rule)])];
     let mut event = message("hi");
     event["content"]["a"] = json!("a".repeat(60_000) + "b");
-    let lines = lines(&documents, event, false);
+    let lines = explain_lines(&documents, event, false);
     let line = lines.iter().find(|line| line.contains("global/override/slow")).unwrap();
-    let text = "is not fully evaluated: the rules take too much work for this event";
-    assert!(line.starts_with("✗ ") && line.ends_with(text), "{line}");
+    let reason = "is not fully evaluated: the rules take too much work for this event";
+    assert!(line.starts_with("✗ ") && line.ends_with(reason), "{line}");
     assert!(lines.contains(&"notify, by global/underride/.m.rule.message".to_owned()));
 }
 
@@ -55,34 +56,36 @@ fn message(body: &str) -> Value {
 
 #[test]
 fn each_rule_has_a_line_with_the_reason_for_its_failure() {
-    let condition = |condition: Value| json!({"actions": [], "conditions": [condition]});
-    let is = json!({"kind": "event_property_is", "key": "content.msgtype", "value": null});
-    let contains = json!({"kind": "event_property_contains", "key": "content.to", "value": 7});
+    let rule_with = |condition: Value| json!({"actions": [], "conditions": [condition]});
+    let property_is = json!({"kind": "event_property_is", "key": "content.msgtype", "value": null});
+    let property_contains =
+        json!({"kind": "event_property_contains", "key": "content.to", "value": 7});
     let permission = json!({"kind": "sender_notification_permission", "key": "room"});
-    let name = json!({"kind": "contains_display_name"});
+    let display_name = json!({"kind": "contains_display_name"});
     let global = document(
         "global",
         &[
-            (RuleKind::Override, "is", condition(is)),
-            (RuleKind::Override, "contains", condition(contains)),
+            (RuleKind::Override, "is", rule_with(property_is)),
+            (RuleKind::Override, "contains", rule_with(property_contains)),
             (
                 RuleKind::Override,
                 "few",
-                condition(json!({"kind": "room_member_count", "is": "<3"})),
+                rule_with(json!({"kind": "room_member_count", "is": "<3"})),
             ),
-            (RuleKind::Override, "level", condition(permission)),
-            (RuleKind::Override, "name", condition(name)),
-            (RuleKind::Override, "later", condition(json!({"kind": "org.later"}))),
+            (RuleKind::Override, "level", rule_with(permission)),
+            (RuleKind::Override, "name", rule_with(display_name)),
+            (RuleKind::Override, "later", rule_with(json!({"kind": "org.later"}))),
             (RuleKind::Content, "pie", json!({"actions": [], "pattern": "pie"})),
         ],
     );
-    let loud = json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}, "coalesce"]);
+    let loud_actions =
+        json!(["notify", {"set_tweak": "sound"}, {"set_tweak": "highlight"}, "coalesce"]);
     let device = document("device/phone", &[]);
     let mut documents = vec![device, global];
-    let output = lines(&documents, message("cake"), false);
-    let line = |rule: &str| {
-        let rule_line = output.iter().find(|line| line.contains(&format!("/{rule} ")));
-        rule_line.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
+    let output = explain_lines(&documents, message("cake"), false);
+    let line_for = |rule: &str| {
+        let line = output.iter().find(|line| line.contains(&format!("/{rule} ")));
+        line.unwrap_or_else(|| panic!("{rule}: {output:#?}")).clone()
     };
     for (rule, mark, reason) in [
         (".m.rule.master", "–", "is disabled"),
@@ -96,7 +99,7 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
         (".m.rule.message", "✓", "matches"),
     ] {
         assert!(
-            line(rule).starts_with(mark) && line(rule).ends_with(&format!("  {reason}")),
+            line_for(rule).starts_with(mark) && line_for(rule).ends_with(&format!("  {reason}")),
             "{rule}"
         );
     }
@@ -110,8 +113,9 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
         ]
     );
 
-    documents[1] = document("global", &[(RuleKind::Room, "!r:x", json!({"actions": loud}))]);
-    let output = lines(&documents, message("cake"), false);
+    documents[1] =
+        document("global", &[(RuleKind::Room, "!r:x", json!({"actions": loud_actions}))]);
+    let output = explain_lines(&documents, message("cake"), false);
     assert_eq!(
         output[output.len() - 4..],
         [
@@ -127,14 +131,14 @@ fn each_rule_has_a_line_with_the_reason_for_its_failure() {
 fn a_legacy_mention_rule_is_skipped_if_the_event_has_mentions() {
     let mut event = message("hello alice");
     event["content"]["m.mentions"] = json!({});
-    let output = lines(&[], event, false);
+    let output = explain_lines(&[], event, false);
     let line = output.iter().find(|line| line.contains(".m.rule.contains_user_name ")).unwrap();
     assert!(line.ends_with("is skipped: the event has m.mentions"), "{line}");
 }
 
 #[test]
 fn no_rule_is_listed_for_the_users_own_event() {
-    let output = lines(&[], json!({"sender": "@alice:x"}), false);
+    let output = explain_lines(&[], json!({"sender": "@alice:x"}), false);
     assert_eq!(
         output,
         [
@@ -148,21 +152,21 @@ fn no_rule_is_listed_for_the_users_own_event() {
 
 #[test]
 fn colours_do_not_change_the_text() {
-    let plain = lines(&[], message("cake"), false).join("\n");
-    let coloured = lines(&[], message("cake"), true).join("\n");
+    let plain = explain_lines(&[], message("cake"), false).join("\n");
+    let coloured = explain_lines(&[], message("cake"), true).join("\n");
     assert!(coloured.contains("\u{1b}[1;32m✓\u{1b}[0m"), "{coloured}");
-    let mut bare = coloured;
+    let mut uncoloured = coloured;
     for colour in ["\u{1b}[1;32m", "\u{1b}[31m", "\u{1b}[2m", "\u{1b}[0m"] {
-        bare = bare.replace(colour, "");
+        uncoloured = uncoloured.replace(colour, "");
     }
-    assert_eq!(bare, plain);
+    assert_eq!(uncoloured, plain);
 }
 
 #[test]
 fn control_characters_in_untrusted_text_are_escaped() {
     let pattern = json!({"actions": [], "pattern": "\u{1b}]0;x\u{7}"});
     let global = document("global", &[(RuleKind::Content, "a\u{1b}[2J\u{9b}b", pattern)]);
-    let output = lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
+    let output = explain_lines(&[global], message("\u{1b}[31m\u{9b}1mred"), false).join("\n");
     assert!(!output.contains(|c: char| c.is_control() && c != '\n'), "{output:?}");
     assert!(output.contains(r"global/content/a\u{1b}[2J\u{9b}b "), "{output}");
 }

@@ -8,13 +8,13 @@ use super::{Checks, Workspace, workspace_with_database};
 use crate::support::files::set_mode;
 use crate::support::process::{is_root, unprivileged_belfry};
 
-fn doctor(workspace: &Workspace) -> Checks {
+fn run_unprivileged_doctor(workspace: &Workspace) -> Checks {
     let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
     Checks::parse(&output)
 }
 
 #[test]
-fn files_of_another_user_are_reported_as_denied() {
+fn another_users_files_are_reported_as_denied() {
     if !is_root() {
         return eprintln!("skipped: only root can run a command as another user");
     }
@@ -22,13 +22,14 @@ fn files_of_another_user_are_reported_as_denied() {
     set_mode(workspace.path(), 0o755);
     let data = workspace.path().join("data");
     // The directory hides the file, or the file can be seen but not read.
-    for (mode, denied) in [(0o700, "data"), (0o755, "data/belfry.db")] {
+    for (mode, denied_file) in [(0o700, "data"), (0o755, "data/belfry.db")] {
         set_mode(&data, mode);
-        let checks = doctor(&workspace);
-        let denied = workspace.path().join(denied);
-        let reason = format!("permission denied: {} belongs to root (uid 0)", denied.display());
-        checks.assert("files", "failed", &reason);
-        checks.assert("database", "failed", &reason);
+        let checks = run_unprivileged_doctor(&workspace);
+        let denied_path = workspace.path().join(denied_file);
+        let reason =
+            format!("permission denied: {} belongs to root (uid 0)", denied_path.display());
+        checks.assert_status("files", "failed", &reason);
+        checks.assert_status("database", "failed", &reason);
         assert_eq!(checks.exit_code, Some(1));
         for result in checks.lines("database") {
             assert!(!result.contains("belfry restore") && !result.contains("does not exist"));
@@ -38,7 +39,7 @@ fn files_of_another_user_are_reported_as_denied() {
     let settings = workspace.path().join("belfry.toml");
     set_mode(&settings, 0o600);
     let reason = format!("permission denied: {} belongs to root", settings.display());
-    let checks = doctor(&workspace);
+    let checks = run_unprivileged_doctor(&workspace);
     checks.assert_failed("settings", &reason);
     // There is one fix, which matches the reason.
     let [result] = &checks.lines("settings")[..] else { panic!("one result") };
@@ -56,12 +57,16 @@ fn a_database_that_cannot_be_created_is_reported() {
     let assert_denied = |directory: &Path| {
         let reason = format!("permission denied: {} belongs to root (uid 0)", directory.display());
         let problem = format!("data/belfry.db does not exist and cannot be created: {reason}");
-        doctor(&workspace).assert_failed("database", &problem);
+        run_unprivileged_doctor(&workspace).assert_failed("database", &problem);
     };
     assert_denied(workspace.path());
     let data = workspace.path().join("data");
     create_dir(&data).unwrap();
     assert_denied(&data);
     chown(&data, Some(65_534), None).unwrap();
-    doctor(&workspace).assert("database", "warning", "does not exist or is empty");
+    run_unprivileged_doctor(&workspace).assert_status(
+        "database",
+        "warning",
+        "does not exist or is empty",
+    );
 }

@@ -24,7 +24,7 @@ fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace
         &["backup", "copy.db"],
         &["explain", "-", "--account", "alice"],
     ] {
-        let message = workspace.fail(arguments);
+        let message = workspace.run_failing(arguments);
         let advice =
             "it does not exist or is empty; create it with belfry serve or belfry account add\n";
         assert!(message.starts_with("belfry: cannot open the database "), "{message}");
@@ -44,7 +44,7 @@ fn a_missing_file_is_named() {
         &["restore", "missing", "--data", "new"][..],
         &["explain", "missing", "--account", "alice"],
     ] {
-        let message = workspace.fail(arguments);
+        let message = workspace.run_failing(arguments);
         let expected = "belfry: cannot read missing: No such file or directory (os error 2)\n";
         assert_eq!(message, expected, "{arguments:?}");
     }
@@ -68,7 +68,7 @@ fn an_empty_file_counts_as_a_missing_database() {
     let workspace = Workspace::sqlite();
     std::fs::create_dir(workspace.path().join("data")).unwrap();
     std::fs::write(workspace.path().join("data/belfry.db"), "").unwrap();
-    let message = workspace.fail(&["account", "list"]);
+    let message = workspace.run_failing(&["account", "list"]);
     assert!(message.contains("data/belfry.db: it does not exist or is empty"), "{message}");
     workspace.run(&["account", "add", "alice"]);
 }

@@ -32,21 +32,22 @@ fn fail_as_nobody(workspace: &Workspace, arguments: &[&str]) -> String {
 
 /// Asserts that a message names the path that is denied, its owner, the user and what to do.
 #[track_caller]
-fn assert_denied(message: &str, denied: &Path) {
-    let expected = format!("permission denied: {} belongs to root (uid 0), and ", denied.display());
+fn assert_denied(message: &str, denied_path: &Path) {
+    let expected =
+        format!("permission denied: {} belongs to root (uid 0), and ", denied_path.display());
     assert!(message.contains(&expected), "{message}");
     assert!(message.contains("(uid 65534) runs belfry"), "{message}");
     assert!(message.contains("(sudo -u root belfry …)"), "{message}");
 }
 
 #[test]
-fn a_database_of_another_user_is_reported_as_denied() {
+fn another_users_database_is_reported_as_denied() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
     let database = data.join("belfry.db");
     // The directory hides the file, or the file can be seen but not read.
-    for (mode, denied) in [(0o700, &data), (0o755, &database)] {
+    for (mode, denied_path) in [(0o700, &data), (0o755, &database)] {
         set_mode(&data, mode);
         for arguments in [
             &["account", "list"][..],
@@ -59,15 +60,15 @@ fn a_database_of_another_user_is_reported_as_denied() {
             let message = fail_as_nobody(&workspace, arguments);
             let expected = "belfry: cannot open the database data/belfry.db: permission denied";
             assert!(message.starts_with(expected), "{arguments:?}: {message}");
-            assert_denied(&message, denied);
+            assert_denied(&message, denied_path);
         }
     }
     set_mode(&data, 0o755);
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
     // A server that root runs is rarely intended, so this remedy comes last.
-    let position = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
-    assert!(position("(chown -R ") < position("(sudo -u root "), "{message}");
+    let position_of = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
+    assert!(position_of("(chown -R ") < position_of("(sudo -u root "), "{message}");
 }
 
 /// Runs the command with this name that a message recommends, as the operator would.
@@ -82,15 +83,15 @@ fn apply_remedy(message: &str, name: &str) {
 /// Applying the remedy once is enough, whichever files belong to a different user.
 #[test]
 fn one_remedy_gives_the_user_all_data() {
-    for (owner_of_directory, owner_of_files) in [(0, 0), (65_534, 0), (0, 65_534)] {
+    for (directory_owner, file_owner) in [(0, 0), (65_534, 0), (0, 65_534)] {
         let Some(workspace) = root_workspace() else { return };
         workspace.run(&["account", "add", "alice"]);
         let data = workspace.path().join("data");
         write(data.join("belfry.lock"), "").unwrap();
         set_mode(&data, 0o755);
-        chown(&data, Some(owner_of_directory), None).unwrap();
+        chown(&data, Some(directory_owner), None).unwrap();
         for file in read_dir(&data).unwrap() {
-            chown(file.unwrap().path(), Some(owner_of_files), None).unwrap();
+            chown(file.unwrap().path(), Some(file_owner), None).unwrap();
         }
         let add = ["account", "add", "bob"];
         apply_remedy(&fail_as_nobody(&workspace, &add), "chown");
@@ -115,7 +116,7 @@ fn the_remedy_creates_only_the_missing_data_directory() {
 }
 
 #[test]
-fn files_of_another_user_are_reported_as_denied() {
+fn another_users_files_are_reported_as_denied() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["backup", "backup.db"]);
@@ -148,7 +149,7 @@ fn files_of_another_user_are_reported_as_denied() {
 }
 
 #[test]
-fn a_backup_into_a_directory_of_another_user_is_reported_as_denied() {
+fn a_backup_into_another_users_directory_is_reported_as_denied() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
@@ -167,23 +168,23 @@ fn a_backup_into_a_directory_of_another_user_is_reported_as_denied() {
 
 /// Root must not create a database that the owner's server could not read.
 #[test]
-fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
+fn a_database_in_another_users_directory_is_created_only_by_its_owner() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     workspace.run(&["backup", "backup.db"]);
     set_mode(&workspace.path().join("backup.db"), 0o644);
-    let new = workspace.path().join("new");
-    create_dir(&new).unwrap();
-    chown(&new, Some(65_534), Some(65_534)).unwrap();
+    let new_data = workspace.path().join("new");
+    create_dir(&new_data).unwrap();
+    chown(&new_data, Some(65_534), Some(65_534)).unwrap();
     let add = ["account", "add", "bob", "--data", "new"];
     let restore = ["restore", "backup.db", "--data", "new"];
     for arguments in [&add[..], &restore] {
-        let message = workspace.fail(arguments);
+        let message = workspace.run_failing(arguments);
         let expected = "belfry: cannot create the database new/belfry.db: new belongs to ";
         assert!(message.starts_with(expected), "{message}");
         assert!(message.contains("(uid 65534), who could not read root's files"), "{message}");
         assert!(message.contains("; run belfry as the owner: sudo -u "), "{message}");
-        assert_eq!(read_dir(&new).unwrap().count(), 0);
+        assert_eq!(read_dir(&new_data).unwrap().count(), 0);
     }
     let output = unprivileged_belfry(workspace.path(), &restore).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -196,14 +197,15 @@ fn a_database_in_the_directory_of_another_user_is_created_only_by_its_owner() {
 }
 
 #[test]
-fn chown_is_recommended_for_a_file_of_another_user_in_ones_own_directory() {
+fn chown_is_recommended_for_another_users_file_in_ones_own_directory() {
     let Some(workspace) = root_workspace() else { return };
     workspace.run(&["account", "add", "alice"]);
     let data = workspace.path().join("data");
     chown(&data, Some(65_534), Some(65_534)).unwrap();
     let message = fail_as_nobody(&workspace, &["account", "list"]);
-    let denied = data.join("belfry.db");
-    let expected = format!("permission denied: {} belongs to root (uid 0), ", denied.display());
+    let denied_path = data.join("belfry.db");
+    let expected =
+        format!("permission denied: {} belongs to root (uid 0), ", denied_path.display());
     assert!(message.contains(&expected), "{message}");
     assert!(message.contains("; change the owner of all files (chown -R "), "{message}");
     assert!(!message.contains("sudo"), "{message}");
