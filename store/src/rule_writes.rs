@@ -89,7 +89,7 @@ impl RuleWriter {
         self.queue_and_wait(account, ChangeExtent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Applies a change to any of the account's documents, like [`RuleWriter::change`]. The change
+    /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`]. The change
     /// is saved completely or not at all.
     pub async fn change_documents(
         &self,

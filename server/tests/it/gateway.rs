@@ -180,7 +180,7 @@ async fn an_app_token_passes_only_if_the_check_allows_it() {
     };
     for (query, uri, status) in [
         ("", "/x", 403),
-        ("?app=yes", "/x", 403),
+        ("?app=yes", "/x", 400),
         ("?scope=read", "/x", 403),
         ("?app=allow", "/x", 200),
         ("?scope=read&app=allow", "/x?a=b", 200),
