@@ -89,8 +89,8 @@ impl RuleWriter {
         self.queue_and_wait(account, ChangeExtent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`]. The change
-    /// is saved completely or not at all.
+    /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`]. The
+    /// change is saved completely or not at all.
     pub async fn change_documents(
         &self,
         account: i64,
