@@ -79,22 +79,24 @@ fn count_changed_tables() -> Result<usize, Box<dyn Error>> {
 /// Clients that change the rules of random accounts.
 struct Writers {
     tasks: JoinSet<()>,
-    stop: Arc<AtomicBool>,
-    writes: Arc<AtomicU64>,
+    is_stopped: Arc<AtomicBool>,
+    acknowledged_writes: Arc<AtomicU64>,
 }
 
 impl Writers {
     async fn start(accounts: i64) -> Result<Self, Box<dyn Error>> {
         let database = Database::Sqlite("data/belfry.db".into());
         let store = Store::open(&database, &Options::default(), Timestamp::UNIX_EPOCH).await?;
-        let (stop, writes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let (is_stopped, acknowledged_writes) =
+            (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (pool, counter) = (Arc::new(RulePool::new()), Arc::new(AtomicI64::new(0)));
         let mut tasks = JoinSet::new();
         for _ in 0..WRITERS {
             let (store, pool, counter) = (store.clone(), Arc::clone(&pool), Arc::clone(&counter));
-            let (stop, writes) = (Arc::clone(&stop), Arc::clone(&writes));
+            let (is_stopped, acknowledged_writes) =
+                (Arc::clone(&is_stopped), Arc::clone(&acknowledged_writes));
             tasks.spawn(async move {
-                while !stop.load(Ordering::Relaxed) {
+                while !is_stopped.load(Ordering::Relaxed) {
                     // Spread over all accounts; no two tasks write the same one at a time.
                     let number = counter.fetch_add(7919, Ordering::Relaxed) % accounts;
                     let rulesets =
@@ -104,18 +106,18 @@ impl Writers {
                     let rulesets = rulesets.expect("a read succeeds");
                     let result = store.save_ruleset(&rulesets, document).await;
                     result.expect("a write succeeds");
-                    writes.fetch_add(1, Ordering::Relaxed);
+                    acknowledged_writes.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
-        Ok(Self { tasks, stop, writes })
+        Ok(Self { tasks, is_stopped, acknowledged_writes })
     }
 
     /// Stops the clients and returns the number of acknowledged writes.
     async fn stop(self) -> u64 {
-        self.stop.store(true, Ordering::Relaxed);
+        self.is_stopped.store(true, Ordering::Relaxed);
         self.tasks.join_all().await;
-        self.writes.load(Ordering::Relaxed)
+        self.acknowledged_writes.load(Ordering::Relaxed)
     }
 }
 

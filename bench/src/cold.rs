@@ -90,13 +90,14 @@ pub(crate) async fn measure() -> Result<(), Box<dyn Error>> {
 /// Reads different accounts with a task for each reader. Returns the reads per second, and the CPU
 /// time of this process per read in microseconds.
 async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
-    let (stop, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
+    let (is_stopped, reads) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU32::new(0)));
     let (start, cpu_before) = (Instant::now(), cpu_seconds());
     let mut tasks = JoinSet::new();
     for reader in readers {
-        let (reader, stop, reads) = (Arc::clone(reader), Arc::clone(&stop), Arc::clone(&reads));
+        let (reader, is_stopped, reads) =
+            (Arc::clone(reader), Arc::clone(&is_stopped), Arc::clone(&reads));
         tasks.spawn(async move {
-            while !stop.load(Ordering::Relaxed) {
+            while !is_stopped.load(Ordering::Relaxed) {
                 // Successive reads are of distant accounts.
                 let number = reads.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b1);
                 reader.read(i64::from(number % ACCOUNTS) + 1).await;
@@ -104,7 +105,7 @@ async fn measure_reads<R: Reader>(readers: &[Arc<R>]) -> (f64, f64) {
         });
     }
     tokio::time::sleep(ROUND_DURATION).await;
-    stop.store(true, Ordering::Relaxed);
+    is_stopped.store(true, Ordering::Relaxed);
     tasks.join_all().await;
     let reads = f64::from(reads.load(Ordering::Relaxed));
     (reads / start.elapsed().as_secs_f64(), (cpu_seconds() - cpu_before) / reads * 1e6)

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
@@ -54,7 +54,8 @@ pub(crate) async fn add_accounts(arguments: &Arguments) -> Result<(), Box<dyn Er
     let options = Options { timeout: Duration::from_mins(1), ..Options::default() };
     let store = Arc::new(Store::open(&database, &options, now).await?);
     store.add_first_party_app(&app(now)).await?;
-    let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::AccountAdd).into());
+    let events: Arc<NewAuditEvents> =
+        Arc::new(NewAuditEvent::for_server(now, AuditKind::AccountAdd).into());
     let pool = Arc::new(RulePool::new());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS.min(accounts) {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::scope::Scope;
@@ -35,7 +35,8 @@ pub(crate) async fn fill_account(arguments: &Arguments) -> Result<(), Box<dyn Er
     let database = Database::Sqlite("data/belfry.db".into());
     let store = Arc::new(Store::open(&database, &options, now).await?);
     let account_id = store.account_by_name(&arguments.name).await?.ok_or("unknown account")?.id;
-    let events: Arc<Events> = Arc::new(AuditEntry::from_server(now, AuditKind::TokenIssue).into());
+    let events: Arc<NewAuditEvents> =
+        Arc::new(NewAuditEvent::for_server(now, AuditKind::TokenIssue).into());
     let mut tasks = JoinSet::new();
     for app_id in 1..=GRANTS {
         let (store, events) = (Arc::clone(&store), Arc::clone(&events));

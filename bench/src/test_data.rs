@@ -1,7 +1,7 @@
 //! Test data: users with push rules, and a message. The data is the same in each run.
 #![expect(clippy::unwrap_used, reason = "a measurement may panic")]
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -55,9 +55,9 @@ impl RulePool {
     }
 
     /// Returns a user's rules: up to five keywords, three rooms and two senders.
-    pub(crate) fn document(&self, user: usize) -> Document {
+    pub(crate) fn document(&self, user: usize) -> RuleDocument {
         let mut random = Random(user as u64);
-        let mut document = Document::new(RuleScope::Global);
+        let mut document = RuleDocument::new(RuleScope::Global);
         let mut put = |kind, id: String, rule: &NewRule| {
             document.put(kind, id.parse().unwrap(), rule.clone(), RulePosition::default()).unwrap();
         };

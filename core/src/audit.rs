@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::aggregate::{AggregatedEvent, Aggregator, Subject};
+pub use self::aggregate::{Aggregator, CountedEvent, Subject};
 use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
@@ -33,7 +33,7 @@ wire_enum! {
         TokenIssue = "token_issue",
         /// A user's tokens were revoked.
         TokenRevoke = "token_revoke",
-        /// App tokens were issued; counted by app and hour.
+        /// App tokens were issued; counted per app and hour.
         AppTokenIssue = "app_token_issue",
         /// An app registered itself.
         AppRegister = "app_register",
@@ -64,7 +64,7 @@ wire_enum! {
         ClientAuthentication = "client_authentication",
         /// A request was rejected by an abuse limit.
         AbuseLimit = "abuse_limit",
-        /// An application service acted for a user; counted by service, user and hour.
+        /// An application service acted for a user; counted per service, user and hour.
         ServiceUse = "service_use",
     }
 }
@@ -106,7 +106,7 @@ wire_enum! {
 /// determines the account and the app.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the types describe them")]
-pub struct AuditEntry {
+pub struct NewAuditEvent {
     pub at: Timestamp,
     pub kind: AuditKind,
     pub outcome: AuditOutcome,
@@ -121,7 +121,7 @@ wire_enum! {
     /// The origin of an audit event.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
     pub enum AuditOrigin {
-        /// A request from an app or another API client.
+        /// A request from an app or other API client.
         Client = "client",
         /// A browser request from one of this server's pages.
         Page = "page",
@@ -135,60 +135,60 @@ wire_enum! {
 /// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditClient {
-    /// The client's address, as far as [`AddressPolicy`] allows.
+    /// The client's address, reduced according to [`AddressPolicy`].
     pub address: Option<String>,
     /// The id of the request.
     pub request_id: RequestId,
 }
 
-impl AuditEntry {
+impl NewAuditEvent {
     /// Creates an event for a successful command.
-    pub fn from_command(at: Timestamp, kind: AuditKind) -> Self {
+    pub fn for_command(at: Timestamp, kind: AuditKind) -> Self {
         let (outcome, origin) = (AuditOutcome::Success, AuditOrigin::CommandLine);
         Self { at, kind, outcome, origin, client: None, detail: None }
     }
 
     /// Creates an event for a successful action by the server itself.
-    pub fn from_server(at: Timestamp, kind: AuditKind) -> Self {
-        Self { origin: AuditOrigin::Server, ..Self::from_command(at, kind) }
+    pub fn for_server(at: Timestamp, kind: AuditKind) -> Self {
+        Self { origin: AuditOrigin::Server, ..Self::for_command(at, kind) }
     }
 }
 
-/// The events of one change: at least one.
+/// The events of one change; never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Events(Vec<AuditEntry>);
+pub struct NewAuditEvents(Vec<NewAuditEvent>);
 
-impl Events {
+impl NewAuditEvents {
     /// Adds an event.
-    pub fn with_entry(mut self, entry: AuditEntry) -> Self {
-        self.0.push(entry);
+    pub fn with_event(mut self, event: NewAuditEvent) -> Self {
+        self.0.push(event);
         self
     }
 
-    /// Returns an event of a different kind with the time, outcome, origin and client of the first
+    /// Derives an event of a different kind, with the time, outcome, origin and client of the first
     /// event.
-    pub fn derive(&self, kind: AuditKind, detail: &str) -> Self {
-        let derive_entry = |entry: &AuditEntry| {
+    pub fn derive_event(&self, kind: AuditKind, detail: &str) -> Self {
+        let change_kind = |event: &NewAuditEvent| {
             let detail = Some(detail.to_owned());
-            AuditEntry { kind, detail, ..entry.clone() }
+            NewAuditEvent { kind, detail, ..event.clone() }
         };
-        Self(self.0.iter().take(1).map(derive_entry).collect())
+        Self(self.0.iter().take(1).map(change_kind).collect())
     }
 
     /// Returns the events in order.
-    pub fn entries(&self) -> &[AuditEntry] {
+    pub fn as_slice(&self) -> &[NewAuditEvent] {
         &self.0
     }
 }
 
-impl From<AuditEntry> for Events {
-    fn from(entry: AuditEntry) -> Self {
-        Self(vec![entry])
+impl From<NewAuditEvent> for NewAuditEvents {
+    fn from(event: NewAuditEvent) -> Self {
+        Self(vec![event])
     }
 }
 
-/// Returns the name of a deleted account from the detail of its deletion event: `name alice`, which
-/// `; ` and further details may follow.
+/// Returns the name of a deleted account from the detail of its deletion event: `name alice`,
+/// optionally followed by `; ` and further details.
 pub fn deleted_account_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }
@@ -217,7 +217,7 @@ impl AddressPolicy {
     }
 
     /// Returns the part of an address that helps users recognise their own sessions, `192.0.2.x` or
-    /// `2001:db8:1:x`: never more than the network, which does not identify a person. `None` if
+    /// `2001:db8:1:x`: never more than the network, to limit the personal data stored. `None` if
     /// addresses are not recorded.
     pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
         if self == Self::None {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_recorded_as_far_as_the_setting_allows() {
+    fn an_address_is_reduced_according_to_the_setting() {
         use AddressPolicy::{Full, None, Truncated};
         for (policy, address, expected) in [
             (Full, "192.0.2.77", "192.0.2.77"),

@@ -1,4 +1,4 @@
-//! Account import from another system: a file with one JSON object per line.
+//! Account import from a different system: a file with one JSON object per line.
 
 mod error;
 mod file;
@@ -11,7 +11,7 @@ pub use self::file::AccountFileReader;
 use crate::json::{self, Fields, Location};
 use crate::oauth::account::{Role, check_email, check_name};
 use crate::oauth::password_hash::PasswordHash;
-use crate::rules::{Document, NewRuleLimits, RuleError, RuleLimits, read_rulesets};
+use crate::rules::{NewRuleLimits, RuleDocument, RuleError, RuleLimits, read_rulesets};
 
 /// A valid account from a file. Only [`AccountFileReader::parse_line`] creates it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +30,7 @@ pub struct ImportedAccount {
     /// The creation time; the import time if the file has none.
     pub created_at: Timestamp,
     /// The push rules of each scope that has any.
-    pub rulesets: Vec<Document>,
+    pub rulesets: Vec<RuleDocument>,
 }
 
 /// Limits on an account's push rules, the same as in the API.
@@ -83,10 +83,10 @@ impl ImportedAccount {
 }
 
 /// Reads push rules, with the same checks as in the API.
-fn read_push_rules(value: Value, limits: &ImportLimits) -> Result<Vec<Document>, RuleError> {
+fn read_push_rules(value: Value, limits: &ImportLimits) -> Result<Vec<RuleDocument>, RuleError> {
     let path = "push_rules";
     let rulesets = read_rulesets(path, value, limits.rule)?;
-    let rule_count = rulesets.iter().map(Document::len).sum();
+    let rule_count = rulesets.iter().map(RuleDocument::rule_count).sum();
     let byte_count = rulesets.iter().map(|ruleset| ruleset.to_text().len()).sum();
     limits.rules.check_rule_count(0, rule_count).map_err(|error| error.at_path(path))?;
     limits.rules.check_bytes(0, byte_count).map_err(|error| error.at_path(path))?;

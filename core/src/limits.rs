@@ -36,14 +36,14 @@ use thiserror::Error;
 
 pub use self::key::{LimitKey, Network, TokenOwner};
 
-/// Microseconds since 1970, the precision with which engines store the end of a window.
+/// Microseconds since the Unix epoch, the precision with which engines store the end of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixMicros(pub i64);
 
 impl UnixMicros {
     /// Adds a duration; saturates.
-    pub fn plus(self, time: Duration) -> Self {
-        Self(self.0.saturating_add(time.as_micros().try_into().unwrap_or(i64::MAX)))
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(duration.as_micros().try_into().unwrap_or(i64::MAX)))
     }
 
     /// Returns the duration until `end`; zero if `end` has passed.
@@ -233,7 +233,7 @@ pub struct RateLimitDecision {
     statuses: SmallVec<[QuotaStatus; 2]>,
 }
 
-/// Decides about a request by all its limits together, each with its stored window, and counts the
+/// Decides whether all limits of a request admit it, each by its stored window, and counts the
 /// request according to `mode`.
 ///
 /// Updates the windows, which must be stored even if the request is rejected: an end may have been
@@ -300,7 +300,7 @@ impl RateLimitDecision {
             .min_by_key(|status| (status.is_admitted, status.remaining, Reverse(status.reset)))
     }
 
-    /// Combines decisions about different limits of one request.
+    /// Merges decisions about different limits of one request.
     pub fn merge(mut self, other: Self) -> Self {
         if self.statuses.is_empty() {
             return other;
@@ -311,18 +311,18 @@ impl RateLimitDecision {
         self
     }
 
-    /// Combines decisions about different buckets of one request. Each decision comes with the
-    /// indices of its buckets, and the combined statuses are ordered by these indices.
-    pub fn combine(decisions: [(&[usize], Self); 2]) -> Self {
-        let mut combined = Self::default();
+    /// Merges decisions about different buckets of one request. Each decision comes with the
+    /// indices of its buckets, by which the merged statuses are ordered.
+    pub fn merge_by_index(decisions: [(&[usize], Self); 2]) -> Self {
+        let mut merged = Self::default();
         let mut statuses = Vec::new();
         for (indices, decision) in decisions {
-            combined.decided_at = combined.decided_at.max(decision.decided_at);
+            merged.decided_at = merged.decided_at.max(decision.decided_at);
             statuses.extend(indices.iter().zip(decision.statuses));
         }
         statuses.sort_unstable_by_key(|&(index, _)| index);
-        combined.statuses = statuses.into_iter().map(|(_, status)| status).collect();
-        combined
+        merged.statuses = statuses.into_iter().map(|(_, status)| status).collect();
+        merged
     }
 
     /// Returns the time that a rejected client has to wait; `None` for an admitted request.

@@ -1,7 +1,7 @@
 //! Push rules: which events notify a user, and how.
 //!
 //! All five kinds share the type [`Rule`]. A user's rules in one scope are stored as a
-//! [`Document`]. A [`Ruleset`] contains all rules of a scope that are evaluated, including the
+//! [`RuleDocument`]. A [`Ruleset`] contains all rules of a scope that are evaluated, including the
 //! built-in rules.
 
 mod access;
@@ -47,8 +47,8 @@ pub use builtin::User;
 pub use bulk::{MAX_CHANGES, RuleChanges};
 pub use change::{PutTarget, RuleChange};
 pub use condition::{Condition, ConditionKind, Scalar};
-pub use document::{Document, RulePatch, RulePosition};
-pub use documents::Documents;
+pub use document::{RuleDocument, RulePatch, RulePosition};
+pub use documents::UserRuleDocuments;
 pub use effect::Effect;
 pub use error::RuleError;
 pub use expiry::RuleExpiry;

@@ -1,8 +1,9 @@
-//! Secrets that the server issues, and their stored hashes.
+//! Secrets, split tokens and their stored hashes.
 //!
-//! Tokens, codes, client secrets and cookies are split tokens. Each consists of a lookup key, which
-//! identifies its row, and 32 random bytes. Only the SHA-256 digest of the random bytes is stored.
-//! Digests are compared in constant time, and a database index never contains secret bytes.
+//! The server issues tokens, codes, client secrets and cookies as split tokens. Each consists of a
+//! lookup key, which identifies its row, and a secret part of 32 random bytes, of which only the
+//! SHA-256 digest is stored. Digests are compared in constant time, and a database index never
+//! contains secret bytes.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -40,7 +41,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A secret in the format that the server issues: base64url of a lookup key and 32 random bytes.
+/// A secret that the server issues: base64url of a lookup key and a secret part.
 #[derive(Debug, Clone)]
 pub struct SplitToken {
     secret: Secret,
@@ -48,7 +49,7 @@ pub struct SplitToken {
 }
 
 impl SplitToken {
-    /// Number of random bytes in a split token, in the lookup key and in the secret part together.
+    /// Number of random bytes in the lookup key and the secret part together.
     pub const RANDOM_BYTES: usize = LookupKey::RANDOM_BYTES + SECRET_BYTES;
 
     /// Creates a token from the time and random bytes.
@@ -60,17 +61,20 @@ impl SplitToken {
         Self::from_bytes(BASE64_URL_SAFE_NO_PAD.encode(bytes), &bytes)
     }
 
-    /// Parses a secret that a client sent; `None` if the server cannot have issued it.
+    /// Parses a secret that a client sent; `None` if it is malformed.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = decode_base64::<TOKEN_BYTES>(text)?;
         Some(Self::from_bytes(text.to_owned(), &bytes))
     }
 
     fn from_bytes(text: String, bytes: &[u8; TOKEN_BYTES]) -> Self {
-        let mut lookup = [0; LookupKey::BYTES];
-        lookup.copy_from_slice(&bytes[..LookupKey::BYTES]);
+        let mut key_bytes = [0; LookupKey::BYTES];
+        key_bytes.copy_from_slice(&bytes[..LookupKey::BYTES]);
         let digest = Sha256Digest(Sha256::digest(&bytes[LookupKey::BYTES..]).into());
-        Self { secret: Secret(text), hashed: HashedSecret { lookup: LookupKey(lookup), digest } }
+        Self {
+            secret: Secret(text),
+            hashed: HashedSecret { lookup_key: LookupKey(key_bytes), digest },
+        }
     }
 
     /// Returns the whole token in the clear.
@@ -93,8 +97,8 @@ const TIME_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
-/// The public part of a split token: milliseconds since 1970, then random bytes. Keys are ordered
-/// by time, so new rows are inserted next to each other.
+/// The public part of a split token: milliseconds since the Unix epoch, then random bytes. Keys are
+/// ordered by time, so new rows are inserted next to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);
 
@@ -102,39 +106,42 @@ impl LookupKey {
     const BYTES: usize = 16;
     const RANDOM_BYTES: usize = Self::BYTES - TIME_BYTES;
 
-    /// Returns 32 hexadecimal digits, which sort like the key.
+    /// Formats the key as 32 hexadecimal digits, which sort like the key.
     pub fn to_text(self) -> String {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
 
-    /// Parses the text of [`LookupKey::to_text`].
+    /// Parses the output of [`LookupKey::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         let key = u128::from_str_radix(text, 16).ok().map(|key| Self(key.to_be_bytes()))?;
         (key.to_text() == text).then_some(key)
     }
 }
 
-/// The stored form of a split token: the lookup key and the digest of the random part, which needs
-/// neither salt nor slow hash because it has 256 random bits.
+/// The stored form of a split token: the lookup key and the digest of the secret part. No salt or
+/// slow hash is needed, because the secret part has 256 random bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashedSecret {
     /// The lookup key.
-    pub lookup: LookupKey,
-    /// The digest of the random part.
+    pub lookup_key: LookupKey,
+    /// The digest of the secret part.
     pub digest: Sha256Digest,
 }
 
 impl HashedSecret {
-    /// Returns 64 characters of base64url.
+    /// Encodes the lookup key and the digest as 64 characters of base64url.
     pub fn to_text(self) -> String {
-        BASE64_URL_SAFE_NO_PAD.encode([&self.lookup.0[..], &self.digest.0[..]].concat())
+        BASE64_URL_SAFE_NO_PAD.encode([&self.lookup_key.0[..], &self.digest.0[..]].concat())
     }
 
-    /// Parses the text of [`HashedSecret::to_text`].
+    /// Parses the output of [`HashedSecret::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         let bytes = decode_base64::<TOKEN_BYTES>(text)?;
-        let (lookup, digest) = bytes.split_first_chunk()?;
-        Some(Self { lookup: LookupKey(*lookup), digest: Sha256Digest(digest.try_into().ok()?) })
+        let (key_bytes, digest) = bytes.split_first_chunk()?;
+        Some(Self {
+            lookup_key: LookupKey(*key_bytes),
+            digest: Sha256Digest(digest.try_into().ok()?),
+        })
     }
 }
 
@@ -161,12 +168,12 @@ impl Sha256Digest {
         Self(Sha256::digest(text).into())
     }
 
-    /// Returns 43 characters of base64url.
+    /// Encodes the digest as 43 characters of base64url.
     pub fn to_text(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Parses the text of [`Sha256Digest::to_text`].
+    /// Parses the output of [`Sha256Digest::to_text`].
     pub fn from_text(text: &str) -> Option<Self> {
         decode_base64(text).map(Self)
     }
@@ -199,13 +206,13 @@ mod tests {
         let text = token.reveal();
         assert_eq!(text, format!("AZI0Vnia{}", "-_v7".repeat(14)));
         assert_eq!(
-            token.hashed_secret().lookup.to_text(),
+            token.hashed_secret().lookup_key.to_text(),
             format!("01923456789a{}", "fb".repeat(10))
         );
     }
 
     #[test]
-    fn only_the_digest_of_the_random_part_is_stored() {
+    fn only_the_digest_of_the_secret_part_is_stored() {
         let token = SplitToken::new(time(1), [7; 42]);
         let expected: [u8; 32] = Sha256::digest([7; 32]).into();
         assert_eq!(token.hashed_secret().digest.0, expected);
@@ -214,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_parsed_as_it_was_issued() {
+    fn tokens_and_hashes_round_trip() {
         let token = SplitToken::new(time(1_700_000_000_000), [9; 42]);
         let parsed_token = SplitToken::parse(token.reveal()).unwrap();
         assert_eq!(parsed_token.hashed_secret(), token.hashed_secret());
@@ -223,8 +230,8 @@ mod tests {
             Some(token.hashed_secret())
         );
         assert_eq!(
-            LookupKey::from_text(&token.hashed_secret().lookup.to_text()),
-            Some(token.hashed_secret().lookup)
+            LookupKey::from_text(&token.hashed_secret().lookup_key.to_text()),
+            Some(token.hashed_secret().lookup_key)
         );
     }
 
@@ -237,9 +244,9 @@ mod tests {
             text.replace_range(index..=index, replacement);
             let changed_secret = SplitToken::parse(&text).unwrap().hashed_secret();
             assert_ne!(changed_secret, token.hashed_secret(), "{index}");
-            // Characters 0 to 20 are only in the lookup key, those from 22 on in the random part.
+            // Characters 0 to 20 are only in the lookup key, those from 22 on in the secret part.
             assert_eq!(
-                changed_secret.lookup == token.hashed_secret().lookup,
+                changed_secret.lookup_key == token.hashed_secret().lookup_key,
                 index > 21,
                 "{index}"
             );
@@ -268,9 +275,9 @@ mod tests {
     }
 
     #[test]
-    fn lookup_keys_sort_by_time_as_their_text() {
+    fn lookup_keys_and_their_text_sort_by_time() {
         let keys = [0, 1, 255, 256, 1_700_000_000_000, 1_700_000_000_001].map(|millisecond| {
-            SplitToken::new(time(millisecond), [0xff; 42]).hashed_secret().lookup
+            SplitToken::new(time(millisecond), [0xff; 42]).hashed_secret().lookup_key
         });
         assert!(keys.is_sorted());
         assert!(keys.map(LookupKey::to_text).is_sorted());

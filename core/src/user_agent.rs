@@ -48,7 +48,7 @@ const SYSTEMS: [(&str, &str); 12] = [
 /// The number of header bytes that are searched. Browsers send about 150.
 const MAX_SEARCHED_BYTES: usize = 1024;
 
-/// A browser and its operating system, as far as they are known.
+/// A browser and its operating system, each `None` if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UserAgent {
     /// The browser name.

@@ -24,7 +24,7 @@ use belfry_core::rules::explain::{EffectiveRules, StepOutcome};
 use belfry_core::rules::index::{IndexedRules, Members};
 use belfry_core::rules::work::WorkBudget;
 use belfry_core::rules::{
-    Document, NewRuleLimits, PutTarget, RuleChange, RuleError, RulePath, RuleScope,
+    NewRuleLimits, PutTarget, RuleChange, RuleDocument, RuleError, RulePath, RuleScope,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ use serde_json::{Value, json};
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
 /// A user's documents, by scope.
-type Documents = BTreeMap<RuleScope, Document>;
+type Documents = BTreeMap<RuleScope, RuleDocument>;
 
 /// Checks one input.
 pub fn check_input(input: &[u8]) {
@@ -68,18 +68,18 @@ pub fn check_input(input: &[u8]) {
     let evaluate_request = EvaluateRequest::read(body.to_string().as_bytes())
         .expect("it was accepted as an explain request");
 
-    let documents_of = |user: &str| {
+    let find_documents = |user: &str| {
         documents_by_user.iter().find(|(id, _)| *id == user).map(|(_, documents)| documents)
     };
     let rules: Vec<EffectiveRules<'_>> = members
         .iter()
         .map(|(id, _)| {
-            EffectiveRules::new(id, documents_of(id).into_iter().flat_map(BTreeMap::values))
+            EffectiveRules::new(id, find_documents(id).into_iter().flat_map(BTreeMap::values))
         })
         .collect();
     let indexed_rules: Vec<Option<IndexedRules>> = members
         .iter()
-        .map(|(id, _)| documents_of(id).map(|documents| IndexedRules::new(documents.values())))
+        .map(|(id, _)| find_documents(id).map(|documents| IndexedRules::new(documents.values())))
         .collect();
     let single_evaluations: Vec<PushEvaluation<'_>> = rules
         .iter()
@@ -108,7 +108,7 @@ fn parse_event(text: &str) -> Value {
     })
 }
 
-/// Returns an explain request with the room and the profile tag, as far as they are valid.
+/// Returns an explain request with the room and the profile tag, each omitted if it is invalid.
 fn valid_explain_request(
     event: &Value,
     room: &str,
@@ -166,7 +166,7 @@ fn apply_put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Resul
     };
     Some(change.and_then(|change| {
         let scope = change.scope().clone();
-        let document = documents.entry(scope.clone()).or_insert_with(|| Document::new(scope));
+        let document = documents.entry(scope.clone()).or_insert_with(|| RuleDocument::new(scope));
         change.apply(document)
     }))
 }

@@ -1,5 +1,5 @@
-//! Fuzz target for account files: an accepted line is valid everywhere else, the name at sign-up,
-//! the hash at sign-in, and the rules in the API and the database.
+//! Fuzz target for account files: an accepted line has a valid account name, a hash that can be
+//! verified at sign-in, and rules that the API and the database accept.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::json;
 use belfry_core::oauth::account::check_name;
 use belfry_core::oauth::password_hash::PasswordHash;
-use belfry_core::rules::{Document, NewRuleLimits, RuleLimits, RulesetsExport, read_import};
+use belfry_core::rules::{NewRuleLimits, RuleDocument, RuleLimits, RulesetsExport, read_import};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -41,10 +41,10 @@ fn check_account(account: &ImportedAccount) {
         PasswordHash::parse(hash).expect("the hash is valid");
     }
     let rulesets = &account.rulesets;
-    assert!(rulesets.iter().map(Document::len).sum::<usize>() <= LIMITS.rules.rules);
+    assert!(rulesets.iter().map(RuleDocument::rule_count).sum::<usize>() <= LIMITS.rules.rules);
     for ruleset in rulesets {
         assert!(!ruleset.is_empty());
-        let parsed_document = Document::from_text(ruleset.scope().clone(), &ruleset.to_text());
+        let parsed_document = RuleDocument::from_text(ruleset.scope().clone(), &ruleset.to_text());
         assert_eq!(parsed_document.ok().as_ref(), Some(ruleset), "a stored document is read back");
     }
     // An export of the rules can be imported again, here and by the API.
@@ -55,7 +55,7 @@ fn check_account(account: &ImportedAccount) {
     let mut reader = AccountFileReader::new(limits, HashMap::new(), Timestamp::MAX);
     let reimported_account =
         reader.parse_line(&line).expect("an export is valid").expect("it is not blank");
-    let sorted_by_scope = |rulesets: &[Document]| {
+    let sorted_by_scope = |rulesets: &[RuleDocument]| {
         let mut rulesets = rulesets.to_vec();
         rulesets.sort_by(|a, b| a.scope().cmp(b.scope()));
         rulesets

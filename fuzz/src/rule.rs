@@ -5,8 +5,8 @@
 use belfry_core::json;
 use belfry_core::rules::body::read_reset;
 use belfry_core::rules::{
-    Document, Documents, NewRule, NewRuleLimits, RuleChange, RuleChanges, RuleId, RuleKind,
-    RulePath, RulePosition, RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User,
+    NewRule, NewRuleLimits, RuleChange, RuleChanges, RuleDocument, RuleId, RuleKind, RulePath,
+    RulePosition, RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User, UserRuleDocuments,
     read_import,
 };
 use jiff::Timestamp;
@@ -49,20 +49,21 @@ pub fn check_input(input: &[u8]) {
 
 /// Checks that accepted changes result in documents that can be stored, exported and imported.
 fn check_changes(changes: &RuleChanges) {
-    let mut documents = Documents::default();
+    let mut documents = UserRuleDocuments::default();
     if changes.apply(&mut documents).is_err() {
         return;
     }
-    let stored_documents: Vec<Document> =
+    let stored_documents: Vec<RuleDocument> =
         documents.into_changed().filter(|document| !document.is_empty()).collect();
     for document in &stored_documents {
-        let parsed_document = Document::from_text(document.scope().clone(), &document.to_text());
+        let parsed_document =
+            RuleDocument::from_text(document.scope().clone(), &document.to_text());
         assert_eq!(parsed_document.ok().as_ref(), Some(document), "a stored document is read back");
     }
     let export = json::to_bytes(&RulesetsExport::new(&stored_documents, Timestamp::UNIX_EPOCH));
     let imported_documents =
         read_import(&export, LIMITS, Timestamp::MIN).expect("an export is valid");
-    let mut documents = Documents::new(&stored_documents);
+    let mut documents = UserRuleDocuments::new(&stored_documents);
     documents.replace_all(&imported_documents);
     assert!(
         documents.into_changed().eq(stored_documents.clone()),
@@ -71,7 +72,7 @@ fn check_changes(changes: &RuleChanges) {
 }
 
 fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRule) {
-    let mut document = Document::new(scope.clone());
+    let mut document = RuleDocument::new(scope.clone());
     document
         .put(kind, id, rule.clone(), RulePosition::default())
         .expect("a rule without a position is accepted");
@@ -79,8 +80,8 @@ fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRul
     let rule_json = json::to_bytes(&document.user_rules()[kind][0]);
     assert_eq!(NewRule::read(kind, &rule_json, LIMITS, Timestamp::MIN).ok().as_ref(), Some(rule));
     let document_text = document.to_text();
-    let parsed_document =
-        Document::from_text(scope.clone(), &document_text).expect("a stored document is readable");
+    let parsed_document = RuleDocument::from_text(scope.clone(), &document_text)
+        .expect("a stored document is readable");
     assert_eq!(parsed_document, document);
     let response = json::to_bytes(&RulesetsResponse::new([&document], User::new("@alice:x")));
     json::parse(&response).expect("a response is JSON");

@@ -35,7 +35,7 @@ impl Engine {
         Self { local, redis, local_decisions: AtomicU64::new(0) }
     }
 
-    /// Decides about a request by all its buckets together, and counts it according to `mode`.
+    /// Decides whether all buckets of a request admit it, and counts it according to `mode`.
     ///
     /// No two buckets of a request may have the same limit.
     pub async fn check(
@@ -77,8 +77,8 @@ impl Engine {
         decision
     }
 
-    /// Decides about a request while cluster shards are unavailable: Redis has counted the buckets
-    /// of the other shards, and the remaining buckets are counted locally.
+    /// Decides whether to admit a request while cluster shards are unavailable: Redis has counted
+    /// the buckets of the other shards, and the remaining buckets are counted locally.
     async fn check_with_unavailable_shards(
         &self,
         mode: CountMode,
@@ -107,7 +107,7 @@ impl Engine {
             self.local.check(effective_mode(is_admitted_by_shared), &local_buckets, now.into());
         let shared_decision = decide_shared(effective_mode(local_decision.is_admitted()));
         self.record_locally(mode, &shared_buckets, &shared_decision, now);
-        let decision = RateLimitDecision::combine([
+        let decision = RateLimitDecision::merge_by_index([
             (&shared_indices, shared_decision),
             (&local_indices, local_decision),
         ]);
@@ -187,11 +187,11 @@ impl Engine {
     pub fn state(&self) -> EngineState {
         let (keys, evicted_keys) = self.local.key_counts();
         EngineState {
-            status: match self.redis.as_ref().map(RedisCounters::unavailable_servers) {
+            status: match self.redis.as_ref().map(RedisCounters::unavailable_nodes) {
                 None => EngineStatus::Memory,
                 Some((unavailable, 1..)) if unavailable.is_empty() => EngineStatus::Redis,
-                Some((unavailable, servers)) if unavailable.len() < servers => {
-                    EngineStatus::RedisDegraded { unavailable, servers }
+                Some((unavailable, shards)) if unavailable.len() < shards => {
+                    EngineStatus::RedisDegraded { unavailable, shards }
                 }
                 Some(_) => EngineStatus::RedisUnavailable,
             },
@@ -236,8 +236,8 @@ pub enum EngineStatus {
     RedisDegraded {
         /// The addresses of the unavailable primaries.
         unavailable: Vec<String>,
-        /// The total number of primaries.
-        servers: usize,
+        /// The total number of shards.
+        shards: usize,
     },
     /// In this process, because Redis is unavailable.
     RedisUnavailable,

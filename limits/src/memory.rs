@@ -40,7 +40,7 @@ impl MemoryCounters {
         Self { shards, hash_builder: RandomState::default() }
     }
 
-    /// Decides about a request and stores the new counts.
+    /// Decides whether to admit a request, and stores the new counts.
     #[expect(clippy::must_use_candidate, reason = "a charge ignores the decision")]
     pub fn check(
         &self,
@@ -68,8 +68,8 @@ impl MemoryCounters {
         decision
     }
 
-    /// Returns the decision about a request that is certain to be rejected; `None` if it may be
-    /// admitted.
+    /// Returns the decision for a request that the stored windows already reject; `None` if it may
+    /// be admitted.
     ///
     /// A window that ends later than its limit allows is not trusted: the limit or the clock was
     /// changed, and Redis may have clamped the window by now.
@@ -141,8 +141,8 @@ impl MemoryCounters {
         self.hash_builder.hash_one((bucket.limit.name(), &bucket.key))
     }
 
-    /// Returns the index of a hash's shard. The tables use the lowest and highest bits of a hash, so
-    /// the index uses bits in between.
+    /// Returns the index of a hash's shard. The tables use the lowest and highest bits of a hash,
+    /// so the index uses bits in between.
     fn shard_index(&self, hash: u64) -> usize {
         usize::try_from((hash >> 40) & (self.shards.len() as u64 - 1)).unwrap_or_default()
     }

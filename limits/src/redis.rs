@@ -1,8 +1,7 @@
 //! Counters that all nodes share, in Redis or Valkey, with windows timed by that server's clock.
 //!
-//! One run of a script decides about all limits of a request. In a cluster, the limits of one
-//! subject are in one slot. A request with several subjects runs the script once for each slot
-//! (`reservation`).
+//! One run of a script checks all limits of a request. In a cluster, the limits of one subject are
+//! in one slot. A request with several subjects runs the script once for each slot (`reservation`).
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
@@ -88,7 +87,8 @@ pub(super) struct CountResult {
 
 impl RedisCounters {
     /// Connects to a server, or to the cluster that these nodes are part of. A request waits for a
-    /// response for at most `timeout`. All keys begin with `prefix`, which must not contain a brace.
+    /// response for at most `timeout`. All keys begin with `prefix`, which must not contain a
+    /// brace.
     ///
     /// An unreachable server is not an error: a task tries to connect until this value is dropped.
     pub async fn connect(addresses: Vec<ConnectionInfo>, prefix: &str, timeout: Duration) -> Self {
@@ -145,9 +145,9 @@ impl RedisCounters {
         &self.servers.metrics
     }
 
-    /// Returns the addresses of the servers that cannot count at the moment, and the number of all
-    /// servers, which is 0 until one has responded.
-    pub(super) fn unavailable_servers(&self) -> (Vec<String>, usize) {
+    /// Returns the addresses of the nodes that cannot count at the moment, and the number of all
+    /// nodes, which is 0 until one has responded.
+    pub(super) fn unavailable_nodes(&self) -> (Vec<String>, usize) {
         self.servers.unavailable_nodes()
     }
 }

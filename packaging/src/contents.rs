@@ -13,63 +13,67 @@ use crate::{PackagingError, licences, programs};
 pub(crate) struct Contents {
     /// The version that the binary prints.
     pub(crate) version: String,
-    /// A sentence about Belfry, for package managers.
+    /// The `description` in `server/Cargo.toml`.
     pub(crate) summary: String,
-    /// The time of the sources, in seconds since 1970.
+    /// The time of the sources, in seconds since the Unix epoch.
     pub(crate) time: u64,
     /// `time` in the format of RFC 3339.
     pub(crate) date: String,
     pub(crate) binary: Vec<u8>,
     /// A configuration file with every setting and its default.
-    pub(crate) settings: String,
+    pub(crate) example_settings: String,
     /// The manual page and completions, with their paths below `/usr`.
-    pub(crate) share: Vec<(&'static str, String)>,
-    /// `README.md`, the documents next to it, and `docs/`.
+    pub(crate) shared_files: Vec<(&'static str, String)>,
+    /// `README.md`, the documents next to it, and `docs/`, with their paths in the repository.
     pub(crate) documents: Vec<(String, Vec<u8>)>,
-    /// The licences of Belfry and of everything that is compiled into it.
+    /// File names and contents: the licences of Belfry and of everything that is compiled into it.
     pub(crate) licences: Vec<(&'static str, String)>,
 }
 
 impl Contents {
+    /// Reads the files, and runs the binary for its version, settings, manual page and completions.
     pub(crate) fn collect(
         root: &Path,
         binary: &Path,
         time: u64,
         dependencies: &Dependencies,
     ) -> Result<Self, PackagingError> {
-        let belfry = |arguments: &[&str]| programs::output(Command::new(binary).args(arguments));
+        let run_belfry = |arguments: &[&str]| programs::run(Command::new(binary).args(arguments));
         // `belfry 1.2.3`, and perhaps the commit id.
-        let output = belfry(&["--version"])?;
+        let output = run_belfry(&["--version"])?;
         let mut words = output.split_whitespace();
         let (Some("belfry"), Some(version)) = (words.next(), words.next()) else {
             return Err("not a belfry binary".into());
         };
         let manifest = fs::read_to_string(root.join("server/Cargo.toml"))?;
         let summary = manifest.lines().find_map(|line| line.strip_prefix("description = \""));
-        let date = ["-u", "-d", &format!("@{time}"), "+%Y-%m-%dT%H:%M:%SZ"];
-        let read = |name: &str| fs::read_to_string(root.join(name));
+        let date_arguments = ["-u", "-d", &format!("@{time}"), "+%Y-%m-%dT%H:%M:%SZ"];
+        let read_licence = |name: &str| fs::read_to_string(root.join(name));
         let mut documents = vec![];
         for path in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs"] {
-            add_files(root, path, &mut documents)?;
+            read_files(root, path, &mut documents)?;
         }
         Ok(Self {
             version: version.to_owned(),
             summary: summary.unwrap_or_default().trim_end_matches('"').to_owned(),
             time,
-            date: programs::output(Command::new("date").args(date))?.trim().to_owned(),
+            date: programs::run(Command::new("date").args(date_arguments))?.trim().to_owned(),
             binary: fs::read(binary)?,
-            settings: belfry(&["config", "example"])?,
-            share: vec![
-                ("share/man/man1/belfry.1", belfry(&["man"])?),
-                ("share/bash-completion/completions/belfry", belfry(&["completions", "bash"])?),
-                ("share/zsh/vendor-completions/_belfry", belfry(&["completions", "zsh"])?),
-                ("share/fish/vendor_completions.d/belfry.fish", belfry(&["completions", "fish"])?),
+            example_settings: run_belfry(&["config", "example"])?,
+            shared_files: vec![
+                ("share/man/man1/belfry.1", run_belfry(&["man"])?),
+                ("share/bash-completion/completions/belfry", run_belfry(&["completions", "bash"])?),
+                ("share/zsh/vendor-completions/_belfry", run_belfry(&["completions", "zsh"])?),
+                (
+                    "share/fish/vendor_completions.d/belfry.fish",
+                    run_belfry(&["completions", "fish"])?,
+                ),
             ],
             documents,
             licences: vec![
-                ("LICENSE-MIT", read("LICENSE-MIT")?),
-                ("LICENSE-APACHE", read("LICENSE-APACHE")?),
-                ("THIRD-PARTY-LICENSES.txt", licences::text(dependencies)?),
+                ("LICENSE-MIT", read_licence("LICENSE-MIT")?),
+                ("LICENSE-APACHE", read_licence("LICENSE-APACHE")?),
+                ("THIRD-PARTY-LICENSES.txt", licences::list_third_party_licences(dependencies)?),
             ],
         })
     }
@@ -90,22 +94,22 @@ impl Contents {
     }
 }
 
-/// Returns the time of the sources in seconds since 1970: `SOURCE_DATE_EPOCH`, or the time of the
-/// last commit.
+/// Returns the time of the sources, in seconds since the Unix epoch: `SOURCE_DATE_EPOCH`, or the
+/// time of the last commit.
 pub fn source_time(root: &Path) -> Result<u64, PackagingError> {
     let text = if let Ok(text) = std::env::var("SOURCE_DATE_EPOCH") {
         text
     } else {
-        let git = ["log", "-1", "--format=%ct"];
-        programs::output(Command::new("git").args(git).current_dir(root)).map_err(|error| {
-            format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository")
-        })?
+        let git_arguments = ["log", "-1", "--format=%ct"];
+        programs::run(Command::new("git").args(git_arguments).current_dir(root)).map_err(
+            |error| format!("{error}\nset SOURCE_DATE_EPOCH to build outside a git repository"),
+        )?
     };
     text.trim().parse().map_err(|_| format!("{text:?} is not a number of seconds").into())
 }
 
-/// Adds a file, or all files below a directory, to `files`.
-fn add_files(
+/// Reads a file, or all files below a directory, and appends them to `files`.
+fn read_files(
     root: &Path,
     path: &str,
     files: &mut Vec<(String, Vec<u8>)>,
@@ -117,7 +121,7 @@ fn add_files(
     }
     for entry in fs::read_dir(full_path)? {
         let name = entry?.file_name().into_string().map_err(|name| name.display().to_string())?;
-        add_files(root, &format!("{path}/{name}"), files)?;
+        read_files(root, &format!("{path}/{name}"), files)?;
     }
     Ok(())
 }

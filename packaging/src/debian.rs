@@ -8,23 +8,24 @@ use crate::platform::Platform;
 use crate::tree::Tree;
 use crate::{PackagingError, programs};
 
-const UNIT: &str = include_str!("../files/belfry.service");
-const USER: &str = include_str!("../files/sysusers.conf");
-const SETTINGS: &str = include_str!("../files/belfry.toml");
+const SYSTEMD_UNIT: &str = include_str!("../files/belfry.service");
+const SYSUSERS: &str = include_str!("../files/sysusers.conf");
+const DEFAULT_SETTINGS: &str = include_str!("../files/belfry.toml");
 /// `/usr/bin/belfry`, which runs the binary as the service's user, with the service's settings.
-const COMMAND: &str = include_str!("../files/debian/belfry");
-const SCRIPTS: [(&str, &str); 3] = [
+const WRAPPER_SCRIPT: &str = include_str!("../files/debian/belfry");
+const MAINTAINER_SCRIPTS: [(&str, &str); 3] = [
     ("postinst", include_str!("../files/debian/postinst")),
     ("prerm", include_str!("../files/debian/prerm")),
     ("postrm", include_str!("../files/debian/postrm")),
 ];
 
-/// The path of the binary.
-const BINARY: &str = "usr/lib/belfry/belfry";
-const DOCUMENTS: &str = "usr/share/doc/belfry";
+/// The path of the binary in the package, without a leading slash.
+const BINARY_PATH: &str = "usr/lib/belfry/belfry";
+const DOCUMENT_DIR: &str = "usr/share/doc/belfry";
 
-/// The libraries that the binary may need, and their packages.
-const LIBRARIES: [(&str, &str); 4] = [
+/// File name prefixes of the libraries that the binary may need, and the packages that contain
+/// them. [`package_dependencies`] names these packages.
+const LIBRARY_PACKAGES: [(&str, &str); 4] = [
     ("ld-linux", "libc6"),
     ("libc.so", "libc6"),
     ("libm.so", "libc6"),
@@ -32,22 +33,23 @@ const LIBRARIES: [(&str, &str); 4] = [
 ];
 
 /// Converts a version to Debian's format, in which `1.0~rc.1` comes before `1.0`.
-pub(crate) fn version(version: &str) -> String {
+pub(crate) fn format_version(version: &str) -> String {
     version.replace('-', "~")
 }
 
+/// Builds the package: an `ar` archive of the control files and the installed files.
 pub(crate) fn build(
     contents: &Contents,
     libraries: &Libraries,
     platform: &Platform,
 ) -> Result<Vec<u8>, PackagingError> {
-    let files = files(contents)?;
+    let files = installed_files(contents)?;
     let mut control = Tree::default();
-    let depends = depends(libraries)?;
-    control.add_file("control", 0o644, control_file(contents, platform, &files, &depends)?);
+    let depends = package_dependencies(libraries)?;
+    control.add_file("control", 0o644, render_control(contents, platform, &files, &depends)?);
     control.add_file("conffiles", 0o644, "/etc/belfry/belfry.toml\n");
     control.add_file("md5sums", 0o644, md5sums(&files)?);
-    for (name, script) in SCRIPTS {
+    for (name, script) in MAINTAINER_SCRIPTS {
         control.add_file(name, 0o755, script);
     }
     let control = programs::gzip(&control.to_tar(contents.time)?)?;
@@ -69,27 +71,32 @@ pub(crate) fn build(
 }
 
 /// Returns the installed files.
-fn files(contents: &Contents) -> Result<Tree, PackagingError> {
+fn installed_files(contents: &Contents) -> Result<Tree, PackagingError> {
     let mut files = Tree::default();
-    files.add_file(BINARY, 0o755, contents.binary.as_slice());
-    files.add_file("usr/bin/belfry", 0o755, COMMAND);
-    let unit = UNIT.replace("/usr/local/bin/belfry", &format!("/{BINARY}"));
+    files.add_file(BINARY_PATH, 0o755, contents.binary.as_slice());
+    files.add_file("usr/bin/belfry", 0o755, WRAPPER_SCRIPT);
+    let unit = SYSTEMD_UNIT.replace("/usr/local/bin/belfry", &format!("/{BINARY_PATH}"));
     files.add_file("usr/lib/systemd/system/belfry.service", 0o644, unit);
-    files.add_file("usr/lib/sysusers.d/belfry.conf", 0o644, USER);
+    files.add_file("usr/lib/sysusers.d/belfry.conf", 0o644, SYSUSERS);
     // The postinst script makes it readable for the service.
-    files.add_file("etc/belfry/belfry.toml", 0o640, SETTINGS);
-    contents.add_documents(&mut files, DOCUMENTS);
-    files.add_file(&format!("{DOCUMENTS}/belfry.example.toml"), 0o644, contents.settings.as_str());
+    files.add_file("etc/belfry/belfry.toml", 0o640, DEFAULT_SETTINGS);
+    contents.add_documents(&mut files, DOCUMENT_DIR);
+    files.add_file(
+        &format!("{DOCUMENT_DIR}/belfry.example.toml"),
+        0o644,
+        contents.example_settings.as_str(),
+    );
     let mut copyright =
         "Belfry is available under the MIT licence or the Apache licence 2.0, at your \
                          option; see LICENSE-MIT and LICENSE-APACHE. THIRD-PARTY-LICENSES.txt has \
                          the licences of the libraries that it contains.\n"
             .to_owned();
+    // The first one is the MIT licence.
     for (_, licence) in contents.licences.iter().take(1) {
         write!(copyright, "\n{licence}")?;
     }
-    files.add_file(&format!("{DOCUMENTS}/copyright"), 0o644, copyright);
-    for (path, text) in &contents.share {
+    files.add_file(&format!("{DOCUMENT_DIR}/copyright"), 0o644, copyright);
+    for (path, text) in &contents.shared_files {
         let path = format!("usr/{path}");
         if path.contains("/man/") {
             files.add_file(&format!("{path}.gz"), 0o644, programs::gzip(text.as_bytes())?);
@@ -100,20 +107,25 @@ fn files(contents: &Contents) -> Result<Tree, PackagingError> {
     Ok(files)
 }
 
-/// Returns the packages that the binary and the scripts need. Fails if the binary needs a library
-/// that [`LIBRARIES`] does not list.
-fn depends(libraries: &Libraries) -> Result<String, PackagingError> {
+/// Returns the `Depends` field: the packages that the binary and the scripts need. Fails if the
+/// binary needs a library that [`LIBRARY_PACKAGES`] does not list.
+fn package_dependencies(libraries: &Libraries) -> Result<String, PackagingError> {
     for path in &libraries.paths {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if !LIBRARIES.iter().any(|(library, _)| name.starts_with(library)) {
-            return Err(format!("add the Debian package of {} to LIBRARIES", path.display()).into());
+        if !LIBRARY_PACKAGES.iter().any(|(library, _)| name.starts_with(library)) {
+            return Err(format!(
+                "add the Debian package of {} to LIBRARY_PACKAGES",
+                path.display()
+            )
+            .into());
         }
     }
-    let glibc = &libraries.glibc;
-    Ok(format!("libc6 (>= {glibc}), libgcc-s1, init-system-helpers (>= 1.52), systemd"))
+    let min_glibc = &libraries.min_glibc;
+    Ok(format!("libc6 (>= {min_glibc}), libgcc-s1, init-system-helpers (>= 1.52), systemd"))
 }
 
-fn control_file(
+/// Returns the `control` file, which describes the package.
+fn render_control(
     contents: &Contents,
     platform: &Platform,
     files: &Tree,
@@ -123,7 +135,7 @@ fn control_file(
     let mut control = String::new();
     for (field, value) in [
         ("Package", "belfry"),
-        ("Version", &version(&contents.version)),
+        ("Version", &format_version(&contents.version)),
         ("Architecture", platform.debian),
         ("Maintainer", "Belfry maintainers <maintainers@belfry.invalid>"),
         ("Installed-Size", &bytes.div_ceil(1024).to_string()),
@@ -145,6 +157,7 @@ fn control_file(
     Ok(control)
 }
 
+/// Returns the `md5sums` file, without configuration files, which the operator may change.
 fn md5sums(files: &Tree) -> Result<String, PackagingError> {
     let mut sums = String::new();
     for (path, content) in files.files().filter(|(path, _)| !path.starts_with("etc/")) {
@@ -159,17 +172,21 @@ mod tests {
 
     #[test]
     fn a_prerelease_suffix_begins_with_a_tilde() {
-        assert_eq!(version("1.2.0"), "1.2.0");
-        assert_eq!(version("1.2.0-rc.1"), "1.2.0~rc.1");
+        assert_eq!(format_version("1.2.0"), "1.2.0");
+        assert_eq!(format_version("1.2.0-rc.1"), "1.2.0~rc.1");
     }
 
     #[test]
     fn a_library_without_a_known_package_is_an_error() {
         let libraries = |name: &str| Libraries {
             paths: vec!["/lib/libc.so.6".into(), name.into()],
-            glibc: "2.34".to_owned(),
+            min_glibc: "2.34".to_owned(),
         };
-        assert!(depends(&libraries("/lib/libm.so.6")).unwrap().starts_with("libc6 (>= 2.34), "));
-        assert!(depends(&libraries("/lib/libssl.so.3")).is_err());
+        assert!(
+            package_dependencies(&libraries("/lib/libm.so.6"))
+                .unwrap()
+                .starts_with("libc6 (>= 2.34), ")
+        );
+        assert!(package_dependencies(&libraries("/lib/libssl.so.3")).is_err());
     }
 }

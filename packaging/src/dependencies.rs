@@ -21,11 +21,10 @@ pub(crate) type CrateId = (String, String);
 pub(crate) struct Crate {
     /// An SPDX expression.
     pub(crate) licence: String,
-    /// The SHA-256 digest in `Cargo.lock`; crates of this repository have none.
+    /// The SHA-256 checksum in `Cargo.lock`; crates of this repository have none.
     pub(crate) checksum: Option<String>,
     pub(crate) repository: Option<String>,
-    /// The source directory.
-    pub(crate) source: PathBuf,
+    pub(crate) source_dir: PathBuf,
     pub(crate) dependencies: BTreeSet<CrateId>,
 }
 
@@ -33,30 +32,34 @@ impl Dependencies {
     /// Reads the dependencies of `belfry` on this platform, without those of build scripts, macros
     /// and tests, which are not part of the binary.
     pub(crate) fn read(root: &Path) -> Result<Self, PackagingError> {
-        let cargo = |arguments: &[&str]| {
+        let run_cargo = |arguments: &[&str]| {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            programs::output(Command::new(cargo).args(arguments).current_dir(root))
+            programs::run(Command::new(cargo).args(arguments).current_dir(root))
         };
         let edges = "normal,no-proc-macro";
-        let list = ["tree", "--locked", "--quiet", "--package", "belfry", "--edges", edges];
-        let tree = cargo(&[&list[..], &["--prefix", "depth", "--format", "\t{p}"]].concat())?;
+        let tree_arguments =
+            ["tree", "--locked", "--quiet", "--package", "belfry", "--edges", edges];
+        let tree = run_cargo(
+            &[&tree_arguments[..], &["--prefix", "depth", "--format", "\t{p}"]].concat(),
+        )?;
         let mut crates = parse_tree(&tree);
 
-        let version = cargo(&["--version", "--verbose"])?;
+        let version = run_cargo(&["--version", "--verbose"])?;
         let host = version
             .lines()
             .find_map(|line| line.strip_prefix("host: "))
             .ok_or("cargo does not name its host")?;
-        let describe = ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
-        let metadata: Value = serde_json::from_str(&cargo(&describe)?)?;
+        let metadata_arguments =
+            ["metadata", "--format-version=1", "--locked", "--filter-platform", host];
+        let metadata: Value = serde_json::from_str(&run_cargo(&metadata_arguments)?)?;
         for package in metadata["packages"].as_array().into_iter().flatten() {
-            let text = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
-            if let Some(entry) = crates.get_mut(&(text("name"), text("version"))) {
+            let string_field = |key: &str| package[key].as_str().unwrap_or_default().to_owned();
+            if let Some(entry) = crates.get_mut(&(string_field("name"), string_field("version"))) {
                 // In old manifests, a slash separates alternatives.
-                entry.licence = text("license").replace('/', " OR ");
+                entry.licence = string_field("license").replace('/', " OR ");
                 entry.repository = package["repository"].as_str().map(str::to_owned);
-                entry.source = PathBuf::from(text("manifest_path"));
-                entry.source.pop();
+                entry.source_dir = PathBuf::from(string_field("manifest_path"));
+                entry.source_dir.pop();
             }
         }
         for (id, checksum) in parse_checksums(&fs::read_to_string(root.join("Cargo.lock"))?) {
@@ -71,8 +74,8 @@ impl Dependencies {
     }
 }
 
-/// Parses lines `DEPTH<TAB>NAME vVERSION …` of `cargo tree`, which lists a repeated crate without
-/// its dependencies.
+/// Parses the output of `cargo tree`: lines `DEPTH<TAB>NAME vVERSION …`. A repeated crate is listed
+/// without its dependencies.
 fn parse_tree(tree: &str) -> BTreeMap<CrateId, Crate> {
     let mut crates: BTreeMap<CrateId, Crate> = BTreeMap::new();
     let mut ancestors: Vec<CrateId> = vec![];
@@ -118,14 +121,14 @@ mod tests {
     fn the_depth_of_a_line_determines_its_parent() {
         let tree = "0\ta v1.0.0 (/src/a)\n1\tb v2.0.0\n2\tc v3.0.0\n1\tc v3.0.0\n1\tb v1.0.0 (*)\n";
         let crates = parse_tree(tree);
-        let dependencies_of =
+        let dependency_ids =
             |name, version| crates[&id(name, version)].dependencies.iter().collect::<Vec<_>>();
         assert_eq!(
-            dependencies_of("a", "1.0.0"),
+            dependency_ids("a", "1.0.0"),
             [&id("b", "1.0.0"), &id("b", "2.0.0"), &id("c", "3.0.0")]
         );
-        assert_eq!(dependencies_of("b", "2.0.0"), [&id("c", "3.0.0")]);
-        assert_eq!(dependencies_of("c", "3.0.0").len(), 0);
+        assert_eq!(dependency_ids("b", "2.0.0"), [&id("c", "3.0.0")]);
+        assert_eq!(dependency_ids("c", "3.0.0").len(), 0);
     }
 
     #[test]

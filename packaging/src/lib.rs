@@ -48,7 +48,7 @@ pub struct Packages {
 /// Packages a binary that was built for this machine from the repository at `root`. Deletes the
 /// previous contents of the output directory.
 ///
-/// `time` is the modification time of all packaged files, in seconds since 1970.
+/// `time` is the modification time of all packaged files, in seconds since the Unix epoch.
 pub fn build(
     root: &Path,
     binary: &Path,
@@ -67,7 +67,11 @@ pub fn build(
 
     let packages = Packages {
         archive: out.join(format!("belfry-{version}-{}-linux.tar.gz", platform.machine)),
-        debian: out.join(format!("belfry_{}_{}.deb", debian::version(version), platform.debian)),
+        debian: out.join(format!(
+            "belfry_{}_{}.deb",
+            debian::format_version(version),
+            platform.debian
+        )),
         image: out.join(format!("belfry-{version}-{}-image.tar", platform.debian)),
         sbom: out.join(format!("belfry-{version}.cdx.json")),
         checksums: out.join("SHA256SUMS"),

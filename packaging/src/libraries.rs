@@ -12,32 +12,33 @@ pub(crate) struct Libraries {
     /// The paths on this machine.
     pub(crate) paths: Vec<PathBuf>,
     /// The oldest glibc that has all symbols that the binary uses, such as `2.34`.
-    pub(crate) glibc: String,
+    pub(crate) min_glibc: String,
 }
 
 impl Libraries {
+    /// Finds the libraries with `ldd`, and the glibc version from the symbols in the binary.
     pub(crate) fn find(binary: &Path) -> Result<Self, PackagingError> {
-        let list = programs::output(Command::new("ldd").arg(binary))?;
-        let paths: Vec<PathBuf> = list.lines().filter_map(library_path).collect();
+        let list = programs::run(Command::new("ldd").arg(binary))?;
+        let paths: Vec<PathBuf> = list.lines().filter_map(parse_library_path).collect();
         if paths.is_empty() {
             return Err(format!("{} is not linked dynamically:\n{list}", binary.display()).into());
         }
-        let minor = newest_glibc_symbol(&fs::read(binary)?)
+        let minor = newest_glibc_minor(&fs::read(binary)?)
             .ok_or_else(|| format!("{} does not use glibc", binary.display()))?;
-        Ok(Self { paths, glibc: format!("2.{minor}") })
+        Ok(Self { paths, min_glibc: format!("2.{minor}") })
     }
 }
 
-/// Returns the path in a line of ldd: `libc.so.6 => /lib/libc.so.6 (0x…)` or `/lib64/ld-linux…
-/// (0x…)`. The library that the kernel provides has none.
-fn library_path(line: &str) -> Option<PathBuf> {
+/// Parses the path in a line of `ldd` output: `libc.so.6 => /lib/libc.so.6 (0x…)` or
+/// `/lib64/ld-linux… (0x…)`. The library that the kernel provides has none.
+fn parse_library_path(line: &str) -> Option<PathBuf> {
     let line = line.split_once("=>").map_or(line, |(_, path)| path);
     let path = line.split_whitespace().next()?;
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
 /// Returns the highest N of the symbol versions `GLIBC_2.N` that a binary names.
-fn newest_glibc_symbol(binary: &[u8]) -> Option<u32> {
+fn newest_glibc_minor(binary: &[u8]) -> Option<u32> {
     const PREFIX: &[u8] = b"GLIBC_2.";
     let names = binary.windows(PREFIX.len()).enumerate().filter(|(_, bytes)| *bytes == PREFIX);
     names
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn library_paths_are_read_from_the_output_of_ldd() {
-        let path = |line| library_path(line).map(|path| path.display().to_string());
+        let path = |line| parse_library_path(line).map(|path| path.display().to_string());
         assert_eq!(path("\tlinux-vdso.so.1 (0x00007ffe)"), None);
         let libc = "\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f)";
         assert_eq!(path(libc).as_deref(), Some("/lib/x86_64-linux-gnu/libc.so.6"));
@@ -67,7 +68,7 @@ mod tests {
     #[test]
     fn the_newest_symbol_version_is_found() {
         let binary = b"\0GLIBC_2.4\0GLIBC_2.34\0GLIBC_2.2.5\0GLIBC_PRIVATE\0";
-        assert_eq!(newest_glibc_symbol(binary), Some(34));
-        assert_eq!(newest_glibc_symbol(b"static"), None);
+        assert_eq!(newest_glibc_minor(binary), Some(34));
+        assert_eq!(newest_glibc_minor(b"static"), None);
     }
 }

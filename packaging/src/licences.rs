@@ -1,4 +1,4 @@
-//! The licences of the crates that the binary contains, as one text.
+//! `THIRD-PARTY-LICENSES.txt`: the licences of the crates that the binary contains.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,9 @@ use crate::dependencies::Dependencies;
 
 /// Returns a list of all third-party crates with their licences, followed by each licence text with
 /// the crates that it applies to.
-pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError> {
+pub(crate) fn list_third_party_licences(
+    dependencies: &Dependencies,
+) -> Result<String, PackagingError> {
     let mut list = "The belfry binary contains these libraries.\n\n".to_owned();
     let mut packages_by_text: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for ((name, version), dependency) in &dependencies.0 {
@@ -20,7 +22,7 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
         }
         let package = format!("{name} {version}");
         writeln!(list, "{package}: {}", dependency.licence)?;
-        for path in licence_files(&dependency.source)? {
+        for path in find_licence_files(&dependency.source_dir)? {
             let text = String::from_utf8_lossy(&fs::read(&path)?).replace("\r\n", "\n");
             let packages = packages_by_text.entry(text.trim_end().to_owned()).or_default();
             if packages.last() != Some(&package) {
@@ -36,7 +38,7 @@ pub(crate) fn text(dependencies: &Dependencies) -> Result<String, PackagingError
 }
 
 /// Returns the licence and notice files in a crate's source, including those of its C libraries.
-fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
+fn find_licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
     const PREFIXES: [&str; 6] =
         ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
     const NOT_COMPILED: [&str; 4] = ["BENCHES", "EXAMPLES", "TEST", "TESTS"];
@@ -46,7 +48,7 @@ fn licence_files(source: &Path) -> Result<Vec<PathBuf>, PackagingError> {
         let name = entry.file_name().to_string_lossy().to_uppercase();
         let kind = entry.file_type()?;
         if kind.is_dir() && !NOT_COMPILED.contains(&name.as_str()) {
-            files.extend(licence_files(&entry.path())?);
+            files.extend(find_licence_files(&entry.path())?);
             continue;
         }
         let is_source = entry.path().extension().is_some_and(|extension| extension == "rs");
@@ -71,7 +73,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let files = licence_files(&source).unwrap();
+        let files = find_licence_files(&source).unwrap();
         fs::remove_dir_all(&source).unwrap();
         assert_eq!(files, [source.join("LICENSE-MIT"), source.join("c_src/lib/license.txt")]);
     }

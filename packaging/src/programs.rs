@@ -8,21 +8,26 @@ use std::thread;
 use crate::PackagingError;
 
 /// Runs a command that must succeed, and returns its output.
-pub(crate) fn output(command: &mut Command) -> Result<String, PackagingError> {
+pub(crate) fn run(command: &mut Command) -> Result<String, PackagingError> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| format!("{}: {error}", name(command.get_program())))?;
+        .map_err(|error| format!("{}: {error}", program_name(command.get_program())))?;
     if !output.status.success() {
         let reason = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{}: {}\n{reason}", name(command.get_program()), output.status).into());
+        return Err(format!(
+            "{}: {}\n{reason}",
+            program_name(command.get_program()),
+            output.status
+        )
+        .into());
     }
     Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Compresses the data, without a file name and time, so the result depends only on the data.
 pub(crate) fn gzip(data: &[u8]) -> Result<Vec<u8>, PackagingError> {
-    filter("gzip", &["--no-name"], data)
+    pipe_through("gzip", &["--no-name"], data)
 }
 
 /// Returns the SHA-256 digest in hexadecimal.
@@ -36,12 +41,12 @@ pub(crate) fn md5(data: &[u8]) -> Result<String, PackagingError> {
 }
 
 fn digest(program: &str, data: &[u8]) -> Result<String, PackagingError> {
-    let line = String::from_utf8(filter(program, &[], data)?)?;
+    let line = String::from_utf8(pipe_through(program, &[], data)?)?;
     Ok(line.split_whitespace().next().unwrap_or_default().to_owned())
 }
 
 /// Passes the data through a program.
-fn filter(program: &str, arguments: &[&str], data: &[u8]) -> Result<Vec<u8>, PackagingError> {
+fn pipe_through(program: &str, arguments: &[&str], data: &[u8]) -> Result<Vec<u8>, PackagingError> {
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -50,7 +55,7 @@ fn filter(program: &str, arguments: &[&str], data: &[u8]) -> Result<Vec<u8>, Pac
         .map_err(|error| format!("{program}: {error}"))?;
     let input = child.stdin.take();
     let output = thread::scope(|scope| {
-        // In a thread, because the program writes before it has read everything.
+        // In a thread, because the program may write output before it has read all input.
         scope.spawn(move || input.map(|mut input| input.write_all(data)));
         child.wait_with_output()
     })?;
@@ -60,7 +65,7 @@ fn filter(program: &str, arguments: &[&str], data: &[u8]) -> Result<Vec<u8>, Pac
     Ok(output.stdout)
 }
 
-fn name(program: &OsStr) -> String {
+fn program_name(program: &OsStr) -> String {
     program.to_string_lossy().into_owned()
 }
 
@@ -85,9 +90,9 @@ mod tests {
 
     #[test]
     fn an_error_names_the_program_that_failed() {
-        let error = output(&mut Command::new("no-such-program")).unwrap_err().to_string();
+        let error = run(&mut Command::new("no-such-program")).unwrap_err().to_string();
         assert!(error.starts_with("no-such-program: "), "{error}");
-        let error = output(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
+        let error = run(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
         assert_eq!(error.to_string(), "sh: exit status: 3\nwhy\n");
     }
 }

@@ -13,48 +13,48 @@ pub(crate) struct Tree(BTreeMap<String, Entry>);
 #[derive(Debug, Clone)]
 struct Entry {
     mode: u32,
-    /// User and group id.
+    /// The user id and the group id.
     owner: u64,
     /// The content of a file; `None` for a directory.
-    file: Option<Vec<u8>>,
+    content: Option<Vec<u8>>,
 }
 
 impl Tree {
     /// Adds a file, and the directories above it.
     pub(crate) fn add_file(&mut self, path: &str, mode: u32, content: impl Into<Vec<u8>>) {
         self.add_parents(path);
-        let file = Some(content.into());
-        self.0.insert(path.to_owned(), Entry { mode, owner: 0, file });
+        let content = Some(content.into());
+        self.0.insert(path.to_owned(), Entry { mode, owner: 0, content });
     }
 
     /// Adds a directory, and those above it.
     pub(crate) fn add_directory(&mut self, path: &str, mode: u32, owner: u64) {
         self.add_parents(path);
-        self.0.insert(path.to_owned(), Entry { mode, owner, file: None });
+        self.0.insert(path.to_owned(), Entry { mode, owner, content: None });
     }
 
     fn add_parents(&mut self, path: &str) {
         for (end, _) in path.match_indices('/') {
-            let directory = || Entry { mode: 0o755, owner: 0, file: None };
+            let directory = || Entry { mode: 0o755, owner: 0, content: None };
             self.0.entry(path[..end].to_owned()).or_insert_with(directory);
         }
     }
 
     /// Returns the files with their paths.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.0.iter().filter_map(|(path, entry)| Some((path.as_str(), entry.file.as_deref()?)))
+        self.0.iter().filter_map(|(path, entry)| Some((path.as_str(), entry.content.as_deref()?)))
     }
 
     /// Returns the tar archive, in the order of the paths, with this time for every entry.
     pub(crate) fn to_tar(&self, time: u64) -> io::Result<Vec<u8>> {
         let mut builder = Builder::new(Vec::new());
-        for (path, Entry { mode, owner, file }) in &self.0 {
+        for (path, Entry { mode, owner, content }) in &self.0 {
             let mut header = Header::new_gnu();
             header.set_mode(*mode);
             header.set_uid(*owner);
             header.set_gid(*owner);
             header.set_mtime(time);
-            if let Some(content) = file {
+            if let Some(content) = content {
                 header.set_size(content.len() as u64);
                 builder.append_data(&mut header, path, content.as_slice())?;
             } else {

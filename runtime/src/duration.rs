@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, Serializer, de};
 
 /// Parses a positive duration.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    match or_zero::deserialize(deserializer)? {
+    match allow_zero::deserialize(deserializer)? {
         Duration::ZERO => Err(de::Error::custom(format!("{EXPECTED_FORMAT}, not 0"))),
         duration => Ok(duration),
     }
 }
 
-/// Formats a duration so that it is parsed as the same one.
+/// Formats a duration; parsing it returns the same value.
 pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format(*duration))
 }
@@ -22,7 +22,7 @@ const EXPECTED_FORMAT: &str = "must be a duration such as \"30s\" or \"5m\"";
 
 /// Durations that may be 0, to switch something off.
 #[expect(missing_docs, reason = "serde calls the functions")]
-pub mod or_zero {
+pub mod allow_zero {
     use super::{Deserialize, Deserializer, Duration, EXPECTED_FORMAT, de, parse};
 
     pub use super::serialize;
@@ -35,7 +35,7 @@ pub mod or_zero {
 
 /// Optional durations.
 #[expect(missing_docs, reason = "serde calls the functions")]
-pub mod some {
+pub mod optional {
     use super::{Deserializer, Duration, Serializer};
 
     pub fn deserialize<'de, D: Deserializer<'de>>(
@@ -66,14 +66,14 @@ pub fn parse(text: &str) -> Option<Duration> {
     Duration::try_from(duration).ok().filter(|duration| *duration <= MAX_DURATION)
 }
 
-/// Returns a duration in the units of [`parse`], the largest first: `1d 12h`.
+/// Formats a duration in the units of [`parse`], the largest first: `1d 12h`.
 pub fn format(duration: Duration) -> String {
     let rounding = SpanRound::new().largest(Unit::Day).days_are_24_hours();
     let span = Span::try_from(duration).and_then(|span| span.round(rounding));
     format!("{:#}", span.unwrap_or_default())
 }
 
-/// Returns a duration for messages, in whole seconds.
+/// Formats a duration for messages, rounded down to whole seconds.
 pub fn format_seconds(duration: Duration) -> String {
     format(Duration::from_secs(duration.as_secs()))
 }

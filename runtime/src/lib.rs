@@ -1,5 +1,6 @@
 //! Process-level parts that every crate of Belfry needs: the clock, randomness, durations in
-//! settings, the log throttle, supervised tasks, errors about files, certificate checks, and metrics.
+//! settings, the log throttle, supervised tasks, errors about files, certificate checks, and
+//! metrics.
 
 pub mod certificate;
 pub mod clock;

@@ -35,14 +35,14 @@ struct Window {
 static REGISTRY: Mutex<Vec<&'static LogThrottle>> = Mutex::new(Vec::new());
 
 /// Writes a log line with this level, message and fields, if its throttle admits it:
-/// `log_throttled!(warn, "connection lost", %error)`. With a key, which is `&'static str`, the lines
-/// of each key are throttled separately: `log_throttled!(info, by cause, "rejected", cause)`.
+/// `log_throttled!(warn, "connection lost", %error)`. With a key, which is `&'static str`, the
+/// lines of each key are throttled separately: `log_throttled!(info, by cause, "rejected", cause)`.
 #[macro_export]
 macro_rules! log_throttled {
     ($level:ident, by $key:expr, $message:literal $(, $($fields:tt)+)?) => {{
         use $crate::log_throttle::LogThrottle;
-        static LINES: LogThrottle = LogThrottle::new($message);
-        if LINES.admits_key($key) {
+        static THROTTLE: LogThrottle = LogThrottle::new($message);
+        if THROTTLE.admits_key($key) {
             tracing::$level!($($($fields)+,)? $message);
         }
     }};
@@ -63,7 +63,8 @@ impl LogThrottle {
         self.admits_key("")
     }
 
-    /// Returns whether a line with this key may be written now. If not, it is counted as suppressed.
+    /// Returns whether a line with this key may be written now. If not, it is counted as
+    /// suppressed.
     pub fn admits_key(&'static self, key: &'static str) -> bool {
         self.admits_at(key, Instant::now())
     }
@@ -193,6 +194,6 @@ mod tests {
             [10, 10, 0]
         );
         THROTTLE.close_windows();
-        assert_eq!(THROTTLE.take_suppressed(now), 8, "those of all keys");
+        assert_eq!(THROTTLE.take_suppressed(now), 8, "the lines of all keys are counted");
     }
 }

@@ -125,7 +125,7 @@ impl TaskStatus {
     }
 
     /// Returns whether the task has failed repeatedly, and has not run for a minute since then.
-    pub fn keeps_failing(&self) -> bool {
+    pub fn is_failing_repeatedly(&self) -> bool {
         let run = self.lock();
         run.failures >= FAILURE_THRESHOLD && !run.is_healthy()
     }
@@ -214,7 +214,7 @@ mod tests {
         let tenths: Vec<_> = starts.lock().unwrap().iter().map(|millis| millis / 100).collect();
         assert_eq!(tenths, [0, 1, 3, 7]);
         assert_eq!(task.status().restarts.get(), 3);
-        assert!(!task.status().keeps_failing());
+        assert!(!task.status().is_failing_repeatedly());
     }
 
     #[tokio::test(start_paused = true)]
@@ -227,20 +227,20 @@ mod tests {
         });
         let status = task.status();
         sleep(Duration::from_secs(1)).await;
-        assert!(!status.keeps_failing(), "it failed four times");
+        assert!(!status.is_failing_repeatedly(), "it failed four times");
         sleep(Duration::from_secs(1)).await;
-        assert!(status.keeps_failing());
+        assert!(status.is_failing_repeatedly());
         sleep(MAX_PAUSE * 10).await;
-        assert!(status.keeps_failing());
+        assert!(status.is_failing_repeatedly());
         assert!((15..25).contains(&status.restarts.get()), "{:?}", status.restarts);
         is_broken.store(false, Ordering::Relaxed);
         sleep(MAX_PAUSE / 2).await;
-        assert!(status.keeps_failing(), "it has not run for a minute");
+        assert!(status.is_failing_repeatedly(), "it has not run for a minute");
         sleep(MAX_PAUSE + HEALTHY_AFTER).await;
-        assert!(!status.keeps_failing());
+        assert!(!status.is_failing_repeatedly());
         is_broken.store(true, Ordering::Relaxed);
         sleep(Duration::from_secs(1)).await;
-        assert!(!status.keeps_failing(), "failures before a healthy run do not count");
+        assert!(!status.is_failing_repeatedly(), "failures before a healthy run do not count");
     }
 
     /// Records its name when it is dropped.

@@ -148,7 +148,7 @@ impl AppState {
         }
     }
 
-    /// Returns by how much the clock was set back since the last call, if by more than
+    /// Returns the time by which the clock was set back since the last call, if it exceeds
     /// [`MAX_SETBACK`]. The first call compares with the last sweep, which an earlier process may
     /// have made.
     async fn measure_clock_setback(&self) -> Option<Duration> {

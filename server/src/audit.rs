@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{AddressPolicy, AggregatedEvent, Aggregator, Subject};
+use belfry_core::audit::{AddressPolicy, Aggregator, CountedEvent, Subject};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -20,7 +20,7 @@ pub struct AuditCounters {
 }
 
 impl AuditCounters {
-    /// Creates empty counters. The policy decides which part of an address is recorded.
+    /// Creates empty counters. The policy determines which part of an address is recorded.
     pub fn new(address_policy: AddressPolicy) -> Self {
         Self { aggregator: Mutex::default(), address_policy }
     }
@@ -62,7 +62,7 @@ impl AuditCounters {
     }
 }
 
-fn log_event(event: &AggregatedEvent) {
+fn log_event(event: &CountedEvent) {
     let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
     tracing::info!(
         target: "belfry::audit",

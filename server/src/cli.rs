@@ -28,7 +28,7 @@ use std::fmt::Display;
 use std::io::{self, Read, stdin};
 use std::process::ExitCode;
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::secret::Secret;
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Access, Options, SchemaPolicy, Store};
@@ -222,8 +222,8 @@ fn print_warnings(warnings: &[String]) {
 }
 
 /// Returns the audit event for a change made on the command line.
-fn command_events(now: Timestamp, kind: AuditKind) -> Events {
-    AuditEntry::from_command(now, kind).into()
+fn command_events(now: Timestamp, kind: AuditKind) -> NewAuditEvents {
+    NewAuditEvent::for_command(now, kind).into()
 }
 
 /// Runs a command with an open store. The schema is never upgraded, because an older server may be
@@ -248,7 +248,7 @@ fn with_store(
         let store = Store::open(&database, &options, now).await?;
         command(&store, now).await?;
         if database_use != DatabaseUse::Read {
-            // Wait until running servers see the writes.
+            // Waits until running servers see the writes.
             tokio::time::sleep(Store::VISIBILITY_DELAY).await;
         }
         Ok(())

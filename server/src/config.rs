@@ -42,7 +42,9 @@ pub use self::sections::{
     AuditSettings, HttpSettings, InstanceSettings, LogSettings, OAuthSettings, PasswordSettings,
     RuleSettings, SecuritySettings, SessionSettings,
 };
-pub use self::values::{AccessLog, BaseUrl, LimitMode, LogFormat, LogLevel, RegistrationPolicy};
+pub use self::values::{
+    AccessLog, BaseUrl, LogFormat, LogLevel, RateLimitMode, RegistrationPolicy,
+};
 pub use self::variables::ineffective_variables;
 pub use crate::tls::TlsSettings;
 
@@ -75,7 +77,7 @@ pub struct Config {
     pub trusted_proxies: TrustedProxies,
     /// The only header of trusted proxies that names the client; when unset `X-Forwarded-For` and
     /// `Forwarded`, if they agree. Reloaded on SIGHUP.
-    #[serde(with = "values::text")]
+    #[serde(with = "values::as_string")]
     pub trusted_proxy_header: Option<HeaderName>,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,

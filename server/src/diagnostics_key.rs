@@ -2,8 +2,8 @@
 //!
 //! The server writes a random key to a file that only its user can read. The key is never sent: a
 //! request proves knowledge of the key by an HMAC of its purpose and a nonce, and the response by
-//! an HMAC of both and its content. Nobody else gets a response or can forge one, and an earlier
-//! response does not match the nonce.
+//! an HMAC of both and its content. Without the key, nobody gets details or can forge them, and an
+//! earlier response does not match the nonce.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -76,9 +76,9 @@ impl DiagnosticsKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString)]
 #[strum(serialize_all = "lowercase")]
 pub enum Purpose {
-    /// Reads the server's settings. Accepted only from the server's machine.
+    /// Reads the server's settings.
     Settings,
-    /// Finds out how the request arrived at the server, through any number of proxies.
+    /// Reports how the request arrived at the server, through any number of proxies.
     Arrival,
 }
 
@@ -152,15 +152,30 @@ mod tests {
 
         let signature = challenge.sign_response(&key, "{}");
         assert!(challenge.verify_response(&key, "{}", &signature));
-        assert!(!challenge.verify_response(&key, "{ }", &signature), "other content");
-        assert!(!challenge.verify_response(&other_key, "{}", &signature), "another key");
-        assert!(!challenge.verify_response(&key, "{}", ""), "no signature");
+        assert!(
+            !challenge.verify_response(&key, "{ }", &signature),
+            "the signature covers the content"
+        );
+        assert!(
+            !challenge.verify_response(&other_key, "{}", &signature),
+            "the signature depends on the key"
+        );
+        assert!(!challenge.verify_response(&key, "{}", ""), "a missing signature is rejected");
         let header_signature = header.rsplit(' ').next().unwrap();
-        assert!(!challenge.verify_response(&key, "{}", header_signature), "of the request");
+        assert!(
+            !challenge.verify_response(&key, "{}", header_signature),
+            "the signature of the request is rejected"
+        );
         let next_challenge = Challenge::new(Purpose::Arrival);
-        assert!(!next_challenge.verify_response(&key, "{}", &signature), "an earlier response");
+        assert!(
+            !next_challenge.verify_response(&key, "{}", &signature),
+            "the response to an earlier challenge is rejected"
+        );
         let settings_challenge = Challenge { purpose: Purpose::Settings, ..challenge };
-        assert!(!settings_challenge.verify_response(&key, "{}", &signature), "another purpose");
+        assert!(
+            !settings_challenge.verify_response(&key, "{}", &signature),
+            "the signature covers the purpose"
+        );
     }
 
     #[test]
@@ -181,7 +196,7 @@ mod tests {
         }
         assert_ne!(headers[0], headers[1]);
         DiagnosticsKey::random().remove(&path);
-        assert!(path.exists(), "it is the key of another server");
+        assert!(path.exists(), "the key of a different server is not removed");
         DiagnosticsKey::read(&path).unwrap().remove(&path);
         assert!(!path.exists());
         fs::write(&path, "short").unwrap();

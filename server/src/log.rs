@@ -16,7 +16,7 @@ use tracing_subscriber::{Layer, fmt};
 use self::format::{HumanFields, JsonEvents};
 use crate::config::{LogFormat, LogLevel, LogSettings};
 
-static PANIC_LINES: LogThrottle = LogThrottle::new("panic");
+static PANIC_LOG: LogThrottle = LogThrottle::new("panic");
 
 /// Starts logging events and panics. Only the first call in a process has an effect.
 pub fn start(settings: LogSettings) {
@@ -63,7 +63,7 @@ pub fn start(settings: LogSettings) {
 /// Logs a panic. The message is logged only if it is a literal, because a formatted one may contain
 /// request data.
 fn log_panic(panic: &PanicHookInfo<'_>) {
-    if !PANIC_LINES.admits() {
+    if !PANIC_LOG.admits() {
         return;
     }
     let panic_message = panic.payload().downcast_ref::<&'static str>().copied();
@@ -84,7 +84,7 @@ mod tests {
 
     const CHILD_VARIABLE: &str = "TEST_PANICS";
 
-    /// Runs itself in another process, because the logger and the panic hook are global.
+    /// Runs itself in a separate process, because the logger and the panic hook are global.
     #[test]
     fn a_panic_is_logged_as_json_without_formatted_text() {
         if std::env::var_os(CHILD_VARIABLE).is_some() {

@@ -62,6 +62,7 @@ pub struct Layout<'a> {
     pub title: &'a str,
     /// The service's logo, next to its title. Without one, a bell is shown.
     pub logo: Option<&'a StaticFile>,
+    /// The path of the style sheet.
     pub style: &'a str,
     /// True if key presses and clicks just after loading are ignored, because the site that opened
     /// this page may have timed a click to land here (clickjacking).

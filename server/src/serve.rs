@@ -30,7 +30,7 @@ use self::slots::{ConnectionSlot, ConnectionSlots};
 use crate::http::{HttpService, Peer};
 use crate::tls::Tls;
 
-static ACCEPT_ERROR_LINES: LogThrottle = LogThrottle::new("accepting a connection failed");
+static ACCEPT_ERROR_LOG: LogThrottle = LogThrottle::new("accepting a connection failed");
 
 /// Maximum number of headers in an HTTP/1 request.
 const MAX_HEADERS: usize = 100;
@@ -166,7 +166,7 @@ fn connection_builder() -> auto::Builder<TokioExecutor> {
 async fn handle_accept_error(error: &io::Error) {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     if !matches!(error.kind(), ConnectionRefused | ConnectionAborted | ConnectionReset) {
-        if ACCEPT_ERROR_LINES.admits() {
+        if ACCEPT_ERROR_LOG.admits() {
             tracing::error!(%error, "accepting a connection failed");
         }
         tokio::time::sleep(Duration::from_millis(500)).await;

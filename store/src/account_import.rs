@@ -1,12 +1,13 @@
 //! Import of many accounts together, with their push rules.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::import::ImportedAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::accounts::{
-    NO_PASSWORD, insert_account, insert_outcome, new_account_event, select_conflicts,
+    NO_PASSWORD, insert_account_statement, insert_outcome, new_account_event_source,
+    select_conflicts_statement,
 };
 use super::engine::{Rows, Statement, sql};
 use super::rulesets::first_version;
@@ -47,7 +48,7 @@ impl Store {
     /// already taken: these are retried with other ids.
     pub async fn import_accounts(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         now: Timestamp,
         accounts: Vec<ImportedAccount>,
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
@@ -80,19 +81,20 @@ impl Store {
     /// Adds accounts under their current ids, with their rules, in one transaction.
     async fn try_import(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         imports: &[AccountImport],
     ) -> Result<Vec<Result<(), AddAccountError>>, StoreError> {
         let accounts = || imports.iter().map(|import| &import.account);
         let Some((first_import, other_imports)) = imports.split_first() else {
             return Ok(Vec::new());
         };
-        let mut statements: Vec<Statement> = accounts().map(insert_account).collect();
-        statements.extend(accounts().map(select_conflicts));
-        statements.extend(imports.iter().flat_map(insert_rulesets));
-        let mut change = Change::new(events, statements, new_account_event(&first_import.account));
+        let mut statements: Vec<Statement> = accounts().map(insert_account_statement).collect();
+        statements.extend(accounts().map(select_conflicts_statement));
+        statements.extend(imports.iter().flat_map(insert_ruleset_statements));
+        let mut change =
+            Change::new(events, statements, new_account_event_source(&first_import.account));
         for import in other_imports {
-            change = change.and_events(events, new_account_event(&import.account));
+            change = change.and_events(events, new_account_event_source(&import.account));
         }
         let mut statement_rows = self.write(change).await?.into_iter();
         let inserted_rows: Vec<Rows> = statement_rows.by_ref().take(imports.len()).collect();
@@ -104,7 +106,7 @@ impl Store {
 }
 
 /// Returns the statements that insert an account's rulesets if the account was added.
-fn insert_rulesets(import: &AccountImport) -> impl Iterator<Item = Statement> {
+fn insert_ruleset_statements(import: &AccountImport) -> impl Iterator<Item = Statement> {
     import.rulesets.iter().map(|ruleset| {
         sql!(
             "insert into rulesets (account_id, scope, version, document, expires_at) \

@@ -1,13 +1,13 @@
 //! Password changes, which end sessions and can revoke the access of apps.
 
-use belfry_core::audit::{AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
-use super::accounts::{Account, account_event};
-use super::authorized_apps::{add_access_revocation, revocation_events};
+use super::accounts::{Account, account_event_source};
+use super::authorized_apps::{add_access_revocation, revocation_event_source};
 use super::engine::sql;
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::{Change, Store, StoreError, UpdateOutcome};
 
 /// The effect of a new password on the apps that the account has authorised.
@@ -36,11 +36,11 @@ impl Store {
         self.update(Change::unaudited(update)).await
     }
 
-    /// Sets a new password hash, ends the account's sessions and, if `access` says so,
-    /// revokes the access of all apps.
+    /// Sets a new password hash, ends the account's sessions and, if `access` says so, revokes the
+    /// access of all apps.
     pub async fn set_password(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         password_hash: &str,
         access: ExistingAccess,
@@ -52,9 +52,9 @@ impl Store {
         );
         let end_sessions = sql!("delete from sessions where account_id = $id", [id]);
         let revocations = revocations(events);
-        let mut change = Change::new(events, [update, end_sessions], account_event(id));
+        let mut change = Change::new(events, [update, end_sessions], account_event_source(id));
         if let ExistingAccess::RevokeAt(now) = access {
-            change = change.and_events(&revocations, revocation_events(id, None, None, now));
+            change = change.and_events(&revocations, revocation_event_source(id, None, None, now));
             change = add_access_revocation(change, id, None, None, now);
         }
         self.update(change).await
@@ -65,7 +65,7 @@ impl Store {
     /// changed after it was verified.
     pub async fn change_password(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: &Account,
         new_hash: &str,
         kept_session: LookupKey,
@@ -78,11 +78,14 @@ impl Store {
              and credential_version = $version returning id",
             [id, version]
         );
-        let event =
-            events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
+        let event_source = event_source_for!(
+            accounts,
+            "id = $id and credential_version = $version",
+            [id, version]
+        );
         let revocations = revocations(events);
-        let session_change = Change::new(events, [lock], event)
-            .and_events(&revocations, revocation_events(id, None, Some(version), now))
+        let session_change = Change::new(events, [lock], event_source)
+            .and_events(&revocations, revocation_event_source(id, None, Some(version), now))
             .and(sql!(
                 "delete from sessions where account_id = $id and lookup <> $kept_session \
                  and exists (select 1 from accounts where id = $id and credential_version = $version)",
@@ -104,6 +107,6 @@ impl Store {
 }
 
 /// Returns the audit events for the apps that lose their access because of a password change.
-fn revocations(password_change: &Events) -> Events {
-    password_change.derive(AuditKind::TokenRevoke, "password change")
+fn revocations(password_change: &NewAuditEvents) -> NewAuditEvents {
+    password_change.derive_event(AuditKind::TokenRevoke, "password change")
 }

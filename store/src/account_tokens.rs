@@ -1,12 +1,12 @@
 //! One account's tokens: listing them, and revoking one.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::scope::Scopes;
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::engine::{from_row, sql};
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError, UpdateOutcome};
 
@@ -80,12 +80,12 @@ impl Store {
     /// revoked.
     pub async fn revoke_account_token(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: i64,
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = events_of!(
+        let event_source = event_source_for!(
             tokens,
             "lookup = $lookup and account_id = $account and revoked_at is null",
             [lookup, account]
@@ -95,8 +95,9 @@ impl Store {
              and revoked_at is null returning lookup",
             [lookup, account, now]
         );
-        let change =
-            Change::new(events, [], event).and(update).invalidating(Invalidation::Token(lookup));
+        let change = Change::new(events, [], event_source)
+            .and(update)
+            .invalidating(Invalidation::Token(lookup));
         self.update(change).await
     }
 }

@@ -2,15 +2,15 @@
 
 use std::iter;
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::token::TokenAccount;
 use belfry_runtime::random;
 use jiff::Timestamp;
 
-use super::admins::select_account_id;
+use super::admins::select_account_id_statement;
 use super::engine::{Rows, Statement, from_row, sql};
-use super::event_source::{EventSource, events_of};
+use super::event_source::{EventSource, event_source_for};
 use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
 /// A stored account.
@@ -26,7 +26,7 @@ pub struct Account {
     pub unverified_email: Option<String>,
     /// The hash of the password, Argon2id unless it was imported, or [`NO_PASSWORD`].
     pub password_hash: String,
-    /// The role, which decides the account's rights.
+    /// The role, which determines the account's rights.
     pub role: Role,
     /// When it was created.
     pub created_at: Timestamp,
@@ -142,13 +142,13 @@ impl Store {
     /// Adds an account, unless its name is reserved, or its id, name or e-mail address is taken.
     pub async fn add_account(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: &Account,
     ) -> Result<(), AddAccountError> {
         let change = Change::new(
             events,
-            [insert_account(account), select_conflicts(account)],
-            new_account_event(account),
+            [insert_account_statement(account), select_conflicts_statement(account)],
+            new_account_event_source(account),
         );
         let [inserted_rows, conflicting_rows] = self.write_rows(change).await?;
         insert_outcome(account, &inserted_rows, conflicting_rows)
@@ -157,7 +157,7 @@ impl Store {
     /// Creates an account with a new id.
     pub async fn create_account(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         now: Timestamp,
         name: String,
         email: Option<Email>,
@@ -253,11 +253,11 @@ impl Store {
     }
 
     /// Replaces or removes an account's e-mail address, at its owner's request. Nobody has verified
-    /// the new one, so it cannot be used to sign in. `NotFound` if the password was
-    /// changed after it was verified.
+    /// the new one, so it cannot be used to sign in. `NotFound` if the password was changed after
+    /// it was verified.
     pub async fn change_email(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: &Account,
         email: Option<&str>,
     ) -> Result<UpdateOutcome, StoreError> {
@@ -268,25 +268,29 @@ impl Store {
              and credential_version = $version returning id",
             [id, version, email]
         );
-        let event =
-            events_of!(accounts, "id = $id and credential_version = $version", [id, version]);
-        self.update(Change::new(events, [update], event)).await
+        let event_source = event_source_for!(
+            accounts,
+            "id = $id and credential_version = $version",
+            [id, version]
+        );
+        self.update(Change::new(events, [update], event_source)).await
     }
 
     /// Records audit events about an account without changing it.
-    pub async fn record_account_event(
+    pub async fn record_account_events(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
     ) -> Result<UpdateOutcome, StoreError> {
-        let change = Change::new(events, [select_account_id(id)], account_event(id));
+        let change =
+            Change::new(events, [select_account_id_statement(id)], account_event_source(id));
         self.update(change).await
     }
 }
 
 /// Returns the statement that inserts an account, unless its name is reserved, or its id, name or
 /// e-mail address is taken.
-pub(super) fn insert_account(account: &Account) -> Statement {
+pub(super) fn insert_account_statement(account: &Account) -> Statement {
     sql!(
         "insert into accounts (id, name, email, unverified_email, password, role, created_at, \
          signed_in_at, disabled_at, delete_at, credential_version) select cast($id as bigint), \
@@ -313,7 +317,7 @@ pub(super) fn insert_account(account: &Account) -> Statement {
 
 /// Returns the statement that finds the rows that prevent an account from being added: accounts
 /// with its name or e-mail address, and the reservation of its name.
-pub(super) fn select_conflicts(account: &Account) -> Statement {
+pub(super) fn select_conflicts_statement(account: &Account) -> Statement {
     sql!(
         "select name, 0 as reserved from accounts where name = $name or email = $email union all \
          select name, 1 from reserved_names where name = $name",
@@ -322,15 +326,16 @@ pub(super) fn select_conflicts(account: &Account) -> Statement {
 }
 
 /// Returns a new account's event source, which is empty if the account was not added.
-pub(super) fn new_account_event(account: &Account) -> EventSource {
-    events_of!(
+pub(super) fn new_account_event_source(account: &Account) -> EventSource {
+    event_source_for!(
         accounts,
         "id = $id and name = $name",
         [id = account.id, name = account.name.as_str()]
     )
 }
 
-/// Returns the outcome of [`insert_account`], from its rows and those of [`select_conflicts`].
+/// Returns the outcome of [`insert_account_statement`], from its rows and those of
+/// [`select_conflicts_statement`].
 pub(super) fn insert_outcome(
     account: &Account,
     inserted_rows: &Rows,
@@ -352,6 +357,6 @@ pub(super) fn insert_outcome(
 }
 
 /// Returns an account's event source, which is empty if there is no account with this id.
-pub(super) fn account_event(id: i64) -> EventSource {
-    events_of!(accounts, "id = $id", [id])
+pub(super) fn account_event_source(id: i64) -> EventSource {
+    event_source_for!(accounts, "id = $id", [id])
 }

@@ -1,12 +1,13 @@
-//! Roles and disabling of accounts. While there is an enabled admin, one remains: the last one is
-//! not disabled, demoted or deleted, even if several requests attempt it at the same time.
+//! Account roles and disabling. At least one enabled admin always remains once there is one: the
+//! last one is not disabled, demoted or deleted, even if several requests attempt it at the same
+//! time.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::account::Role;
 use jiff::Timestamp;
 
 use super::engine::{Rows, Statement, sql};
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::invalidation::Invalidation;
 use super::{Change, Store, StoreError};
 
@@ -22,8 +23,8 @@ pub enum AccountUpdateOutcome {
 }
 
 impl AccountUpdateOutcome {
-    /// Derives the outcome from the rows that the update returned, and those of a statement that
-    /// finds the account.
+    /// Derives the outcome from the rows returned by the update and by
+    /// [`select_account_id_statement`].
     pub(super) fn from_rows(updated_rows: &Rows, account_rows: &Rows) -> Self {
         match (updated_rows.is_empty(), account_rows.is_empty()) {
             (false, _) => Self::Updated,
@@ -33,8 +34,8 @@ impl AccountUpdateOutcome {
     }
 }
 
-/// The condition that a row of `accounts` is not the last enabled admin. Reliable only in a
-/// transaction that begins with [`lock_admins`].
+/// SQL condition: a row of `accounts` is not the last enabled admin. Reliable only in a
+/// transaction that begins with [`lock_admins_statement`].
 macro_rules! is_not_last_admin {
     () => {
         "(role <> 'admin' or disabled_at is not null or exists (select 1 from accounts o \
@@ -46,7 +47,7 @@ pub(super) use is_not_last_admin;
 /// Returns the statement that serialises transactions that may remove an admin, so that the second
 /// one sees the result of the first. A single row is locked instead of the admins' rows, which
 /// could be locked in different orders and cause a deadlock.
-pub(super) fn lock_admins() -> Statement {
+pub(super) fn lock_admins_statement() -> Statement {
     sql!(
         "insert into locks (name) values ('admins') \
          on conflict (name) do update set name = excluded.name"
@@ -54,20 +55,20 @@ pub(super) fn lock_admins() -> Statement {
 }
 
 /// Returns the statement that finds an account by id.
-pub(super) fn select_account_id(id: i64) -> Statement {
+pub(super) fn select_account_id_statement(id: i64) -> Statement {
     sql!("select id from accounts where id = $id", [id])
 }
 
 impl Store {
-    /// Changes an account's role. Its tokens have the rights of the new role immediately, on
-    /// all nodes.
+    /// Changes an account's role. The change takes effect immediately on this node, and on other
+    /// nodes when the invalidation arrives.
     pub async fn set_account_role(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         role: Role,
     ) -> Result<AccountUpdateOutcome, StoreError> {
-        let event = events_of!(
+        let event_source = event_source_for!(
             accounts,
             concat!(
                 "id = $id and role <> cast($role as text) and (cast($role as text) = 'admin' or ",
@@ -76,7 +77,7 @@ impl Store {
             ),
             [id, role]
         );
-        let change = Change::new(events, [lock_admins()], event)
+        let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
                 concat!(
                     "update accounts set role = cast($role as text) where id = $id \
@@ -86,7 +87,7 @@ impl Store {
                 ),
                 [id, role]
             ))
-            .and(select_account_id(id))
+            .and(select_account_id_statement(id))
             .invalidating(Invalidation::Account(id));
         let [_, updated_rows, account_rows] = self.write_rows(change).await?;
         Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))
@@ -96,11 +97,11 @@ impl Store {
     /// disabled, its tokens are rejected.
     pub async fn set_account_disabled_at(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         disabled_at: Option<Timestamp>,
     ) -> Result<AccountUpdateOutcome, StoreError> {
-        let event = events_of!(
+        let event_source = event_source_for!(
             accounts,
             concat!(
                 "id = $id and (cast($disabled_at as bigint) is null or ",
@@ -109,7 +110,7 @@ impl Store {
             ),
             [id, disabled_at]
         );
-        let change = Change::new(events, [lock_admins()], event)
+        let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
                 concat!(
                     "update accounts set disabled_at = cast($disabled_at as bigint) where id = $id \
@@ -124,7 +125,7 @@ impl Store {
                  where id = $id and disabled_at is not null)",
                 [id]
             ))
-            .and(select_account_id(id))
+            .and(select_account_id_statement(id))
             .invalidating(Invalidation::Account(id));
         let [_, updated_rows, _, account_rows] = self.write_rows(change).await?;
         Ok(AccountUpdateOutcome::from_rows(&updated_rows, &account_rows))

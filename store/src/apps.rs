@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, GrantType, Origin};
 use belfry_core::oauth::client_secret::{ClientSecrets, PreviousSecret};
@@ -12,7 +12,7 @@ use belfry_runtime::random;
 use jiff::Timestamp;
 
 use super::engine::{FromRow, Row, Statement, from_row, sql};
-use super::event_source::{EventSource, events_of};
+use super::event_source::{EventSource, event_source_for};
 use super::invalidation::Invalidation;
 use super::{Change, EnabledState, Store, StoreError, UpdateOutcome};
 
@@ -121,29 +121,30 @@ impl Store {
     /// Adds an app.
     pub async fn add_app(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         stored_app: &StoredApp,
     ) -> Result<AddAppOutcome, StoreError> {
-        let event = events_of!(
+        let event_source = event_source_for!(
             apps,
             "id = $id and client_id = $client_id",
             [id = stored_app.app.id, client_id = stored_app.app.client_id.as_str()]
         );
-        let [inserted_rows] =
-            self.write_rows(Change::new(events, insert_app(stored_app), event)).await?;
+        let [inserted_rows] = self
+            .write_rows(Change::new(events, insert_app_statement(stored_app), event_source))
+            .await?;
         Ok(if inserted_rows.is_empty() { AddAppOutcome::IdTaken } else { AddAppOutcome::Added })
     }
 
     /// Adds a first-party app, unless there is one with this id or client id. The server adds it,
     /// so no audit event is written.
     pub async fn add_first_party_app(&self, stored_app: &StoredApp) -> Result<(), StoreError> {
-        self.write(Change::unaudited(insert_app(stored_app))).await.map(drop)
+        self.write(Change::unaudited(insert_app_statement(stored_app))).await.map(drop)
     }
 
     /// Creates an app with a new id and client id. Returns it with its secret.
     pub async fn create_app(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         now: Timestamp,
         details: AppDetails,
         origin: Origin,
@@ -248,7 +249,7 @@ impl Store {
     /// rejected.
     pub async fn set_app_disabled_at(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         disabled_at: Option<Timestamp>,
     ) -> Result<UpdateOutcome, StoreError> {
@@ -256,7 +257,8 @@ impl Store {
             "update apps set disabled_at = $disabled_at where id = $id returning id",
             [id, disabled_at]
         );
-        let change = Change::new(events, update, app_event(id)).invalidating(Invalidation::App(id));
+        let change =
+            Change::new(events, update, app_event_source(id)).invalidating(Invalidation::App(id));
         self.update(change).await
     }
 
@@ -264,7 +266,7 @@ impl Store {
     /// any; earlier secrets are not.
     pub async fn rotate_app_secret(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         secret: HashedSecret,
         previous_until: Option<Timestamp>,
@@ -276,14 +278,14 @@ impl Store {
              where id = $id returning id",
             [id, secret, previous_until]
         );
-        let change =
-            Change::new(events, update, app_event(id)).invalidating(Invalidation::AppSecret(id));
+        let change = Change::new(events, update, app_event_source(id))
+            .invalidating(Invalidation::AppSecret(id));
         self.update(change).await
     }
 }
 
 /// Returns the statement that inserts an app, unless its id or client id is taken.
-fn insert_app(stored_app: &StoredApp) -> Statement {
+fn insert_app_statement(stored_app: &StoredApp) -> Statement {
     let App { id, client_id, details, properties } = &stored_app.app;
     let grant_types: Vec<&str> =
         properties.grant_types.iter().map(|grant_type| grant_type.as_str()).collect();
@@ -319,6 +321,6 @@ fn insert_app(stored_app: &StoredApp) -> Statement {
 }
 
 /// Returns an app's event source, which is empty if there is no app with this id.
-fn app_event(id: i64) -> EventSource {
-    events_of!(apps, "id = $id", [id])
+fn app_event_source(id: i64) -> EventSource {
+    event_source_for!(apps, "id = $id", [id])
 }

@@ -1,6 +1,8 @@
 //! The audit trail: events that are stored in the transaction of their change, and counted events.
 
-use belfry_core::audit::{AggregatedEvent, AuditKind, AuditOrigin, AuditOutcome, Events, Subject};
+use belfry_core::audit::{
+    AuditKind, AuditOrigin, AuditOutcome, CountedEvent, NewAuditEvents, Subject,
+};
 use jiff::Timestamp;
 
 use super::engine::{Statement, from_row, sql};
@@ -23,7 +25,7 @@ pub struct AuditEvent {
     pub outcome: String,
     /// The name of the [`AuditOrigin`].
     pub origin: String,
-    /// The client's address, as far as the settings allow.
+    /// The client's address, reduced according to the settings.
     pub address: Option<String>,
     /// The request id.
     pub request_id: Option<String>,
@@ -72,12 +74,12 @@ pub struct AuditFilter<'a> {
 
 impl Store {
     /// Stores the events of an action that changes no row, such as a backup.
-    pub async fn record_events(&self, events: &Events) -> Result<(), StoreError> {
+    pub async fn record_events(&self, events: &NewAuditEvents) -> Result<(), StoreError> {
         self.write(Change::new(events, [], EventSource::without_subject())).await.map(drop)
     }
 
     /// Adds counted events to the rows of their hours and subjects.
-    pub async fn add_audit_counts(&self, events: &[AggregatedEvent]) -> Result<(), StoreError> {
+    pub async fn add_audit_counts(&self, events: &[CountedEvent]) -> Result<(), StoreError> {
         let mut change = Change::unaudited([]);
         for event in events {
             let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
@@ -156,14 +158,14 @@ impl Store {
         limit: i64,
     ) -> Result<usize, StoreError> {
         let [deleted_rows] =
-            self.write_rows(Change::unaudited(delete_audit_events(time, limit))).await?;
+            self.write_rows(Change::unaudited(delete_audit_events_statement(time, limit))).await?;
         Ok(deleted_rows.len())
     }
 }
 
 /// Returns the statement that deletes the oldest events before a time, at most `limit` of them,
 /// and returns their ids.
-pub(super) fn delete_audit_events(time: Timestamp, limit: i64) -> Statement {
+pub(super) fn delete_audit_events_statement(time: Timestamp, limit: i64) -> Statement {
     sql!(
         "delete from audit_events where id in (select id from audit_events where at < $time \
          order by at limit $limit) returning id",

@@ -1,6 +1,6 @@
 //! Apps authorised by an account, and revoking their access.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::client::Origin;
 use belfry_core::oauth::scope::Scopes;
 use jiff::Timestamp;
@@ -70,13 +70,13 @@ impl Store {
     /// revokes its tokens. Returns the number of tokens that were valid until now.
     pub async fn revoke_access(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: i64,
         app: i64,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event = revocation_events(account, Some(app), None, now);
-        let lock_change = Change::new(events, [lock_account(account)], event);
+        let event_source = revocation_event_source(account, Some(app), None, now);
+        let lock_change = Change::new(events, [lock_account_statement(account)], event_source);
         let change = add_access_revocation(lock_change, account, Some(app), None, now);
         let [_, _, _, revoked_rows] = self.write_rows(change).await?;
         let expiries: Vec<Option<Timestamp>> = read_rows(revoked_rows)?;
@@ -86,13 +86,13 @@ impl Store {
 
 /// Returns the statement that locks an account row, by an update that changes nothing, for the rest
 /// of a transaction that grants or revokes access, so that such transactions are serialised.
-pub(super) fn lock_account(id: i64) -> Statement {
+pub(super) fn lock_account_statement(id: i64) -> Statement {
     sql!("update accounts set password = password where id = $id", [id])
 }
 
 /// Returns the event source for [`add_access_revocation`]: one event for each app, with the number
 /// of its valid tokens.
-pub(super) fn revocation_events(
+pub(super) fn revocation_event_source(
     account: i64,
     app: Option<i64>,
     version: Option<i64>,
@@ -114,8 +114,8 @@ pub(super) fn revocation_events(
 /// version is given, the statements have an effect only if it is the account's current one.
 ///
 /// Codes are deleted first: if a code is being redeemed concurrently, either the first statement
-/// deletes the code, or the last one revokes its token. Grants are locked before tokens, in
-/// the same order as in a sweep, to avoid deadlocks.
+/// deletes the code, or the last one revokes its token. Grants are locked before tokens, in the
+/// same order as in a sweep, to avoid deadlocks.
 pub(super) fn add_access_revocation(
     change: Change<'_>,
     account: i64,

@@ -24,7 +24,7 @@ mod transaction;
 
 use std::path::{Path, PathBuf};
 
-use belfry_core::audit::AuditEntry;
+use belfry_core::audit::NewAuditEvent;
 use jiff::Timestamp;
 
 pub use self::file::Backup;
@@ -123,11 +123,11 @@ pub async fn create_backup(
     export.check_file()?;
     match database {
         Database::Sqlite(path) => {
-            export::write_backup(sqlite::Transaction::snapshot(path)?, &export, report).await
+            export::write_backup(sqlite::Transaction::begin_read(path)?, &export, report).await
         }
         Database::Postgres(url) => {
-            let snapshot = postgres::Transaction::snapshot(url, options).await?;
-            export::write_backup(snapshot, &export, report).await
+            let transaction = postgres::Transaction::begin_read(url, options).await?;
+            export::write_backup(transaction, &export, report).await
         }
     }
 }
@@ -139,15 +139,17 @@ pub async fn restore_backup(
     database: &Database,
     options: &Options,
     tokens: RestoredTokens,
-    event: &AuditEntry,
+    event: &NewAuditEvent,
     report: ProgressCallback<'_>,
 ) -> Result<(), BackupError> {
     let restore = import::Restore { backup, database: database.location(), tokens, event };
     match database {
-        Database::Sqlite(path) => restore.run(sqlite::Transaction::exclusive(path)?, report).await,
+        Database::Sqlite(path) => {
+            restore.run(sqlite::Transaction::begin_exclusive(path)?, report).await
+        }
         Database::Postgres(url) => {
-            let target = postgres::Transaction::exclusive(url, options).await?;
-            restore.run(target, report).await
+            let transaction = postgres::Transaction::begin_exclusive(url, options).await?;
+            restore.run(transaction, report).await
         }
     }
 }

@@ -194,7 +194,8 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
         self.shared.is_enabled.load(Ordering::Relaxed)
     }
 
-    /// Returns the current value of a key, and counts the lookup. `None` if the cache is disabled.
+    /// Returns the current value of a key, if there is one and the cache is enabled, and counts the
+    /// lookup.
     pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
         let entry = if self.is_enabled() { self.entries.get(key) } else { None }.filter(|entry| {
             self.shared.subjects.are_current(entry.slots, entry.invalidation_number)
@@ -214,7 +215,7 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     /// was invalidated after that or is being written, or the cache is disabled.
     pub(super) fn insert(&self, key: K, value: V, read_epoch: ReadEpoch) {
         let ReadEpoch { key_epoch, invalidation_number, .. } = read_epoch;
-        let slots = self.shared.subjects.slots_of(value.subjects(&key));
+        let slots = self.shared.subjects.find_slots(value.subjects(&key));
         let epoch = self.epochs.lock(&key);
         if self.is_enabled()
             && *epoch == key_epoch

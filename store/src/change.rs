@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use belfry_core::audit::{AuditEntry, Events};
+use belfry_core::audit::{NewAuditEvent, NewAuditEvents};
 
 use super::engine::{Batch, Grouping, Rows, Statement};
 use super::event_source::{EventSource, log_events};
@@ -13,7 +13,7 @@ use super::{Store, StoreError, UpdateOutcome};
 pub(super) struct Change<'a> {
     batch: Batch,
     /// The events, in the order of the statements that insert them.
-    entries: Vec<&'a AuditEntry>,
+    events: Vec<&'a NewAuditEvent>,
     /// The indexes of the statements in the batch that insert the events.
     event_statements: Range<usize>,
 }
@@ -22,25 +22,29 @@ impl<'a> Change<'a> {
     /// Creates a change that begins with a batch and then inserts the events for each row of the
     /// source, so there are no events if the change has no effect. Statements that insert the
     /// source's rows must be in the batch; those that delete them are added later.
-    pub(super) fn new(events: &'a Events, batch: impl Into<Batch>, source: EventSource) -> Self {
+    pub(super) fn new(
+        events: &'a NewAuditEvents,
+        batch: impl Into<Batch>,
+        source: EventSource,
+    ) -> Self {
         let batch = batch.into();
         let start = batch.statements.len();
-        Self { batch, entries: Vec::new(), event_statements: start..start }
+        Self { batch, events: Vec::new(), event_statements: start..start }
             .and_events(events, source)
     }
 
     /// Creates a change without events, for maintenance and for changes that concern neither
     /// accounts nor access.
     pub(super) fn unaudited(batch: impl Into<Batch>) -> Change<'static> {
-        Change { batch: batch.into(), entries: Vec::new(), event_statements: 0..0 }
+        Change { batch: batch.into(), events: Vec::new(), event_statements: 0..0 }
     }
 
     /// Inserts events for each row of one more source. Must be called before [`Change::and`].
-    pub(super) fn and_events(mut self, events: &'a Events, source: EventSource) -> Self {
-        self.entries.extend(events.entries());
+    pub(super) fn and_events(mut self, events: &'a NewAuditEvents, source: EventSource) -> Self {
+        self.events.extend(events.as_slice());
         self.batch
             .statements
-            .extend(events.entries().iter().map(move |entry| source.insert_statement(entry)));
+            .extend(events.as_slice().iter().map(move |event| source.insert_statement(event)));
         self.event_statements.end = self.batch.statements.len();
         self
     }
@@ -68,10 +72,10 @@ impl<'a> Change<'a> {
 impl Store {
     /// Writes a change, logs its audit events, and returns the rows of its other statements.
     pub(super) async fn write(&self, change: Change<'_>) -> Result<Vec<Rows>, StoreError> {
-        let Change { batch, entries, event_statements } = change;
+        let Change { batch, events, event_statements } = change;
         let mut rows = self.engine.write(batch).await?;
         if !event_statements.is_empty() {
-            log_events(&entries, rows.drain(event_statements))?;
+            log_events(&events, rows.drain(event_statements))?;
         }
         Ok(rows)
     }

@@ -1,17 +1,17 @@
 //! Authorization codes, each redeemed at most once.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::grant::{Binding, Grant};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::authorized_apps::lock_account;
+use super::authorized_apps::lock_account_statement;
 use super::engine::{FromRow, Grouping, Row, from_row, sql};
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::grants::{NewGrant, grant_id};
 use super::new_rows::RowOwner;
-use super::tokens::token_event;
+use super::tokens::token_event_source;
 use super::{Change, Store, StoreError, to_json};
 
 /// A stored code.
@@ -119,13 +119,13 @@ impl Store {
     /// consent has ended, or if the app or the account was disabled or deleted.
     pub async fn add_code(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         secret: HashedSecret,
         grant: &Grant,
         consent: Consent,
     ) -> Result<CodeOutcome, StoreError> {
         let new_grant = NewGrant {
-            lookup: secret.lookup,
+            lookup: secret.lookup_key,
             app_id: grant.app_id,
             scopes: &grant.scopes,
             redirect_uri: grant.binding.identifying_uri(),
@@ -151,7 +151,7 @@ impl Store {
                  returning lookup"
             ),
             [
-                lookup = secret.lookup,
+                lookup = secret.lookup_key,
                 digest = secret.digest,
                 app_id = grant.app_id,
                 account_id = grant.account_id,
@@ -165,17 +165,18 @@ impl Store {
                 implied_at = consent.is_implied.then_some(consent.at)
             ]
         );
-        let event = events_of!(codes, "lookup = $lookup", [lookup = secret.lookup]);
-        let [mark_app, insert_grant] = new_grant.begin_with_code();
-        let statements = [lock_account(grant.account_id), insert, mark_app, insert_grant];
+        let event_source =
+            event_source_for!(codes, "lookup = $lookup", [lookup = secret.lookup_key]);
+        let [mark_app, insert_grant] = new_grant.code_grant_statements();
+        let statements = [lock_account_statement(grant.account_id), insert, mark_app, insert_grant];
         let [_, inserted_rows, _, _] =
-            self.write_rows(Change::new(events, statements, event)).await?;
+            self.write_rows(Change::new(events, statements, event_source)).await?;
         Ok(if inserted_rows.is_empty() { CodeOutcome::ConsentEnded } else { CodeOutcome::Issued })
     }
 
     /// Finds a code, redeemed or not.
     pub async fn code(&self, secret: HashedSecret) -> Result<Option<StoredCode>, StoreError> {
-        self.read_secret(secret, sql!(SELECT_CODE, [lookup = secret.lookup])).await
+        self.read_secret(secret, sql!(SELECT_CODE, [lookup = secret.lookup_key])).await
     }
 
     /// Redeems a code for a token of its grant, with the code's app, account and scopes, unless the
@@ -183,7 +184,7 @@ impl Store {
     /// issues its token.
     pub async fn redeem_code(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         code: LookupKey,
         token: HashedSecret,
         now: Timestamp,
@@ -194,7 +195,7 @@ impl Store {
              and used_at is null and expires_at > $now and exists (select 1 from accounts a \
              where a.id = codes.account_id and a.disabled_at is null) and exists \
              (select 1 from apps p where p.id = codes.app_id and p.disabled_at is null)",
-            [code, now, lookup = token.lookup]
+            [code, now, lookup = token.lookup_key]
         );
         // The token's lookup key is new, so the code's row has it only if this call redeemed the
         // code.
@@ -204,13 +205,14 @@ impl Store {
              select token, cast($digest as text), app_id, account_id, scopes, used_at, \
              cast($expires_at as bigint), grant_id from codes \
              where lookup = $code and token = $lookup",
-            [code, lookup = token.lookup, digest = token.digest, expires_at]
+            [code, lookup = token.lookup_key, digest = token.digest, expires_at]
         );
         let select = sql!(
             concat!("select ", redeemed_columns!(), " from codes where lookup = $code"),
             [code]
         );
-        let change = Change::new(events, [redeem, insert, select], token_event(token.lookup));
+        let change =
+            Change::new(events, [redeem, insert, select], token_event_source(token.lookup_key));
         let [_, _, code_rows] = self.write_rows(change.with_grouping(Grouping::Code(code))).await?;
         let Some(code_row) = code_rows.into_iter().next() else {
             return Err(RedeemError::NotRedeemable);
@@ -218,7 +220,7 @@ impl Store {
         let RedeemedCode { token: stored_token, account_id, app_id } =
             RedeemedCode::from_row(code_row)?;
         match stored_token {
-            Some(lookup) if lookup == token.lookup => {
+            Some(lookup) if lookup == token.lookup_key => {
                 self.new_rows.record(RowOwner::Access { account: account_id, app: app_id });
                 Ok(())
             }

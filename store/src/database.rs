@@ -98,7 +98,7 @@ impl SecretUrl {
         let (first, further_hosts) = split_off_further_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, others)| (first.into(), others));
         match Url::parse(&first) {
-            Ok(url) if !has_rest_of_password(&url) => Ok(Self::new(url, further_hosts)),
+            Ok(url) if !has_truncated_password(&url) => Ok(Self::new(url, further_hosts)),
             // Such as `HOST`, or an IP address with a port.
             Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_host(text) => {
                 Err(format!("{NO_SCHEME}: write {example}"))
@@ -215,7 +215,7 @@ fn has_at_sign_after_host(text: &str) -> bool {
 
 /// Returns whether a password was parsed only up to one of its characters, so that its rest and the
 /// real host became part of the path, the query or the fragment.
-fn has_rest_of_password(url: &Url) -> bool {
+fn has_truncated_password(url: &Url) -> bool {
     let has_at_sign = |part: &str| part.contains('@');
     let mut parameters = url.query().into_iter().flat_map(|query| query.split('&'));
     has_at_sign(url.path())

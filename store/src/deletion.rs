@@ -1,10 +1,10 @@
 //! Deleting accounts and apps with everything that belongs to them.
 
-use belfry_core::audit::{AuditKind, Events, deleted_account_name};
+use belfry_core::audit::{AuditKind, NewAuditEvents, deleted_account_name};
 use jiff::Timestamp;
 
-use super::admins::{is_not_last_admin, lock_admins, select_account_id};
-use super::authorized_apps::lock_account;
+use super::admins::{is_not_last_admin, lock_admins_statement, select_account_id_statement};
+use super::authorized_apps::lock_account_statement;
 use super::engine::{Rows, Statement, sql};
 use super::event_source::event_source;
 use super::invalidation::Invalidation;
@@ -77,7 +77,7 @@ pub(super) const DELETE_APP_ROWS: [(&str, &str); 4] = [
     ("requests", delete_rows!("requests", "app_id", "apps", "lookup")),
 ];
 
-/// The condition that an account may be deleted: it is due, if a time is given, and it is not the
+/// SQL condition: an account may be deleted. It is due, if a time is given, and it is not the
 /// last admin.
 macro_rules! is_deletable {
     () => {
@@ -117,7 +117,7 @@ impl Store {
     /// transactions that grant access.
     pub async fn delete_account(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         now: Timestamp,
     ) -> Result<AccountDeletionOutcome, StoreError> {
@@ -128,12 +128,12 @@ impl Store {
     /// if the owner requested a deletion that is due before that time, and has not cancelled it.
     pub(super) async fn delete_account_if_due(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
         due_before: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<AccountDeletionOutcome, StoreError> {
-        let event = event_source!(
+        let event_source = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
             concat!(
                 "id as account_id, name, cast(null as bigint) as app_id, 1 as number \
@@ -143,7 +143,8 @@ impl Store {
             [id, due_before]
         );
         // The account is locked, so all statements see the same `delete_at`.
-        let deletion = Change::new(events, [lock_admins(), lock_account(id)], event)
+        let locks = [lock_admins_statement(), lock_account_statement(id)];
+        let deletion = Change::new(events, locks, event_source)
             .and(sql!(
                 concat!(
                     "insert into reserved_names (name, reserved_at) \
@@ -153,7 +154,7 @@ impl Store {
                 ),
                 [id, now, due_before]
             ))
-            .and(select_account_id(id))
+            .and(select_account_id_statement(id))
             .and(sql!(
                 concat!("delete from accounts where ", is_deletable!(), " returning id"),
                 [id, due_before]
@@ -176,16 +177,16 @@ impl Store {
     /// event has the app's name in its detail.
     pub async fn delete_app(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
     ) -> Result<Option<DeletedRows>, StoreError> {
-        let event = event_source!(
+        let event_source = event_source!(
             detail = "'name ' || name || coalesce('; ' || cast($detail as text), '')",
             "cast(null as bigint) as account_id, name, id as app_id, 1 as number from apps \
              where id = $id",
             [id]
         );
-        let deletion = Change::new(events, [], event)
+        let deletion = Change::new(events, [], event_source)
             .and(sql!("delete from apps where id = $id returning id", [id]))
             .and(Statement::new(INSERT_DELETED_APP, vec![id.into()]))
             .invalidating(Invalidation::App(id));

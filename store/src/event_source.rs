@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use belfry_core::audit::{AuditClient, AuditEntry};
+use belfry_core::audit::{AuditClient, NewAuditEvent};
 use belfry_runtime::random;
 
 use super::StoreError;
@@ -16,7 +16,7 @@ pub(super) struct EventSource {
 }
 
 /// Creates an [`EventSource`] from the rest of a `select`, and the values of its parameters.
-/// `detail` is an SQL expression; by default the entry's detail. A source with several rows, one
+/// `detail` is an SQL expression; by default the event's detail. A source with several rows, one
 /// for each app, adds the app to the event id.
 macro_rules! event_source {
     (
@@ -71,7 +71,7 @@ macro_rules! event_source {
 }
 
 /// Creates the [`EventSource`] for a table's rows that meet a condition.
-macro_rules! events_of {
+macro_rules! event_source_for {
     ($table:ident, $condition:expr, $values:tt $(,)?) => {
         $crate::event_source::event_source!(
             concat!(
@@ -101,7 +101,7 @@ macro_rules! event_columns {
         "account_id, app_id"
     };
 }
-pub(super) use {event_columns, event_source, events_of};
+pub(super) use {event_columns, event_source, event_source_for};
 
 impl EventSource {
     /// Returns a source with one row, without an account or app.
@@ -113,17 +113,17 @@ impl EventSource {
     }
 
     /// Returns the statement that inserts an event for each row of the source.
-    pub(super) fn insert_statement(&self, entry: &AuditEntry) -> Statement {
-        let (address, request_id) = client_columns(entry.client.as_ref());
+    pub(super) fn insert_statement(&self, event: &NewAuditEvent) -> Statement {
+        let (address, request_id) = client_columns(event.client.as_ref());
         let mut values = values![
-            event_id = event_id(entry.at.as_millisecond(), next_suffix()),
-            event_at = entry.at,
-            kind = entry.kind.as_str(),
-            outcome = entry.outcome.as_str(),
-            origin = entry.origin.as_str(),
+            event_id = event_id(event.at.as_millisecond(), next_suffix()),
+            event_at = event.at,
+            kind = event.kind.as_str(),
+            outcome = event.outcome.as_str(),
+            origin = event.origin.as_str(),
             address,
             request_id,
-            detail = entry.detail.as_deref()
+            detail = event.detail.as_deref()
         ];
         values.extend(self.values.iter().cloned());
         Statement::new(self.sql, values)
@@ -132,21 +132,21 @@ impl EventSource {
 
 /// Logs the events that a change has inserted, in the order of their statements.
 pub(super) fn log_events(
-    entries: &[&AuditEntry],
+    events: &[&NewAuditEvent],
     inserted_rows: impl Iterator<Item = Rows>,
 ) -> Result<(), StoreError> {
-    for (entry, rows) in entries.iter().zip(inserted_rows) {
+    for (event, rows) in events.iter().zip(inserted_rows) {
         for mut row in rows {
             let (account, app): (Option<i64>, Option<i64>) = (row.take()?, row.take()?);
             let (count, detail): (i64, Option<String>) = (row.take()?, row.take()?);
-            let (address, request_id) = client_columns(entry.client.as_ref());
+            let (address, request_id) = client_columns(event.client.as_ref());
             tracing::info!(
                 target: "belfry::audit",
-                kind = entry.kind.as_str(),
-                outcome = entry.outcome.as_str(),
+                kind = event.kind.as_str(),
+                outcome = event.outcome.as_str(),
                 account,
                 app,
-                origin = entry.origin.as_str(),
+                origin = event.origin.as_str(),
                 address,
                 request_id,
                 detail,

@@ -39,8 +39,7 @@ macro_rules! grant_id {
 }
 pub(super) use grant_id;
 
-/// The condition that a grant has a valid token, in statements about `grants`, with further
-/// conditions on the token.
+/// SQL condition: a row of `grants` has a valid token, which also meets these further conditions.
 macro_rules! is_active {
     ($conditions:literal) => {
         concat!(
@@ -123,12 +122,12 @@ impl NewGrant<'_> {
     }
 
     /// Returns the statements that mark the app and insert the grant, after the code was inserted.
-    pub(super) fn begin_with_code(&self) -> [Statement; 2] {
+    pub(super) fn code_grant_statements(&self) -> [Statement; 2] {
         begin_grant!(self, "codes")
     }
 
     /// Returns the statements that mark the app and insert the grant, after the token was inserted.
-    pub(super) fn begin_with_token(&self) -> [Statement; 2] {
+    pub(super) fn token_grant_statements(&self) -> [Statement; 2] {
         begin_grant!(self, "tokens")
     }
 }

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_invalidation_is_parsed_from_its_message() {
-        let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed_secret().lookup;
+        let lookup = SplitToken::new(Timestamp::UNIX_EPOCH, [7; 42]).hashed_secret().lookup_key;
         for invalidation in [
             Invalidation::Token(lookup),
             Invalidation::Rules(7),

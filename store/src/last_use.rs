@@ -172,7 +172,7 @@ mod tests {
     fn lookup(number: usize) -> LookupKey {
         let mut random = [0; SplitToken::RANDOM_BYTES];
         random[..8].copy_from_slice(&number.to_be_bytes());
-        SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret().lookup
+        SplitToken::new(Timestamp::UNIX_EPOCH, random).hashed_secret().lookup_key
     }
 
     #[test]

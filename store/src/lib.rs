@@ -219,7 +219,7 @@ pub struct Options {
     pub timeout: Duration,
     /// Maximum time that `belfry serve` waits for PostgreSQL at startup.
     #[default(Duration::from_mins(1))]
-    #[serde(with = "duration::or_zero")]
+    #[serde(with = "duration::allow_zero")]
     pub start_timeout: Duration,
     /// Policy for a missing or older schema.
     #[serde(skip)]
@@ -346,7 +346,7 @@ impl Store {
     }
 }
 
-/// Returns a JSON document as the value of a column.
-fn to_json(document: &impl Serialize) -> Result<Value, StoreError> {
-    serde_json::to_string(document).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
+/// Serialises a value as JSON, for a column.
+fn to_json(value: &impl Serialize) -> Result<Value, StoreError> {
+    serde_json::to_string(value).map(Value::from).map_err(|_| StoreError::Unreadable("document"))
 }

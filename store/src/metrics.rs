@@ -122,7 +122,7 @@ pub struct CacheStatus<'a> {
 }
 
 /// Writes the metrics of all caches.
-pub fn write_caches(out: &mut Exposition, caches: &[CacheStatus<'_>]) {
+pub fn write_cache_metrics(out: &mut Exposition, caches: &[CacheStatus<'_>]) {
     let mut requests = out.family(&families::CACHE_REQUESTS);
     for CacheStatus { name, lookups, .. } in caches {
         requests.value(&[name, "hit"], lookups.hits.get());

@@ -1,11 +1,11 @@
 //! Accounts that are deleted at their owner's request, after a waiting period.
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use jiff::Timestamp;
 
-use super::admins::{AccountUpdateOutcome, is_not_last_admin, lock_admins};
+use super::admins::{AccountUpdateOutcome, is_not_last_admin, lock_admins_statement};
 use super::engine::sql;
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::{Account, AccountDeletionOutcome, Change, Store, StoreError, UpdateOutcome};
 
 /// Number of accounts that are read together.
@@ -16,12 +16,12 @@ impl Store {
     /// if the password was changed since it was verified.
     pub async fn request_account_deletion(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: &Account,
         delete_at: Timestamp,
     ) -> Result<AccountUpdateOutcome, StoreError> {
         let (id, version) = (account.id, account.credential_version);
-        let event = events_of!(
+        let event_source = event_source_for!(
             accounts,
             concat!(
                 "id = $id and credential_version = $version and delete_at is null and ",
@@ -29,7 +29,7 @@ impl Store {
             ),
             [id, version]
         );
-        let change = Change::new(events, [lock_admins()], event)
+        let change = Change::new(events, [lock_admins_statement()], event_source)
             .and(sql!(
                 concat!(
                     "update accounts set delete_at = coalesce(delete_at, $delete_at) \
@@ -50,16 +50,16 @@ impl Store {
     /// Cancels an account's deletion. `NotFound` if none was requested.
     pub async fn cancel_account_deletion(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         id: i64,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = events_of!(accounts, "id = $id and delete_at is not null", [id]);
+        let event_source = event_source_for!(accounts, "id = $id and delete_at is not null", [id]);
         let update = sql!(
             "update accounts set delete_at = null where id = $id and delete_at is not null \
              returning id",
             [id]
         );
-        let change = Change::new(events, [], event).and(update);
+        let change = Change::new(events, [], event_source).and(update);
         self.update(change).await
     }
 
@@ -70,7 +70,7 @@ impl Store {
         due_before: Timestamp,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let events = AuditEntry::from_server(now, AuditKind::AccountDelete).into();
+        let events = NewAuditEvent::for_server(now, AuditKind::AccountDelete).into();
         let mut total_count = 0;
         loop {
             let select = sql!(

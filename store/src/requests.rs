@@ -1,13 +1,13 @@
 //! Authorization requests that wait for sign-in and consent.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::secret::HashedSecret;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::engine::{FromRow, Row, sql};
-use super::event_source::events_of;
+use super::event_source::event_source_for;
 use super::{Change, Store, StoreError, UpdateOutcome, to_json};
 
 /// A stored authorization request.
@@ -78,7 +78,7 @@ impl Store {
              or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
              returning lookup",
             [
-                lookup = handle.lookup,
+                lookup = handle.lookup_key,
                 digest = handle.digest,
                 app_id = request.app_id,
                 browser = request.browser_cookie,
@@ -106,7 +106,7 @@ impl Store {
     pub async fn request(
         &self,
         handle: HashedSecret,
-        browser: HashedSecret,
+        browser_cookie: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<StoredRequest>, StoreError> {
         let select = sql!(
@@ -115,11 +115,12 @@ impl Store {
                 request_columns!(),
                 " from requests where lookup = $lookup and expires_at > $now"
             ),
-            [lookup = handle.lookup, now]
+            [lookup = handle.lookup_key, now]
         );
         let row: Option<(StoredRequest, _)> = self.read_secret(handle, select).await?;
         Ok(row.and_then(|(request, came_from)| {
-            (request.browser_cookie == browser || came_from == Some(browser)).then_some(request)
+            (request.browser_cookie == browser_cookie || came_from == Some(browser_cookie))
+                .then_some(request)
         }))
     }
 
@@ -144,7 +145,7 @@ impl Store {
              and (cast($account_id as bigint) is null \
              or exists (select 1 from accounts where id = $account_id and disabled_at is null)) \
              returning lookup",
-            [lookup = handle.lookup, old_cookie, new_cookie, account_id]
+            [lookup = handle.lookup_key, old_cookie, new_cookie, account_id]
         );
         self.update(Change::unaudited(update)).await
     }
@@ -154,12 +155,12 @@ impl Store {
     /// code.
     pub async fn consume_request(
         &self,
-        denial: Option<&Events>,
+        denial: Option<&NewAuditEvents>,
         handle: HashedSecret,
-        browser: HashedSecret,
+        browser_cookie: HashedSecret,
         now: Timestamp,
     ) -> Result<Option<StoredRequest>, StoreError> {
-        if self.request(handle, browser, now).await?.is_none() {
+        if self.request(handle, browser_cookie, now).await?.is_none() {
             return Ok(None);
         }
         let delete = sql!(
@@ -168,15 +169,15 @@ impl Store {
                  and expires_at > $now returning ",
                 request_columns!()
             ),
-            [lookup = handle.lookup, browser, now]
+            [lookup = handle.lookup_key, browser = browser_cookie, now]
         );
-        let event = events_of!(
+        let event_source = event_source_for!(
             requests,
             "lookup = $lookup and browser = $browser and expires_at > $now",
-            [lookup = handle.lookup, browser, now]
+            [lookup = handle.lookup_key, browser = browser_cookie, now]
         );
         let change = match denial {
-            Some(events) => Change::new(events, [], event).and(delete),
+            Some(events) => Change::new(events, [], event_source).and(delete),
             None => Change::unaudited(delete),
         };
         let [deleted_rows] = self.write_rows(change).await?;

@@ -1,7 +1,7 @@
 //! Retention: deletes rows that are no longer needed.
 //!
-//! A sweep is due every minute. If there are several nodes, the one that updates the row of
-//! `sweeps` runs it. Rows are deleted in small batches, so that other writes do not wait for long.
+//! Every node attempts a sweep once a minute; the one that updates the row of `sweeps` runs it.
+//! Rows are deleted in small batches, so that other writes do not wait for long.
 //!
 //! Rows that are deleted because of a wrong clock cannot be restored, so the clock is trusted only
 //! while it advances regularly between sweeps. After a jump ahead of more than [`MAX_GAP`], nothing
@@ -20,7 +20,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
-use super::audit::delete_audit_events;
+use super::audit::delete_audit_events_statement;
 use super::engine::{from_row, sql};
 use super::{Change, Store, StoreError};
 
@@ -177,8 +177,8 @@ macro_rules! delete_tokens {
     };
 }
 
-/// The tables, each with the change that deletes one batch of its rows. The last
-/// statement returns the deleted rows.
+/// The tables, each with the change that deletes one batch of its rows. The last statement returns
+/// the deleted rows.
 const TABLE_DELETIONS: [(&str, DeleteOldest); 6] = [
     ("requests", |cutoffs| {
         Change::unaudited(delete_oldest!("requests", "expires_at", cutoffs.expired))
@@ -191,7 +191,9 @@ const TABLE_DELETIONS: [(&str, DeleteOldest); 6] = [
     }),
     ("tokens", |cutoffs| delete_tokens!("expires_at", cutoffs)),
     ("tokens", |cutoffs| delete_tokens!("revoked_at", cutoffs)),
-    ("audit_events", |cutoffs| Change::unaudited(delete_audit_events(cutoffs.audit_events, 1000))),
+    ("audit_events", |cutoffs| {
+        Change::unaudited(delete_audit_events_statement(cutoffs.audit_events, 1000))
+    }),
 ];
 
 impl Store {

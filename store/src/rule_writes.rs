@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use belfry_core::rules::{Document, Documents, RuleError, RuleLimits, RuleScope};
+use belfry_core::rules::{RuleDocument, RuleError, RuleLimits, RuleScope, UserRuleDocuments};
 use belfry_runtime::random;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -19,7 +19,7 @@ use super::{
 };
 
 /// A change to an account's documents. It may be applied more than once.
-type RuleChange = Box<dyn Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync>;
+type RuleChange = Box<dyn Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync>;
 
 /// The documents that a change reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,19 +83,19 @@ impl RuleWriter {
         account: i64,
         scope: RuleScope,
         now: Timestamp,
-        change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+        change: impl Fn(&mut RuleDocument) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
-        let change = move |documents: &mut Documents<'_>| change(documents.get_mut(&scope));
+        let change = move |documents: &mut UserRuleDocuments<'_>| change(documents.get_mut(&scope));
         self.queue_and_wait(account, ChangeExtent::OneDocument, now, Box::new(change)).await
     }
 
-    /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`]. The
-    /// change is saved completely or not at all.
+    /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`].
+    /// The change is saved completely or not at all.
     pub async fn change_documents(
         &self,
         account: i64,
         now: Timestamp,
-        change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
+        change: impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
         self.queue_and_wait(account, ChangeExtent::AllDocuments, now, Box::new(change)).await
     }
@@ -108,12 +108,12 @@ impl RuleWriter {
         now: Timestamp,
         change: RuleChange,
     ) -> Result<(), RuleWriteError> {
-        let (reply, outcome) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         if self.enqueue(account, QueuedChange { extent, now, change, reply }) {
             tokio::spawn(AccountSaver { writer: self.clone(), account }.run());
         }
         let to_error = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
-        outcome.await.unwrap_or_else(to_error)
+        receiver.await.unwrap_or_else(to_error)
     }
 
     fn queues(&self) -> MutexGuard<'_, HashMap<i64, Vec<QueuedChange>>> {
@@ -210,7 +210,7 @@ impl AccountSaver {
         let mut original = self.read_rulesets(changes, now).await?;
         let (mut documents, mut outcomes) = apply_all(&original.rulesets, changes, *limits);
         // A conflict reveals that the cache is stale only for documents that are written.
-        let is_written = |document: &Document| {
+        let is_written = |document: &RuleDocument| {
             !document.is_empty() || original.rulesets.document(document.scope()).is_some()
         };
         let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
@@ -256,8 +256,8 @@ fn apply_all(
     rulesets: &StoredRulesets,
     changes: &[QueuedChange],
     limits: RuleLimits,
-) -> (Vec<Document>, Vec<RuleWriteResult>) {
-    let mut documents = Documents::new(rulesets.documents());
+) -> (Vec<RuleDocument>, Vec<RuleWriteResult>) {
+    let mut documents = UserRuleDocuments::new(rulesets.documents());
     let apply = |queued: &QueuedChange| {
         let is_atomic = queued.extent == ChangeExtent::OneDocument;
         Ok(documents.apply(&queued.change, is_atomic, limits)?)

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use belfry_core::json;
 use belfry_core::rules::{
-    Document, RuleExpiry, RuleScope, RulesetsResponse, User, default_response,
+    RuleDocument, RuleExpiry, RuleScope, RulesetsResponse, User, default_response,
 };
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -38,7 +38,7 @@ struct DocumentSet {
 /// A stored document and its version.
 #[derive(Debug, Clone)]
 struct VersionedDocument {
-    document: Document,
+    document: RuleDocument,
     /// A write succeeds only if the stored document still has this version.
     version: i64,
     /// Size of the stored text.
@@ -62,7 +62,7 @@ impl FromRow for VersionedDocument {
         let scope = row.take::<String>()?.parse().map_err(|_| UNREADABLE)?;
         let version = row.take()?;
         let text = row.take::<String>()?;
-        let document = Document::from_text(scope, &text).map_err(|_| UNREADABLE)?;
+        let document = RuleDocument::from_text(scope, &text).map_err(|_| UNREADABLE)?;
         Ok(Self { document, version, bytes: text.len() })
     }
 }
@@ -82,18 +82,18 @@ impl StoredRulesets {
     }
 
     /// Returns all of the account's documents.
-    pub fn documents(&self) -> impl Iterator<Item = &Document> + Clone {
+    pub fn documents(&self) -> impl Iterator<Item = &RuleDocument> + Clone {
         self.versioned_documents().iter().map(|versioned| &versioned.document)
     }
 
     /// Returns the document for a scope, if there is one.
-    pub fn document(&self, scope: &RuleScope) -> Option<&Document> {
+    pub fn document(&self, scope: &RuleScope) -> Option<&RuleDocument> {
         self.versioned_document(scope).map(|versioned| &versioned.document)
     }
 
     /// Returns the tags of the device profiles that have rules, in order.
     pub fn profile_tags(&self) -> Vec<&str> {
-        let has_rules = |document: &&Document| document.user_rules().iter().next().is_some();
+        let has_rules = |document: &&RuleDocument| document.user_rules().iter().next().is_some();
         let documents_with_rules = self.documents().filter(has_rules);
         let mut tags: Vec<&str> = documents_with_rules
             .filter_map(|document| match document.scope() {
@@ -110,8 +110,8 @@ impl StoredRulesets {
     }
 
     /// Returns the number of rules in all documents.
-    pub fn len(&self) -> usize {
-        self.documents().map(Document::len).sum()
+    pub fn rule_count(&self) -> usize {
+        self.documents().map(RuleDocument::rule_count).sum()
     }
 
     /// Returns whether the account has no document.

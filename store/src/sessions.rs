@@ -1,13 +1,13 @@
 //! Browser sessions of signed-in accounts.
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::secret::{HashedSecret, LookupKey};
 use belfry_core::user_agent::UserAgent;
 use jiff::Timestamp;
 
-use super::authorized_apps::lock_account;
+use super::authorized_apps::lock_account_statement;
 use super::engine::{from_row, read_rows, sql};
-use super::event_source::{event_source, events_of};
+use super::event_source::{event_source, event_source_for};
 use super::new_rows::RowOwner;
 use super::{Change, SignInOutcome, Store, StoreError, UpdateOutcome};
 
@@ -74,7 +74,7 @@ impl Store {
     /// was verified, and is not disabled.
     pub async fn add_session(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         secret: HashedSecret,
         session: &Session,
         credential_version: i64,
@@ -87,7 +87,7 @@ impl Store {
              cast($address as text), credential_version from accounts where id = $account_id \
              and credential_version = $credential_version and disabled_at is null returning lookup",
             [
-                lookup = secret.lookup,
+                lookup = secret.lookup_key,
                 digest = secret.digest,
                 account_id = session.account_id,
                 created_at = session.created_at,
@@ -105,12 +105,13 @@ impl Store {
             [
                 account_id = session.account_id,
                 created_at = session.created_at,
-                lookup = secret.lookup
+                lookup = secret.lookup_key
             ]
         );
-        let statements = [lock_account(session.account_id), insert, record_sign_in];
-        let event = events_of!(sessions, "lookup = $lookup", [lookup = secret.lookup]);
-        let change = Change::new(events, statements, event);
+        let statements = [lock_account_statement(session.account_id), insert, record_sign_in];
+        let event_source =
+            event_source_for!(sessions, "lookup = $lookup", [lookup = secret.lookup_key]);
+        let change = Change::new(events, statements, event_source);
         let [_, inserted_rows, _] = self.write_rows(change).await?;
         self.new_rows.record(RowOwner::Account(session.account_id));
         Ok(SignInOutcome::from_rows(&inserted_rows))
@@ -130,7 +131,7 @@ impl Store {
                  and a.credential_version = s.credential_version where s.lookup = $lookup \
                  and s.expires_at > $now"
             ),
-            [lookup = secret.lookup, now]
+            [lookup = secret.lookup_key, now]
         );
         self.read_secret(secret, select).await
     }
@@ -190,18 +191,21 @@ impl Store {
     /// Ends one of the account's sessions. `NotFound` if there is no such session.
     pub async fn end_session(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: i64,
         lookup: LookupKey,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event =
-            events_of!(sessions, "lookup = $lookup and account_id = $account", [lookup, account]);
+        let event_source = event_source_for!(
+            sessions,
+            "lookup = $lookup and account_id = $account",
+            [lookup, account]
+        );
         let delete = sql!(
             "delete from sessions where lookup = $lookup and account_id = $account \
              returning lookup",
             [lookup, account]
         );
-        let change = Change::new(events, [], event).and(delete);
+        let change = Change::new(events, [], event_source).and(delete);
         self.update(change).await
     }
 
@@ -209,12 +213,12 @@ impl Store {
     /// expired.
     pub async fn end_other_sessions(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         account: i64,
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
-        let event = event_source!(
+        let event_source = event_source!(
             "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
              where account_id = $account and lookup <> $kept_session and expires_at > $now \
              group by account_id",
@@ -225,7 +229,7 @@ impl Store {
              returning expires_at",
             [account, kept_session]
         );
-        let change = Change::new(events, [], event).and(delete);
+        let change = Change::new(events, [], event_source).and(delete);
         let [deleted_rows] = self.write_rows(change).await?;
         let expiries: Vec<Timestamp> = read_rows(deleted_rows)?;
         Ok(expiries.into_iter().filter(|expiry| *expiry > now).count())

@@ -119,22 +119,22 @@ impl Sqlite {
 
 /// Waits for the outcome of a job. If the thread has stopped, the job and its channel are dropped.
 async fn receive_outcome<T>(
-    outcome: oneshot::Receiver<Result<T, StoreError>>,
+    receiver: oneshot::Receiver<Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let to_error = |_| Err(StoreError::Unavailable("the database thread has stopped".to_owned()));
-    outcome.await.unwrap_or_else(to_error)
+    receiver.await.unwrap_or_else(to_error)
 }
 
 impl Engine for Sqlite {
     fn read(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
-        let (reply, outcome) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         self.metrics.read_queue.inc();
         drop(
             self.queues
                 .as_ref()
                 .map(|queues| queues.reads.send(reader::ReadJob { statement, reply })),
         );
-        receive_outcome(outcome).boxed()
+        receive_outcome(receiver).boxed()
     }
 
     fn write(&self, batch: Batch) -> BoxFuture<'_, BatchResult> {
@@ -142,10 +142,10 @@ impl Engine for Sqlite {
             let error = StoreError::Failed("the database was opened for reading".to_owned());
             return ready(Err(error)).boxed();
         };
-        let (reply, outcome) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         self.metrics.write_queue.inc();
         drop(writes.send(writer::WriteJob { batch, reply }));
-        receive_outcome(outcome).boxed()
+        receive_outcome(receiver).boxed()
     }
 
     fn name(&self) -> &'static str {

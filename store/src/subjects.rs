@@ -51,7 +51,7 @@ impl SubjectSlots {
     }
 
     /// Returns the slots of a value's subjects.
-    pub(super) fn slots_of(&self, subjects: [Subject; 2]) -> Slots {
+    pub(super) fn find_slots(&self, subjects: [Subject; 2]) -> Slots {
         subjects.map(|subject| {
             let [low, high, ..] = self.hasher.hash_one(subject).to_le_bytes();
             u16::from_le_bytes([low, high])
@@ -66,7 +66,7 @@ impl SubjectSlots {
     /// Begins or ends a write of a subject. The end takes its number while the slot is still being
     /// written, so no value with that number is current before the slot has it.
     pub(super) fn advance(&self, subject: Subject, phase: Phase) {
-        let [slot, _] = self.slots_of([subject; 2]);
+        let [slot, _] = self.find_slots([subject; 2]);
         let slot = &self.slots[usize::from(slot)];
         match phase {
             Phase::Begin => {

@@ -25,7 +25,7 @@ pub use self::next_release::{next_release_options, open_as_next_release};
 pub use self::pooled::PooledDatabase;
 pub use self::proxy::{Faults, PostgresProxy};
 pub use self::recording::{RecordedBatch, RecordedStatement};
-pub use self::tls::{Authority, TlsPostgres};
+pub use self::tls::{CertificateAuthority, TlsPostgres};
 pub use crate::backup::forgery::{forge_checksums, forge_manifest};
 use crate::metrics::StoreMetrics;
 use crate::{Database, Options, Store};

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scopes;
@@ -11,9 +11,9 @@ use belfry_core::oauth::token::{Token, TokenAccount};
 use belfry_core::secret::{HashedSecret, LookupKey};
 use jiff::Timestamp;
 
-use super::authorized_apps::lock_account;
+use super::authorized_apps::lock_account_statement;
 use super::engine::{FromRow, Grouping, Row, Statement, sql};
-use super::event_source::{EventSource, events_of};
+use super::event_source::{EventSource, event_source_for};
 use super::grants::{NewGrant, grant_id};
 use super::invalidation::Invalidation;
 use super::last_use::LastUse;
@@ -43,7 +43,7 @@ impl NewToken {
     /// Returns the grant that begins with this token, unless it exists.
     fn grant(&self) -> NewGrant<'_> {
         NewGrant {
-            lookup: self.secret.lookup,
+            lookup: self.secret.lookup_key,
             app_id: self.app_id,
             scopes: &self.scopes,
             redirect_uri: None,
@@ -126,18 +126,24 @@ impl Store {
     /// if the app or the account does not exist or is disabled.
     pub async fn add_token(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         token: &NewToken,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = token_event(token.secret.lookup);
+        let event_source = token_event_source(token.secret.lookup_key);
         let Some(account_id) = token.account_id else {
-            return self.update(Change::new(events, insert_token(token, None), event)).await;
+            return self
+                .update(Change::new(events, insert_token_statement(token, None), event_source))
+                .await;
         };
-        let [mark_app, insert_grant] = token.grant().begin_with_token();
-        let statements =
-            [lock_account(account_id), insert_token(token, None), mark_app, insert_grant];
+        let [mark_app, insert_grant] = token.grant().token_grant_statements();
+        let statements = [
+            lock_account_statement(account_id),
+            insert_token_statement(token, None),
+            mark_app,
+            insert_grant,
+        ];
         let [_, inserted_rows, _, _] =
-            self.write_rows(Change::new(events, statements, event)).await?;
+            self.write_rows(Change::new(events, statements, event_source)).await?;
         self.new_rows.record(RowOwner::Access { account: account_id, app: token.app_id });
         Ok(if inserted_rows.is_empty() { UpdateOutcome::NotFound } else { UpdateOutcome::Updated })
     }
@@ -145,7 +151,7 @@ impl Store {
     /// Issues an app token, without an audit event: app tokens are counted instead. `NotFound` if
     /// the app does not exist or is disabled.
     pub async fn add_app_token(&self, token: &NewToken) -> Result<UpdateOutcome, StoreError> {
-        let change = Change::unaudited(insert_token(token, None));
+        let change = Change::unaudited(insert_token_statement(token, None));
         let outcome = self.update(change.with_grouping(Grouping::NewRows)).await?;
         if outcome == UpdateOutcome::Updated {
             self.uses.record_app(token.app_id, token.created_at);
@@ -159,7 +165,7 @@ impl Store {
     /// are not disabled. Earlier tokens of the same device are revoked.
     pub async fn add_token_for_password(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         token: &NewToken,
         credential_version: i64,
     ) -> Result<SignInOutcome, StoreError> {
@@ -169,17 +175,18 @@ impl Store {
         let record_sign_in = sql!(
             "update accounts set signed_in_at = $created_at where id = $account_id \
              and exists (select 1 from tokens where lookup = $lookup)",
-            [account_id, created_at = token.created_at, lookup = token.secret.lookup]
+            [account_id, created_at = token.created_at, lookup = token.secret.lookup_key]
         );
-        let [mark_app, insert_grant] = token.grant().begin_with_token();
+        let [mark_app, insert_grant] = token.grant().token_grant_statements();
         let statements = [
-            lock_account(account_id),
-            insert_token(token, Some(credential_version)),
+            lock_account_statement(account_id),
+            insert_token_statement(token, Some(credential_version)),
             mark_app,
             insert_grant,
             record_sign_in,
         ];
-        let mut change = Change::new(events, statements, token_event(token.secret.lookup));
+        let mut change =
+            Change::new(events, statements, token_event_source(token.secret.lookup_key));
         if let Some(device) = &token.device {
             let revoke_earlier = sql!(
                 "update tokens set revoked_at = $created_at where account_id = $account_id \
@@ -188,7 +195,7 @@ impl Store {
                  and device_id = $device_id) and exists (select 1 from tokens \
                  where lookup = $lookup)",
                 [
-                    lookup = token.secret.lookup,
+                    lookup = token.secret.lookup_key,
                     account_id,
                     app_id = token.app_id,
                     device_id = device.id(),
@@ -211,19 +218,19 @@ impl Store {
         if let Some(token) = self.cached_token(&secret) {
             return Ok(Some(token));
         }
-        let epoch = self.cache.tokens.epoch(&secret.lookup);
-        let select = sql!(SELECT_TOKEN, [lookup = secret.lookup]);
+        let epoch = self.cache.tokens.epoch(&secret.lookup_key);
+        let select = sql!(SELECT_TOKEN, [lookup = secret.lookup_key]);
         let stored_token: Option<Arc<StoredToken>> =
             self.read_secret(secret, select).await?.map(Arc::new);
         if let Some(token) = &stored_token {
-            self.cache.tokens.insert(secret.lookup, (secret.digest, Arc::clone(token)), epoch);
+            self.cache.tokens.insert(secret.lookup_key, (secret.digest, Arc::clone(token)), epoch);
         }
         Ok(stored_token)
     }
 
     /// Finds a token in the cache.
     pub fn cached_token(&self, secret: &HashedSecret) -> Option<Arc<StoredToken>> {
-        let (digest, token) = self.cache.tokens.get(&secret.lookup)?;
+        let (digest, token) = self.cache.tokens.get(&secret.lookup_key)?;
         (digest == secret.digest).then_some(token)
     }
 
@@ -238,11 +245,11 @@ impl Store {
     /// `NotFound` if there is no such token.
     pub async fn revoke_token(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
-        let event = events_of!(
+        let event_source = event_source_for!(
             tokens,
             "lookup = $lookup and account_id is not null and revoked_at is null",
             [lookup]
@@ -252,8 +259,9 @@ impl Store {
              returning lookup",
             [lookup, now]
         );
-        let change =
-            Change::new(events, [], event).and(update).invalidating(Invalidation::Token(lookup));
+        let change = Change::new(events, [], event_source)
+            .and(update)
+            .invalidating(Invalidation::Token(lookup));
         self.update(change).await
     }
 }
@@ -273,7 +281,7 @@ macro_rules! insert_token_if {
                 $conditions
             ),
             [
-                lookup = $token.secret.lookup,
+                lookup = $token.secret.lookup_key,
                 digest = $token.secret.digest,
                 app_id = $token.app_id,
                 account_id = $token.account_id,
@@ -293,7 +301,7 @@ macro_rules! insert_token_if {
 /// Each case has a separate statement. PostgreSQL would plan a common one again for each execution,
 /// because it estimates that a plan for known values saves more than planning costs. In fact
 /// planning takes longer than the insert.
-fn insert_token(token: &NewToken, credential_version: Option<i64>) -> Statement {
+fn insert_token_statement(token: &NewToken, credential_version: Option<i64>) -> Statement {
     let grant = token.grant();
     let insert = match (token.account_id, credential_version) {
         (None, None) => insert_token_if!(token, "null", ""),
@@ -322,6 +330,6 @@ fn insert_token(token: &NewToken, credential_version: Option<i64>) -> Statement 
 
 /// Returns a token's event source, which is empty if there is no token with this key, or if it is
 /// an app token.
-pub(super) fn token_event(lookup: LookupKey) -> EventSource {
-    events_of!(tokens, "lookup = $lookup and account_id is not null", [lookup])
+pub(super) fn token_event_source(lookup: LookupKey) -> EventSource {
+    event_source_for!(tokens, "lookup = $lookup and account_id is not null", [lookup])
 }

@@ -1,8 +1,8 @@
 //! Private instances of the servers that Belfry works with, for tests and development tasks.
 //!
 //! Each listens on a free port of 127.0.0.1 and stores its data in a temporary directory. It stops
-//! when it is dropped, and when the process that started it ends in any other way: by Ctrl-C, by
-//! SIGKILL, or with the instance in a `static`.
+//! when dropped, and if the process is killed or exits without dropping it, for example from a
+//! `static`.
 //!
 //! ```no_run
 //! use test_engines::{Postgres, Redis};

@@ -144,7 +144,7 @@ impl RedisCluster {
     ///
     /// # Errors
     /// If no node responds, or no primary owns the slot.
-    pub fn primary_of(&self, key: &str) -> Result<usize, EngineError> {
+    pub fn primary_for_key(&self, key: &str) -> Result<usize, EngineError> {
         for number in self.primaries()? {
             // A primary redirects if it does not own the slot.
             if !self.run_command(number, &["TYPE", key])?.starts_with("MOVED") {
@@ -158,7 +158,7 @@ impl RedisCluster {
     ///
     /// # Errors
     /// If there is none, or it has failed.
-    pub fn replica_of(&self, primary: usize) -> Result<usize, EngineError> {
+    pub fn replica_for_primary(&self, primary: usize) -> Result<usize, EngineError> {
         let lines = self.node_lines()?;
         let id = Some(self.node_id(primary)?);
         lines
@@ -182,7 +182,7 @@ impl RedisCluster {
     /// # Errors
     /// If the replica does not become the primary.
     pub fn fail_over(&self, primary: usize) -> Result<usize, EngineError> {
-        let replica = self.replica_of(primary)?;
+        let replica = self.replica_for_primary(primary)?;
         let mut requested_at: Option<Instant> = None;
         self.wait_until("the failover has ended", || {
             let primaries = self.primaries()?;
@@ -201,7 +201,7 @@ impl RedisCluster {
     /// # Errors
     /// If the replica does not become the primary.
     pub fn take_over(&self, killed_primary: usize) -> Result<usize, EngineError> {
-        let replica = self.replica_of(killed_primary)?;
+        let replica = self.replica_for_primary(killed_primary)?;
         self.run_command(replica, &["CLUSTER", "FAILOVER", "TAKEOVER"])?;
         self.wait_until("the replica is the primary", || Ok(self.primaries()?.contains(&replica)))?;
         Ok(replica)

@@ -41,20 +41,21 @@ impl App {
         let (email, password) = (format!("{name}@example.org"), format!("correct horse {name}"));
         let fields =
             [("username", name), ("email", &email), ("password", &password), ("agreement", "true")];
-        let sign_up = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);
-        let token = client.send_successfully(&sign_up)?.json_string("access_token")?;
+        let sign_up_request = Request::form("/api/v1/accounts", &fields).with_bearer(&app_token);
+        let token = client.send_successfully(&sign_up_request)?.json_string("access_token")?;
 
         let page = client.send_successfully(&Request::get("/oauth/sign_in"))?;
-        let mut fields = hidden_fields(&page.body, "/oauth/sign_in")?;
+        let mut fields = parse_hidden_fields(&page.body, "/oauth/sign_in")?;
         fields.extend([("username", name), ("password", &password)]);
-        let sign_in = Request::form("/oauth/sign_in", &fields)
+        let sign_in_request = Request::form("/oauth/sign_in", &fields)
             .with_header("cookie", &page.cookies.join("; "));
-        let response = client.send_successfully(&sign_in)?;
+        let response = client.send_successfully(&sign_in_request)?;
         let cookie = response
             .cookies
             .iter()
+            // Skips deleted cookies.
             .find(|cookie| !cookie.ends_with('='))
-            .ok_or_else(|| format!("sign-in: {}", response.body))?
+            .ok_or_else(|| format!("sign-in set no session cookie: {}", response.body))?
             .clone();
         Ok(User { token, cookie })
     }
@@ -99,10 +100,10 @@ impl App {
         if response.status != 200 {
             return Ok(response);
         }
-        let mut fields = hidden_fields(&response.body, "/oauth/authorize")?;
+        let mut fields = parse_hidden_fields(&response.body, "/oauth/authorize")?;
         fields.push(("decision", "allow"));
-        let decision = Request::form("/oauth/authorize", &fields);
-        client.send(&decision.with_header("cookie", &user.cookie))
+        let decision_request = Request::form("/oauth/authorize", &fields);
+        client.send(&decision_request.with_header("cookie", &user.cookie))
     }
 
     /// Returns the code in an authorization response.
@@ -114,7 +115,7 @@ impl App {
 }
 
 /// Returns the hidden fields of the form with this action.
-fn hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {
+fn parse_hidden_fields<'a>(page: &'a str, action: &str) -> Result<Vec<(&'a str, &'a str)>> {
     let (_, rest) = page
         .split_once(&format!("action=\"{action}\">"))
         .ok_or_else(|| format!("no form {action} in {page}"))?;
@@ -137,7 +138,7 @@ mod tests {
         let page = "<form action=\"/other\"><input type=\"hidden\" name=\"x\" value=\"y\"></form>\
                     <form method=\"post\" action=\"/a\"><input type=\"hidden\" name=\"csrf\" value=\"1\">\
                     <input type=\"hidden\" name=\"b\" value=\"\"></form>";
-        assert_eq!(hidden_fields(page, "/a").unwrap(), [("csrf", "1"), ("b", "")]);
-        assert!(hidden_fields(page, "/c").is_err());
+        assert_eq!(parse_hidden_fields(page, "/a").unwrap(), [("csrf", "1"), ("b", "")]);
+        assert!(parse_hidden_fields(page, "/c").is_err());
     }
 }

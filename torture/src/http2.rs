@@ -5,18 +5,22 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// The first bytes of every HTTP/2 connection.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+// Frame types (RFC 9113, section 6).
 const HEADERS: u8 = 1;
 const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const CONTINUATION: u8 = 9;
 
+// Frame flags.
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
+/// The identifier of this setting in a SETTINGS frame.
 const INITIAL_WINDOW_SIZE: [u8; 2] = [0, 4];
 
 /// The default maximum size of a frame's payload.
@@ -24,22 +28,22 @@ const MAX_PAYLOAD: usize = 16 * 1024;
 
 /// Returns the HPACK header block of `GET /.well-known/oauth-authorization-server`, with names from
 /// the static table and without Huffman coding.
-fn request_headers() -> Vec<u8> {
+fn request_header_block() -> Vec<u8> {
     let path = b"/.well-known/oauth-authorization-server";
     let mut block = vec![0x82, 0x86, 0x04];
-    block.extend(hpack_string(path));
+    block.extend(encode_hpack_string(path));
     block.push(0x01);
-    block.extend(hpack_string(b"a"));
+    block.extend(encode_hpack_string(b"a"));
     block
 }
 
 /// Encodes a string of up to 126 bytes for HPACK.
-fn hpack_string(bytes: &[u8]) -> Vec<u8> {
+fn encode_hpack_string(bytes: &[u8]) -> Vec<u8> {
     let length = u8::try_from(bytes.len()).unwrap_or(0x7e);
     [&[length], bytes].concat()
 }
 
-fn frame(frame_type: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+fn encode_frame(frame_type: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
     let mut frame = length.to_be_bytes()[1..].to_vec();
     frame.extend([frame_type, flags]);
@@ -48,11 +52,12 @@ fn frame(frame_type: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
+/// Opens a connection and sends the preface and these settings.
 fn connect(address: SocketAddr, settings: &[u8]) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_write_timeout(Some(Duration::from_secs(1)))?;
     stream.write_all(PREFACE)?;
-    stream.write_all(&frame(SETTINGS, 0, 0, settings))?;
+    stream.write_all(&encode_frame(SETTINGS, 0, 0, settings))?;
     Ok(stream)
 }
 
@@ -63,8 +68,13 @@ pub(crate) fn rapid_reset(address: SocketAddr) -> io::Result<TcpStream> {
         let mut frames = vec![];
         for id in 0..100 {
             let id = 2 * (batch * 100 + id) + 1;
-            frames.extend(frame(HEADERS, END_STREAM | END_HEADERS, id, &request_headers()));
-            frames.extend(frame(RST_STREAM, 0, id, &8_u32.to_be_bytes()));
+            frames.extend(encode_frame(
+                HEADERS,
+                END_STREAM | END_HEADERS,
+                id,
+                &request_header_block(),
+            ));
+            frames.extend(encode_frame(RST_STREAM, 0, id, &8_u32.to_be_bytes()));
         }
         if stream.write_all(&frames).is_err() {
             break;
@@ -76,14 +86,14 @@ pub(crate) fn rapid_reset(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends headers that never end.
 pub(crate) fn continuation_flood(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request_headers()))?;
+    stream.write_all(&encode_frame(HEADERS, END_STREAM, 1, &request_header_block()))?;
     let mut block = vec![];
     while block.len() + 128 < MAX_PAYLOAD {
         block.push(0x00);
-        block.extend(hpack_string(b"name"));
-        block.extend(hpack_string(&[b'v'; 100]));
+        block.extend(encode_hpack_string(b"name"));
+        block.extend(encode_hpack_string(&[b'v'; 100]));
     }
-    let frame = frame(CONTINUATION, 0, 1, &block);
+    let frame = encode_frame(CONTINUATION, 0, 1, &block);
     for _ in 0..4096 {
         if stream.write_all(&frame).is_err() {
             break;
@@ -95,8 +105,8 @@ pub(crate) fn continuation_flood(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends empty CONTINUATION frames, which carry no headers.
 pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    stream.write_all(&frame(HEADERS, END_STREAM, 1, &request_headers()))?;
-    let frames = frame(CONTINUATION, 0, 1, &[]).repeat(1000);
+    stream.write_all(&encode_frame(HEADERS, END_STREAM, 1, &request_header_block()))?;
+    let frames = encode_frame(CONTINUATION, 0, 1, &[]).repeat(1000);
     for _ in 0..1000 {
         if stream.write_all(&frames).is_err() {
             break;
@@ -108,16 +118,16 @@ pub(crate) fn empty_continuations(address: SocketAddr) -> io::Result<TcpStream> 
 /// Stores a long header in HPACK's dynamic table and refers to it thousands of times.
 pub(crate) fn header_bomb(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    let mut block = request_headers();
+    let mut block = request_header_block();
     // Literal with incremental indexing; the length of 3000 needs three bytes.
     block.push(0x40);
-    block.extend(hpack_string(b"name"));
+    block.extend(encode_hpack_string(b"name"));
     block.extend([0x7f, 0xb9, 0x16]);
     block.extend([b'v'; 3000]);
     // The newest entry of the dynamic table.
     block.resize(MAX_PAYLOAD, 0x80 | 0x3e);
     for id in 0..1000 {
-        let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
+        let frame = encode_frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
         if stream.write_all(&frame).is_err() {
             break;
         }
@@ -128,8 +138,8 @@ pub(crate) fn header_bomb(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends settings and pings, and never reads their acknowledgements.
 pub(crate) fn settings_flood(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    let mut frames = frame(SETTINGS, 0, 0, &[]);
-    frames.extend(frame(PING, 0, 0, &[7; 8]));
+    let mut frames = encode_frame(SETTINGS, 0, 0, &[]);
+    frames.extend(encode_frame(PING, 0, 0, &[7; 8]));
     let frames = frames.repeat(1000);
     for _ in 0..1000 {
         if stream.write_all(&frames).is_err() {
@@ -142,12 +152,12 @@ pub(crate) fn settings_flood(address: SocketAddr) -> io::Result<TcpStream> {
 /// Sends line breaks in the value of a header.
 pub(crate) fn line_breaks_in_headers(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = connect(address, &[])?;
-    let mut block = request_headers();
+    let mut block = request_header_block();
     block.push(0x00);
-    block.extend(hpack_string(b"name"));
-    block.extend(hpack_string(b"a\r\nx-forwarded-for: 192.0.2.1"));
+    block.extend(encode_hpack_string(b"name"));
+    block.extend(encode_hpack_string(b"a\r\nx-forwarded-for: 192.0.2.1"));
     for id in 0..100 {
-        let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
+        let frame = encode_frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &block);
         if stream.write_all(&frame).is_err() {
             break;
         }
@@ -160,15 +170,15 @@ pub(crate) fn zero_window(address: SocketAddr) -> io::Result<TcpStream> {
     let settings = [&INITIAL_WINDOW_SIZE[..], &0_u32.to_be_bytes()].concat();
     let mut stream = connect(address, &settings)?;
     for id in 0..200 {
-        stream.write_all(&frame(
+        stream.write_all(&encode_frame(
             HEADERS,
             END_STREAM | END_HEADERS,
             2 * id + 1,
-            &request_headers(),
+            &request_header_block(),
         ))?;
     }
     let acknowledge = |stream: &mut TcpStream, payload: &[u8]| {
-        stream.write_all(&frame(PING, ACK, 0, payload)).is_ok()
+        stream.write_all(&encode_frame(PING, ACK, 0, payload)).is_ok()
     };
     stream.set_read_timeout(Some(Duration::from_secs(1)))?;
     let start = Instant::now();
@@ -196,7 +206,8 @@ pub(crate) fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
     let settings = [&INITIAL_WINDOW_SIZE[..], &0x7fff_ffff_u32.to_be_bytes()].concat();
     let mut stream = connect(address, &settings)?;
     for id in 0..5000 {
-        let frame = frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request_headers());
+        let frame =
+            encode_frame(HEADERS, END_STREAM | END_HEADERS, 2 * id + 1, &request_header_block());
         if stream.write_all(&frame).is_err() {
             break;
         }
@@ -247,12 +258,12 @@ mod tests {
 
     #[test]
     fn a_frame_has_a_length_of_three_bytes() {
-        assert_eq!(frame(PING, ACK, 5, &[9, 9]), [0, 0, 2, 6, 1, 0, 0, 0, 5, 9, 9]);
+        assert_eq!(encode_frame(PING, ACK, 5, &[9, 9]), [0, 0, 2, 6, 1, 0, 0, 0, 5, 9, 9]);
     }
 
     #[test]
     fn request_headers_are_four_pseudo_headers() {
-        assert_eq!(request_headers()[..4], [0x82, 0x86, 0x04, 39]);
-        assert_eq!(request_headers()[43..], [0x01, 1, b'a']);
+        assert_eq!(request_header_block()[..4], [0x82, 0x86, 0x04, 39]);
+        assert_eq!(request_header_block()[43..], [0x01, 1, b'a']);
     }
 }

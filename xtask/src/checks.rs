@@ -23,9 +23,9 @@ use crate::packages;
 ///   orphans         Rust files that no module declares
 ///   language        words and phrases for which established terms exist
 ///   spelling        typos, with the exceptions in typos.toml
-///   dependencies    unused dependencies, licences, banned crates and other registries
-///   documents       files, headings and tests that the documents name exist; 500 lines at most
-///   API reference   docs/api.md matches the OpenAPI document; --fix writes it
+///   dependencies    unused dependencies, licences, banned crates, and crates not from crates.io
+///   documents       every file, heading and test named in a document exists; at most 500 lines
+///   API reference   docs/api.md matches the OpenAPI document; --fix regenerates it
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Options {
@@ -34,7 +34,7 @@ pub(crate) struct Options {
     /// Do not install missing packages, only list them
     #[arg(long)]
     no_install: bool,
-    /// Write docs/api.md before the checks
+    /// Regenerate docs/api.md before the checks
     #[arg(long)]
     fix: bool,
 }

@@ -26,7 +26,7 @@ use crate::{cargo, packages, python};
 #[command(after_help = "Examples:\n  cargo xtask schemathesis\n  \
     cargo xtask schemathesis --examples 200 --seed 7")]
 pub(crate) struct Options {
-    /// Random requests for each operation, besides those for its limits
+    /// Random requests for each operation, in addition to those for its limits
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EXAMPLES, value_parser = value_parser!(u32).range(1..))]
     examples: u32,
     /// Seed of the random requests; by default each run prints and uses a new one

@@ -1,4 +1,4 @@
-//! Counting events by hour and subject, with a bound on the number of subjects.
+//! Counting events per hour and subject, with a bound on the number of subjects.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub struct Subject {
     pub origin: AuditOrigin,
     pub account: Option<i64>,
     pub app: Option<i64>,
-    /// The client's address, as far as the settings allow.
+    /// The client's address, reduced according to the settings.
     pub address: Option<String>,
     /// The limit or the application service; never a secret.
     pub detail: Option<String>,
@@ -46,7 +46,7 @@ impl Subject {
 
 /// The number of a subject's events in an hour since the counts were last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AggregatedEvent {
+pub struct CountedEvent {
     /// The hour, in hours since the Unix epoch.
     pub hour: i64,
     /// The common properties of the events.
@@ -59,7 +59,7 @@ pub struct AggregatedEvent {
     pub last: Timestamp,
 }
 
-impl AggregatedEvent {
+impl CountedEvent {
     /// Returns a digest of the subject, which identifies it within its hour.
     pub fn subject_digest(&self) -> u64 {
         let Subject { kind, outcome, origin, account, app, address, detail } = &self.subject;
@@ -70,24 +70,24 @@ impl AggregatedEvent {
     }
 }
 
-/// Counts events by hour and subject. The number of subjects per hour is bounded: for each kind,
+/// Counts events per hour and subject. The number of subjects per hour is bounded: for each kind,
 /// subjects beyond a maximum are counted together.
 #[derive(Debug, Default)]
 pub struct Aggregator {
     hour: i64,
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
-    totals: HashMap<Subject, AggregatedEvent>,
+    totals: HashMap<Subject, CountedEvent>,
     /// The number of subjects of each kind in the hour.
     subject_counts: HashMap<AuditKind, usize>,
     /// Events of earlier hours that have not been taken yet.
-    earlier_events: Vec<AggregatedEvent>,
+    earlier_events: Vec<CountedEvent>,
 }
 
 impl Aggregator {
     /// Counts one event.
     pub fn record(&mut self, subject: Subject, now: Timestamp) {
-        self.add_event(AggregatedEvent {
+        self.add_event(CountedEvent {
             hour: now.as_second().div_euclid(3600),
             subject,
             count: 1,
@@ -97,13 +97,13 @@ impl Aggregator {
     }
 
     /// Adds back events that were taken but could not be stored. They count for the current hour.
-    pub fn restore(&mut self, events: Vec<AggregatedEvent>) {
+    pub fn restore(&mut self, events: Vec<CountedEvent>) {
         for event in events {
-            self.add_event(AggregatedEvent { hour: self.hour, ..event });
+            self.add_event(CountedEvent { hour: self.hour, ..event });
         }
     }
 
-    fn add_event(&mut self, mut event: AggregatedEvent) {
+    fn add_event(&mut self, mut event: CountedEvent) {
         if event.hour == self.hour - 1 {
             // A new hour began between two concurrent requests.
             event.hour = self.hour;
@@ -137,7 +137,7 @@ impl Aggregator {
     }
 
     /// Takes the counts since the last call, and starts again from zero.
-    pub fn take(&mut self) -> Vec<AggregatedEvent> {
+    pub fn take(&mut self) -> Vec<CountedEvent> {
         let mut events = std::mem::take(&mut self.earlier_events);
         for event in self.totals.values_mut().filter(|event| event.count > 0) {
             events.push(event.clone());
@@ -168,7 +168,7 @@ mod tests {
         for second in [7200, 7205, 7210] {
             aggregator.record(failed_sign_in(1), time(second));
         }
-        let event = |count, first, last| AggregatedEvent {
+        let event = |count, first, last| CountedEvent {
             hour: 2,
             subject: failed_sign_in(1),
             count,
@@ -235,7 +235,7 @@ mod tests {
     fn subjects_have_different_digests() {
         let digest = |subject| {
             let (first, last) = (time(0), time(0));
-            AggregatedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
+            CountedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
         };
         assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));
         assert_ne!(digest(failed_sign_in(1)), digest(failed_sign_in(2)));

@@ -23,7 +23,7 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
 fn import_rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;
-    let scope_and_text = |document: &Document| {
+    let scope_and_text = |document: &RuleDocument| {
         (document.scope().to_string(), serde_json::from_str(&document.to_text()).unwrap())
     };
     Ok(account.rulesets.iter().map(scope_and_text).collect())
@@ -158,9 +158,13 @@ fn device_rules_are_read_by_profile_tag() {
 
 #[test]
 fn only_changes_to_built_in_rules_are_stored() {
-    let document = Document::new(RuleScope::Global);
+    let document = RuleDocument::new(RuleScope::Global);
     let mut export = json!(document.ruleset(User::new("@alice:x.org")));
-    assert_eq!(import_rulesets(&export).unwrap(), [], "an export without changes");
+    assert_eq!(
+        import_rulesets(&export).unwrap(),
+        [],
+        "an export without changes has no user rules"
+    );
     export["override"][0]["enabled"] = json!(true);
     export["underride"][0]["actions"] = json!(["notify"]);
     let id = export["underride"][0]["rule_id"].as_str().unwrap().to_owned();
@@ -315,7 +319,7 @@ fn a_repeated_name_or_address_is_rejected() {
     };
     assert_eq!(parse_name(r#"{"name":"alice","email":"a@x.org"}"#), Ok("alice".to_owned()));
     assert_eq!(parse_name(r#"{"name":"bob"}"#), Ok("bob".to_owned()));
-    assert_eq!(parse_name(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "without an address");
+    assert_eq!(parse_name(r#"{"name":"carol"}"#), Ok("carol".to_owned()), "an address is optional");
     let same_name = "line 4: name is the same as on line 1; delete or change one of them";
     assert_eq!(parse_name(r#"{"name":"alice"}"#), Err(same_name.to_owned()));
     let same_address = "line 5: email is the same as on line 1; delete or change one of them";
@@ -343,7 +347,7 @@ proptest! {
         is_master_enabled: bool,
         kinds in proptest::collection::vec(0_usize..5, 3),
     ) {
-        let mut document = Document::new(RuleScope::Global);
+        let mut document = RuleDocument::new(RuleScope::Global);
         for (index, kind) in kinds.into_iter().enumerate() {
             let (kind, id) = (RuleKind::ALL[kind], format!("r{index}"));
             let rule = crate::rules::NewRule::from_json(kind, json!({"actions": ["notify"], "pattern": "x"}), NewRuleLimits::default(), Timestamp::UNIX_EPOCH).unwrap();

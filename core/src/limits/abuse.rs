@@ -118,7 +118,7 @@ impl AbuseLimits {
     /// Returns the bucket of wrong client secrets, if the limit is not removed. Use it with
     /// [`CountMode::Peek`](super::CountMode::Peek) before a secret is verified and with
     /// [`CountMode::Charge`](super::CountMode::Charge) if it was wrong, so that requests with the
-    /// right secret are not counted.
+    /// correct secret are not counted.
     pub fn client_secret_buckets(&self, network: Network, client_id: &str) -> Buckets<'_> {
         self.buckets([(CLIENT_SECRET, LimitKey::for_name(network, client_id))])
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_also_count_by_ipv6_site() {
+    fn limits_also_count_per_ipv6_site() {
         let limits = AbuseLimits::default().with_site_multiple(8);
         let [first_network, second_network] = ["2001:db8:1:2::1", "2001:db8:1:3::1"]
             .map(|address| Network::from_address(address.parse().unwrap()));

@@ -42,9 +42,10 @@ impl CheckOptions {
     /// contain one. Such a `scope` is still required, because a client could otherwise remove a
     /// required scope by sending it as well. It is ignored only if it is not a valid scope.
     ///
-    /// An `app` with a value other than `allow` is an error, because the proxy's operator expects it
-    /// to have an effect. Any other parameter is an error, unless the original query has it with the
-    /// same value: a check that is configured with a misspelt `scope` would otherwise require none.
+    /// An `app` with a value other than `allow` is an error, because the proxy's operator expects
+    /// it to have an effect. Any other parameter is an error, unless the original query has it with
+    /// the same value: a check that is configured with a misspelt `scope` would otherwise require
+    /// none.
     pub fn parse(check_query: &str, original_query: &str) -> Result<Self, CheckOptionsError> {
         let original_pairs = percent::parse_query(original_query).ok();
         let may_be_original = |name: &str| {

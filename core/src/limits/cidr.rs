@@ -67,7 +67,7 @@ impl Serialize for Cidr {
 impl Cidr {
     /// Returns whether the range is too large to belong to one operator: larger than a /8 of IPv4,
     /// or than the private range `fc00::/7` of IPv6.
-    pub fn is_unbounded(&self) -> bool {
+    pub fn is_too_large(&self) -> bool {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
@@ -158,7 +158,7 @@ mod tests {
             ("fc00::/7", false),
             ("::ffff:0.0.0.0/96", true),
         ] {
-            assert_eq!(range.parse::<Cidr>().unwrap().is_unbounded(), is_unbounded, "{range}");
+            assert_eq!(range.parse::<Cidr>().unwrap().is_too_large(), is_unbounded, "{range}");
         }
     }
 

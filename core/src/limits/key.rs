@@ -79,7 +79,7 @@ impl LimitKey {
     }
 }
 
-/// The key as text, as stored in Redis. Distinct keys have distinct strings of bounded length.
+/// Formats the key as stored in Redis. Distinct keys have distinct strings of bounded length.
 impl fmt::Display for LimitKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -164,7 +164,11 @@ mod tests {
         assert_eq!(site_48.to_string(), "2001:db8:1::/48");
         assert_eq!(site("2001:db8:1:ffff::3"), Some(site_48));
         assert_ne!(site("2001:db8:2:2::3"), Some(site_48));
-        assert_ne!(site_48, network("2001:db8:1::"), "a /64 with the same first address");
+        assert_ne!(
+            site_48,
+            network("2001:db8:1::"),
+            "a /48 differs from the /64 with the same first address"
+        );
         assert_eq!(site_48.site(), None);
     }
 

@@ -27,7 +27,7 @@ pub enum LimitSetting {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitOverride {
-    /// The kind of key to count by: `"account"`, `"app"` or `"ip"`.
+    /// The kind of key to count under: `"account"`, `"app"` or `"ip"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per: Option<KeyKind>,
     /// The requests to count, as in `["POST /api/v1/media"]`.

@@ -19,7 +19,7 @@ use super::{Bucket, Buckets, Limit};
 pub struct LimitRow {
     /// The name, number of requests and window.
     pub limit: Arc<Limit>,
-    /// The kind of key that requests are counted by.
+    /// The kind of key under which requests are counted.
     pub per: KeyKind,
     /// The requests that are counted.
     pub matches: Vec<RoutePattern>,
@@ -165,7 +165,7 @@ impl LimitTable {
     /// if the row also limits that.
     ///
     /// `target` is the request path in any spelling. `owner` is the owner of a valid access token;
-    /// a request with an invalid token is counted by its address only.
+    /// a request with an invalid token is counted only under its address.
     pub fn buckets<'a>(
         &'a self,
         method: &str,

@@ -58,7 +58,8 @@ pub enum FieldError {
     TooLong(usize),
     #[error("is too short (minimum is {0} characters)")]
     TooShort(usize),
-    /// The password is common, or equal to the account's name or one of its e-mail addresses.
+    /// The password is common, or it is the account's name or one of its e-mail addresses, with or
+    /// without digits and punctuation around it.
     #[error("is too easy to guess; choose a different one")]
     PasswordCommon,
     #[error("is reserved")]
@@ -142,8 +143,8 @@ pub fn check_email(email: &str) -> Result<(), FieldError> {
     if is_valid { Ok(()) } else { Err(FieldError::EmailInvalid) }
 }
 
-/// Checks a new password: its length, and that it is neither common nor one of `identifiers`, with or
-/// without digits and punctuation around it. `identifiers` are the name and the account's e-mail
+/// Checks a new password: its length, and that it is neither common nor one of `identifiers`, with
+/// or without digits and punctuation around it. `identifiers` are the account's name and e-mail
 /// addresses.
 pub fn check_password<'a>(
     password: &Secret,
@@ -165,7 +166,7 @@ pub fn check_password<'a>(
     }
 }
 
-/// Returns the text in lower case, without the characters before its first letter and after its last.
+/// Returns the text in lower case, from its first letter to its last.
 fn trim_to_letters(text: &str) -> String {
     text.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase()
 }

@@ -54,7 +54,7 @@ pub enum NextStep {
     /// Send the error to the app, which the user has approved before.
     Reject(OAuthError),
     /// Show the error, with a link to the app. The user has not approved the app, and a redirect
-    /// without the user's action could lead to phishing (RFC 9700, section 4.11.2).
+    /// without the user's action would enable phishing (RFC 9700, section 4.11.2).
     ShowError(OAuthError),
     /// Ask the user for consent.
     AskConsent,

@@ -24,7 +24,7 @@ impl Credentials {
     ///
     /// # Errors
     /// If credentials are missing or malformed ([`OAuthError::MissingCredentials`]), are in both
-    /// places or name two client ids ([`OAuthError::TwoAuthentications`]), or if a parameter is
+    /// places or name two client ids ([`OAuthError::MultipleAuthMethods`]), or if a parameter is
     /// repeated or a list.
     pub fn parse(
         authorization: Option<&[u8]>,
@@ -38,12 +38,12 @@ impl Credentials {
             return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
         };
         if client_secret.is_some() {
-            return Err(OAuthError::TwoAuthentications);
+            return Err(OAuthError::MultipleAuthMethods);
         }
         let credentials =
             decode_credentials(encoded_credentials).ok_or(OAuthError::MissingCredentials)?;
         if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
-            return Err(OAuthError::TwoAuthentications);
+            return Err(OAuthError::MultipleAuthMethods);
         }
         Ok(credentials)
     }
@@ -55,7 +55,7 @@ pub fn single_authorization_header<'a>(
 ) -> Result<Option<&'a [u8]>, OAuthError> {
     let mut headers = headers.into_iter();
     let header = headers.next();
-    if headers.next().is_some() { Err(OAuthError::TwoAuthentications) } else { Ok(header) }
+    if headers.next().is_some() { Err(OAuthError::MultipleAuthMethods) } else { Ok(header) }
 }
 
 /// Returns the text after the scheme, if that is Basic.
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(find_header(&["Basic YTpz"]), Ok(Some(&b"Basic YTpz"[..])));
         for second in ["Basic YTpz", "Basic Yjpz", "Bearer x", ""] {
             let result = find_header(&["Basic YTpz", second]);
-            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{second}");
+            assert_eq!(result, Err(OAuthError::MultipleAuthMethods), "{second}");
         }
     }
 
@@ -184,14 +184,14 @@ mod tests {
         for header in [basic_header("a:s"), basic_header("b:t"), "Basic ?".to_owned()] {
             assert_eq!(
                 parse(Some(&header), &body),
-                Err(OAuthError::TwoAuthentications),
+                Err(OAuthError::MultipleAuthMethods),
                 "{header}"
             );
         }
         let only_secret = [("client_secret", "s")];
         assert_eq!(
             parse(Some(&basic_header("a:s")), &only_secret),
-            Err(OAuthError::TwoAuthentications)
+            Err(OAuthError::MultipleAuthMethods)
         );
     }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(parse(Some(&header), &[("client_id", "")]), Ok(id_and_secret("a-b", "s")));
         for client_id in ["b", "a%2Db", "A-B"] {
             let result = parse(Some(&header), &[("client_id", client_id)]);
-            assert_eq!(result, Err(OAuthError::TwoAuthentications), "{client_id}");
+            assert_eq!(result, Err(OAuthError::MultipleAuthMethods), "{client_id}");
         }
     }
 

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_secret_with_a_forged_lookup_key_is_rejected() {
         let (current, other) = (secret(1), secret(2));
-        let forged_secret = HashedSecret { lookup: current.lookup, digest: other.digest };
+        let forged_secret = HashedSecret { lookup_key: current.lookup_key, digest: other.digest };
         assert!(!ClientSecrets::from(current).accepts(forged_secret, time(0)));
     }
 }

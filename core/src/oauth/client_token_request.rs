@@ -31,7 +31,7 @@ impl ClientTokenRequest {
 
 /// Returns whether an app may introspect a token: a token that was issued to it, or any token if
 /// the app is configured as a resource server.
-pub fn may_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
+pub fn can_introspect(app: &App, token_app_id: i64, resource_servers: &[String]) -> bool {
     app.id == token_app_id || resource_servers.contains(&app.client_id)
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use crate::oauth::client::{ClientProperties, Origin};
     use crate::oauth::form::tests::to_pairs;
 
-    const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
+    const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
 
     fn parse_revocation(
         header: Option<&str>,
@@ -52,7 +52,7 @@ mod tests {
         ClientTokenRequest::parse(header, Parameters::new(&to_pairs(pairs)))
     }
 
-    // RFC 7662, section 2.1: against token scanning.
+    // Required by RFC 7662, section 2.1, to prevent token scanning.
     #[test]
     fn missing_credentials_are_reported_before_a_missing_token() {
         let parse = |pairs: &[(&str, &str)]| {
@@ -62,8 +62,11 @@ mod tests {
         };
         assert_eq!(parse(&[]), Err(OAuthError::MissingCredentials));
         assert_eq!(parse(&[("token", "t")]), Err(OAuthError::MissingCredentials));
-        assert_eq!(parse(&CLIENT), Err(OAuthError::Missing(Parameter::Token)));
-        assert_eq!(parse(&[CLIENT[0], CLIENT[1], ("token", "t")]), Ok("t".to_owned()));
+        assert_eq!(parse(&CLIENT_CREDENTIALS), Err(OAuthError::Missing(Parameter::Token)));
+        assert_eq!(
+            parse(&[CLIENT_CREDENTIALS[0], CLIENT_CREDENTIALS[1], ("token", "t")]),
+            Ok("t".to_owned())
+        );
     }
 
     #[test]
@@ -76,16 +79,21 @@ mod tests {
         let properties = ClientProperties::new(Origin::Api);
         let details = registration.validate(&[]).unwrap();
         let app = App { id: 1, client_id: "api".into(), details, properties };
-        assert!(may_introspect(&app, 1, &[]));
-        assert!(!may_introspect(&app, 2, &[]));
-        assert!(!may_introspect(&app, 2, &["other".to_owned()]));
-        assert!(may_introspect(&app, 2, &["other".to_owned(), "api".to_owned()]));
+        assert!(can_introspect(&app, 1, &[]));
+        assert!(!can_introspect(&app, 2, &[]));
+        assert!(!can_introspect(&app, 2, &["other".to_owned()]));
+        assert!(can_introspect(&app, 2, &["other".to_owned(), "api".to_owned()]));
     }
 
     // The hint is ignored, as RFC 7009, section 2.1, allows.
     #[test]
     fn a_revocation_is_parsed() {
-        let pairs = [CLIENT[0], CLIENT[1], ("token", "t"), ("token_type_hint", "refresh_token")];
+        let pairs = [
+            CLIENT_CREDENTIALS[0],
+            CLIENT_CREDENTIALS[1],
+            ("token", "t"),
+            ("token_type_hint", "refresh_token"),
+        ];
         let request = parse_revocation(None, &pairs).unwrap();
         assert_eq!((request.credentials.client_id.as_str(), request.token.reveal()), ("a", "t"));
         assert_eq!(
@@ -95,10 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn a_revocation_with_two_authentications_or_two_tokens_is_rejected() {
-        let pairs = [CLIENT[0], CLIENT[1], ("token", "t")];
-        let two_authentications = parse_revocation(Some("Basic YTpz"), &pairs).map(|_| ());
-        assert_eq!(two_authentications, Err(OAuthError::TwoAuthentications));
+    fn a_revocation_with_two_auth_methods_or_two_tokens_is_rejected() {
+        let pairs = [CLIENT_CREDENTIALS[0], CLIENT_CREDENTIALS[1], ("token", "t")];
+        let two_auth_methods = parse_revocation(Some("Basic YTpz"), &pairs).map(|_| ());
+        assert_eq!(two_auth_methods, Err(OAuthError::MultipleAuthMethods));
         let two_tokens =
             parse_revocation(None, &[&pairs[..], &[("token", "t")]].concat()).map(|_| ());
         assert_eq!(two_tokens, Err(OAuthError::Repeated(Parameter::Token)));

@@ -35,7 +35,7 @@ pub enum OAuthError {
     MissingCredentials,
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
-    TwoAuthentications,
+    MultipleAuthMethods,
     #[error("This redirect_uri is not registered for the app.")]
     InvalidRedirectUri,
     #[error("The authorization server does not support this response type.")]
@@ -65,8 +65,8 @@ pub enum OAuthError {
     /// The client may not use this grant type.
     #[error("The client is not authorized to perform this request using this method.")]
     UnauthorizedClient,
-    /// The code cannot be redeemed. The reason is recorded, and sent only as far as
-    /// [`GrantError::description`](super::grant::GrantError::description) allows.
+    /// The code cannot be redeemed. The reason is recorded; the response contains only
+    /// [`GrantError::description`](super::grant::GrantError::description).
     #[error("The code is unknown, expired, revoked or used, or was issued to another client.")]
     InvalidGrant,
     /// The client may not revoke the token, or did not authenticate.
@@ -83,7 +83,7 @@ impl OAuthError {
             | Self::NotOneValue(_)
             | Self::StateTooLong
             | Self::TooLong
-            | Self::TwoAuthentications
+            | Self::MultipleAuthMethods
             | Self::InvalidRedirectUri
             | Self::UnsupportedResponseMode
             | Self::InvalidChallengeMethod
@@ -132,7 +132,7 @@ mod tests {
             (OAuthError::InvalidClient, "invalid_client"),
             (OAuthError::UnknownClient, "invalid_client"),
             (OAuthError::MissingCredentials, "invalid_client"),
-            (OAuthError::TwoAuthentications, "invalid_request"),
+            (OAuthError::MultipleAuthMethods, "invalid_request"),
             (OAuthError::InvalidRedirectUri, "invalid_request"),
             (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
             (OAuthError::UnsupportedResponseMode, "invalid_request"),

@@ -12,13 +12,13 @@ use thiserror::Error;
 /// Maximum bcrypt cost: 2 to the power of 14 rounds, about a second.
 pub const MAX_BCRYPT_COST: u32 = 14;
 /// Maximum number of PBKDF2 iterations, about a second.
-pub const MAX_ITERATIONS: u32 = 2_000_000;
+pub const MAX_PBKDF2_ITERATIONS: u32 = 2_000_000;
 /// Maximum Argon2 memory, in KiB.
-pub const MAX_MEMORY: u32 = 128 * 1024;
+pub const MAX_ARGON2_MEMORY_KIB: u32 = 128 * 1024;
 /// Maximum product of Argon2's memory in KiB and its passes, about a second.
-pub const MAX_MEMORY_PASSES: u32 = 512 * 1024;
+pub const MAX_ARGON2_MEMORY_PASSES: u32 = 512 * 1024;
 /// Maximum number of Argon2 lanes.
-pub const MAX_LANES: u32 = 16;
+pub const MAX_ARGON2_LANES: u32 = 16;
 
 /// Maximum length of a hash with its parameters, in bytes.
 const MAX_HASH_BYTES: usize = 512;
@@ -203,7 +203,7 @@ impl Pbkdf2 {
     ) -> Result<Self, PasswordHashError> {
         let iterations =
             parse_number(iterations).filter(|count| *count > 0).ok_or(malformed_error)?;
-        check_maximum("number of iterations", iterations, MAX_ITERATIONS)?;
+        check_maximum("number of iterations", iterations, MAX_PBKDF2_ITERATIONS)?;
         // A longer key would multiply the cost, a shorter one would be easy to guess.
         let max_digest_bytes = match function {
             HashFunction::Sha256 => 32,
@@ -227,9 +227,13 @@ fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
         .collect();
     let [memory, passes, lanes] =
         parameters.ok_or(MALFORMED_ARGON2)?.try_into().map_err(|_| MALFORMED_ARGON2)?;
-    check_maximum("memory in KiB", memory, MAX_MEMORY)?;
-    check_maximum("memory in KiB times passes", memory.saturating_mul(passes), MAX_MEMORY_PASSES)?;
-    check_maximum("number of lanes", lanes, MAX_LANES)?;
+    check_maximum("memory in KiB", memory, MAX_ARGON2_MEMORY_KIB)?;
+    check_maximum(
+        "memory in KiB times passes",
+        memory.saturating_mul(passes),
+        MAX_ARGON2_MEMORY_PASSES,
+    )?;
+    check_maximum("number of lanes", lanes, MAX_ARGON2_LANES)?;
     let decoded_length = |text: &str| STANDARD_NO_PAD.decode(text).map_or(0, |bytes| bytes.len());
     let is_valid = matches!(version, "v=16" | "v=19")
         && passes > 0

@@ -28,15 +28,16 @@ pub enum RedirectUriError {
     /// The scheme is dangerous for every app, such as `javascript`.
     #[error("is forbidden by the server.")]
     Forbidden,
-    /// The string is not a URI by RFC 3986, or is a web address whose host browsers parse
-    /// differently.
+    /// The string is not a URI according to RFC 3986, or is a web address whose host browsers
+    /// parse differently.
     #[error("must be a valid URI.")]
     Invalid,
     /// The scheme is missing.
     #[error("must be an absolute URI.")]
     Relative,
     /// The URI has neither an authority nor an absolute path, like `myapp:callback`, or has the
-    /// scheme `localhost`, because the real scheme was left out.
+    /// scheme `localhost`, because the real scheme was left out. Doorkeeper, on which Mastodon is
+    /// based, has one message for both.
     #[error("must specify a scheme.")]
     Opaque,
     /// The URI contains a `#`, even with nothing after it.
@@ -51,7 +52,7 @@ pub enum RedirectUriError {
     /// The scheme is `http`, and the host is not the user's device (RFC 8252, section 7.3).
     #[error("must be an HTTPS/SSL URI (http is only allowed for localhost).")]
     Insecure,
-    /// The scheme may belong to a program other than the app.
+    /// A different program could claim the scheme.
     #[error(
         "must have the scheme https, one that contains a dot like com.example.app, or one that the \
          operator of the server has allowed."
@@ -74,8 +75,9 @@ impl RedirectUri {
             return Err(Forbidden);
         }
         let uri = UriRef::parse(&*text).map_err(|_| {
-            // `127.0.0.1:3000` is meant as a relative reference, which needs `./` before it (RFC
-            // 3986, section 4.2), because the part before the colon is not a scheme.
+            // `127.0.0.1:3000` has no scheme and is reported as relative. It does not parse as
+            // such, because a first segment with a colon needs `./` before it (RFC 3986, section
+            // 4.2).
             let has_scheme = text.split(':').next().is_some_and(|text| Scheme::new(text).is_some());
             let is_relative = !has_scheme && UriRef::parse(format!("./{text}")).is_ok();
             if is_relative { Relative } else { Invalid }
@@ -101,13 +103,17 @@ impl RedirectUri {
             return Err(Invalid);
         }
         let is_http = scheme.as_str().eq_ignore_ascii_case("http");
-        let uri = Self(text);
-        if is_http && uri.remote_host().is_some() { Err(Insecure) } else { Ok(uri) }
+        let redirect_uri = Self(text);
+        if is_http && redirect_uri.remote_host().is_some() {
+            Err(Insecure)
+        } else {
+            Ok(redirect_uri)
+        }
     }
 
-    /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's device,
-    /// a private-use scheme, or out of band. `allowed_schemes` are the configured private-use
-    /// schemes. URIs that were registered earlier remain valid.
+    /// Checks that an app may register a URI with this scheme: `https`, `http` to the user's
+    /// device, a private-use scheme, or out of band. `allowed_schemes` are the configured
+    /// private-use schemes. URIs that were registered earlier remain valid.
     pub fn check_scheme(
         &self,
         allowed_schemes: &[PrivateUseScheme],
@@ -172,18 +178,18 @@ impl RedirectUri {
 
 /// Splits a URI with a loopback address into the part before the port and the part after it.
 fn split_loopback(uri: &str) -> Option<(&str, &str)> {
-    let host =
-        ["http://127.0.0.1", "http://[::1]"].into_iter().find(|host| uri.starts_with(host))?;
-    let after_host = &uri[host.len()..];
-    let path_start = after_host.find(['/', '?']).unwrap_or(after_host.len());
-    let (port, path) = after_host.split_at(path_start);
+    let origin =
+        ["http://127.0.0.1", "http://[::1]"].into_iter().find(|origin| uri.starts_with(origin))?;
+    let after_origin = &uri[origin.len()..];
+    let path_start = after_origin.find(['/', '?']).unwrap_or(after_origin.len());
+    let (port, path_and_query) = after_origin.split_at(path_start);
     let is_port = match port.strip_prefix(':') {
         Some(port) => {
             port.bytes().all(|b| b.is_ascii_digit()) && port.parse::<NonZeroU16>().is_ok()
         }
         None => port.is_empty(),
     };
-    is_port.then_some((host, path))
+    is_port.then_some((origin, path_and_query))
 }
 
 /// Returns whether the scheme is forbidden. White space and control characters are removed first,

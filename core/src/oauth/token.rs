@@ -15,7 +15,7 @@ pub struct Token {
     pub app_id: i64,
     /// The account that granted the token; `None` for an app token.
     pub account: Option<TokenAccount>,
-    /// The granted scopes that the account's role allows: [`Scopes::effective`].
+    /// The granted scopes that the account's role allows: [`Scopes::effective_for_role`].
     pub scopes: Scopes,
     /// The time at which the token was issued.
     pub created_at: Timestamp,

@@ -47,8 +47,8 @@ impl GrantRequest {
 
 impl TokenRequest {
     /// Parses a request from its `Authorization` header and its body. Missing and repeated
-    /// parameters are reported before missing credentials, but two authentications are reported
-    /// before a missing redirect URI.
+    /// parameters are reported before missing credentials, but two authentication methods are
+    /// reported before a missing redirect URI.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -65,8 +65,8 @@ impl TokenRequest {
                 let code = Secret::new(parameters.required(Code)?);
                 let credentials = Credentials::parse(authorization, parameters);
                 // A contradictory request is reported before a missing redirect URI.
-                if let Err(OAuthError::TwoAuthentications) = credentials {
-                    return Err(OAuthError::TwoAuthentications);
+                if let Err(OAuthError::MultipleAuthMethods) = credentials {
+                    return Err(OAuthError::MultipleAuthMethods);
                 }
                 let redirect_uri = parameters.required(RedirectUri)?.to_owned();
                 let verifier = parameters.optional(CodeVerifier)?.map(Secret::new);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::oauth::form::tests::to_pairs;
 
-    const CLIENT: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
+    const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
     const CODE_GRANT: [(&str, &str); 3] =
         [("grant_type", "authorization_code"), ("code", "c"), ("redirect_uri", "https://a/cb")];
     const APP_GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn a_code_is_parsed_with_its_redirect_uri_and_verifier() {
         let extra_pairs = [("code_verifier", "v"), ("scope", "read")];
-        let request = parse(&[&CODE_GRANT[..], &CLIENT, &extra_pairs].concat()).unwrap();
+        let request =
+            parse(&[&CODE_GRANT[..], &CLIENT_CREDENTIALS, &extra_pairs].concat()).unwrap();
         assert_eq!(request.credentials.client_id, "a");
         // The scope parameter has no effect here.
         let GrantRequest::AuthorizationCode { code, redirect_uri, verifier } = request.grant else {
@@ -127,7 +128,8 @@ mod tests {
             // Not used by this grant type.
             (&[("redirect_uri", "nonsense"), ("code", "c")], None),
         ] {
-            let request = parse(&[&[APP_GRANT][..], &CLIENT, extra_pairs].concat()).unwrap();
+            let request =
+                parse(&[&[APP_GRANT][..], &CLIENT_CREDENTIALS, extra_pairs].concat()).unwrap();
             let GrantRequest::ClientCredentials { scope } = request.grant else {
                 panic!("expected client credentials")
             };
@@ -145,11 +147,11 @@ mod tests {
             "authorization_code ",
             "urn:ietf:params:oauth:grant-type:jwt-bearer",
         ] {
-            let result = parse(&[&[("grant_type", grant_type)][..], &CLIENT].concat());
+            let result = parse(&[&[("grant_type", grant_type)][..], &CLIENT_CREDENTIALS].concat());
             assert_eq!(result.map(|_| ()), Err(OAuthError::UnsupportedGrantType), "{grant_type}");
         }
         for pairs in [&[][..], &[("grant_type", "")]] {
-            let result = parse(&[pairs, &CLIENT].concat()).map(|_| ());
+            let result = parse(&[pairs, &CLIENT_CREDENTIALS].concat()).map(|_| ());
             assert_eq!(result, Err(OAuthError::Missing(Parameter::GrantType)));
         }
     }
@@ -163,15 +165,19 @@ mod tests {
             (None, vec![grant_type, ("code", "")], OAuthError::Missing(Parameter::Code)),
             (
                 Some("Basic YTpz"),
-                vec![grant_type, CODE_GRANT[1], CLIENT[1]],
-                OAuthError::TwoAuthentications,
+                vec![grant_type, CODE_GRANT[1], CLIENT_CREDENTIALS[1]],
+                OAuthError::MultipleAuthMethods,
             ),
             (None, vec![grant_type, CODE_GRANT[1]], OAuthError::Missing(Parameter::RedirectUri)),
             (None, CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
             (Some("Basic ?"), CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
             (None, vec![APP_GRANT], OAuthError::MissingCredentials),
             (None, vec![APP_GRANT, ("scope", "nope")], OAuthError::MissingCredentials),
-            (Some("Basic YTpz"), vec![APP_GRANT, CLIENT[1]], OAuthError::TwoAuthentications),
+            (
+                Some("Basic YTpz"),
+                vec![APP_GRANT, CLIENT_CREDENTIALS[1]],
+                OAuthError::MultipleAuthMethods,
+            ),
         ] {
             let result = parse_with_header(header, &pairs).map(|_| ());
             assert_eq!(result, Err(error), "{pairs:?}");
@@ -201,17 +207,19 @@ mod tests {
             ("code_verifier", Parameter::CodeVerifier),
             ("scope", Parameter::Scope),
         ] {
-            let result = parse(&[&CODE_GRANT[..], &CLIENT, &[(name, "x"), (name, "x")]].concat());
+            let result = parse(
+                &[&CODE_GRANT[..], &CLIENT_CREDENTIALS, &[(name, "x"), (name, "x")]].concat(),
+            );
             assert_eq!(result.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
         }
-        let result = parse(&[&[APP_GRANT][..], &CLIENT, &[("scope[a]", "b")]].concat());
+        let result = parse(&[&[APP_GRANT][..], &CLIENT_CREDENTIALS, &[("scope[a]", "b")]].concat());
         assert_eq!(result.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
     }
 
     #[test]
     fn unknown_parameters_are_ignored_even_when_repeated() {
         let unknown_pairs = vec![("resource", "x"); 1000];
-        assert!(parse(&[&CODE_GRANT[..], &CLIENT, &unknown_pairs].concat()).is_ok());
+        assert!(parse(&[&CODE_GRANT[..], &CLIENT_CREDENTIALS, &unknown_pairs].concat()).is_ok());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::body::reject_unknown_fields;
-use super::{Documents, NewRuleLimits, RuleChange, RuleError};
+use super::{NewRuleLimits, RuleChange, RuleError, UserRuleDocuments};
 use crate::json::{self, Fields, Location};
 
 /// Maximum number of changes in a request.
@@ -39,7 +39,7 @@ impl RuleChanges {
 
     /// Applies the changes in order. After an error the documents are in an intermediate state, and
     /// the caller has to discard them.
-    pub fn apply(&self, documents: &mut Documents<'_>) -> Result<(), RuleError> {
+    pub fn apply(&self, documents: &mut UserRuleDocuments<'_>) -> Result<(), RuleError> {
         for (index, change) in self.0.iter().enumerate() {
             let result = change.apply(documents.get_mut(change.scope()));
             result.map_err(|error| error.in_change(index))?;

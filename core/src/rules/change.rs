@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::body::{reject_unknown_fields, require_actions};
 use super::{
-    Action, Document, EnabledChange, NewRule, NewRuleLimits, RuleError, RuleId, RulePosition,
+    Action, EnabledChange, NewRule, NewRuleLimits, RuleDocument, RuleError, RuleId, RulePosition,
     RuleRef, RuleScope,
 };
 use crate::json::{Fields, Location};
@@ -158,7 +158,7 @@ impl RuleChange {
     }
 
     /// Applies the change to the document of its scope. After an error the document is unchanged.
-    pub fn apply(&self, document: &mut Document) -> Result<(), RuleError> {
+    pub fn apply(&self, document: &mut RuleDocument) -> Result<(), RuleError> {
         let RuleRef { kind, id, .. } = &self.rule;
         match &self.operation {
             Operation::Put(put) => {

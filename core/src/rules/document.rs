@@ -18,7 +18,7 @@ mod view;
 
 /// The user rules of one scope, and the user's changes to built-in rules.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document {
+pub struct RuleDocument {
     scope: RuleScope,
     data: DocumentData,
 }
@@ -77,7 +77,7 @@ pub struct RulePosition<'a> {
     pub after: Option<&'a str>,
 }
 
-impl Document {
+impl RuleDocument {
     /// Creates the document of a user without rules.
     pub fn new(scope: RuleScope) -> Self {
         Self { scope, data: DocumentData::default() }
@@ -90,12 +90,12 @@ impl Document {
 
     /// Returns the global document of users without rules.
     pub(super) fn without_rules() -> &'static Self {
-        static WITHOUT_RULES: LazyLock<Document> =
-            LazyLock::new(|| Document::new(RuleScope::Global));
+        static WITHOUT_RULES: LazyLock<RuleDocument> =
+            LazyLock::new(|| RuleDocument::new(RuleScope::Global));
         &WITHOUT_RULES
     }
 
-    /// Parses the output of [`Document::to_text`] of this or an earlier version.
+    /// Parses the output of [`RuleDocument::to_text`] of this or an earlier version.
     pub fn from_text(scope: RuleScope, text: &str) -> serde_json::Result<Self> {
         Ok(Self { scope, data: serde_json::from_str(text)? })
     }
@@ -126,13 +126,13 @@ impl Document {
     }
 
     /// Returns the number of user rules.
-    pub fn len(&self) -> usize {
+    pub fn rule_count(&self) -> usize {
         self.user_rules().iter().count()
     }
 
-    /// Returns true if there is nothing to store.
+    /// Returns whether there are neither user rules nor changes to built-in rules.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.data.patches.is_empty()
+        self.rule_count() == 0 && self.data.patches.is_empty()
     }
 
     /// Adds a rule, or replaces the rule of the same kind and id.

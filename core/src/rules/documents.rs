@@ -1,24 +1,24 @@
-//! One user's documents in all scopes, which are changed and saved together.
+//! A user's push rule documents, one per scope, changed and saved together.
 
 use std::borrow::Cow;
 
-use super::{Document, RuleError, RuleLimits, RuleScope};
+use super::{RuleDocument, RuleError, RuleLimits, RuleScope};
 
-/// One user's documents. A stored document is copied when it is first changed.
+/// A user's documents, one per scope. A stored document is copied when it is first changed.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Documents<'a>(Vec<Cow<'a, Document>>);
+pub struct UserRuleDocuments<'a>(Vec<Cow<'a, RuleDocument>>);
 
-impl<'a> Documents<'a> {
+impl<'a> UserRuleDocuments<'a> {
     /// Borrows a user's stored documents.
-    pub fn new(stored_documents: impl IntoIterator<Item = &'a Document>) -> Self {
+    pub fn new(stored_documents: impl IntoIterator<Item = &'a RuleDocument>) -> Self {
         Self(stored_documents.into_iter().map(Cow::Borrowed).collect())
     }
 
-    /// Returns the document of a scope, to be changed. It is created if the user has none there.
-    pub fn get_mut(&mut self, scope: &RuleScope) -> &mut Document {
+    /// Returns a mutable reference to a scope's document, creating it if missing.
+    pub fn get_mut(&mut self, scope: &RuleScope) -> &mut RuleDocument {
         let index =
             self.0.iter().position(|document| document.scope() == scope).unwrap_or_else(|| {
-                self.0.push(Cow::Owned(Document::new(scope.clone())));
+                self.0.push(Cow::Owned(RuleDocument::new(scope.clone())));
                 self.0.len() - 1
             });
         self.0[index].to_mut()
@@ -34,10 +34,11 @@ impl<'a> Documents<'a> {
         is_atomic: bool,
         limits: RuleLimits,
     ) -> Result<(), RuleError> {
-        let count_before = self.len();
+        let count_before = self.rule_count();
         let needs_copy = !is_atomic || count_before >= limits.rules;
         let original = needs_copy.then(|| self.clone());
-        let result = change(self).and_then(|()| limits.check_rule_count(count_before, self.len()));
+        let result =
+            change(self).and_then(|()| limits.check_rule_count(count_before, self.rule_count()));
         if let (Err(_), Some(original)) = (&result, original) {
             *self = original;
         }
@@ -45,29 +46,29 @@ impl<'a> Documents<'a> {
     }
 
     /// Returns the number of user rules in all scopes.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(|document| document.len()).sum()
+    pub fn rule_count(&self) -> usize {
+        self.0.iter().map(|document| document.rule_count()).sum()
     }
 
-    /// Returns true if there is nothing to store.
+    /// Returns whether all documents are empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|document| document.is_empty())
     }
 
     /// Removes all rules of a scope and all changes to its built-in rules.
     pub fn reset(&mut self, scope: &RuleScope) {
-        *self.get_mut(scope) = Document::new(scope.clone());
+        *self.get_mut(scope) = RuleDocument::new(scope.clone());
     }
 
     /// Resets every scope.
     pub fn reset_all(&mut self) {
         for document in &mut self.0 {
-            *document = Cow::Owned(Document::new(document.scope().clone()));
+            *document = Cow::Owned(RuleDocument::new(document.scope().clone()));
         }
     }
 
     /// Replaces all documents. Scopes without a new document are reset.
-    pub fn replace_all(&mut self, new_documents: &[Document]) {
+    pub fn replace_all(&mut self, new_documents: &[RuleDocument]) {
         self.reset_all();
         for document in new_documents {
             self.get_mut(document.scope()).clone_from(document);
@@ -76,7 +77,7 @@ impl<'a> Documents<'a> {
 
     /// Returns the documents that may differ from the stored documents. If a document is empty, the
     /// stored document of its scope is to be deleted.
-    pub fn into_changed(self) -> impl Iterator<Item = Document> {
+    pub fn into_changed(self) -> impl Iterator<Item = RuleDocument> {
         self.0.into_iter().filter_map(|document| match document {
             Cow::Borrowed(_) => None,
             Cow::Owned(document) => Some(document),
@@ -94,7 +95,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn add_rule(document: &mut Document, id: &str) {
+    fn add_rule(document: &mut RuleDocument, id: &str) {
         let new_rule = NewRule::read(
             RuleKind::Room,
             br#"{"actions":[]}"#,
@@ -107,53 +108,55 @@ mod tests {
             .unwrap();
     }
 
-    fn document_with_rule(scope_text: &str, id: &str) -> Document {
-        let mut document = Document::new(parse_scope(scope_text));
+    fn document_with_rule(scope_text: &str, id: &str) -> RuleDocument {
+        let mut document = RuleDocument::new(parse_scope(scope_text));
         add_rule(&mut document, id);
         document
     }
 
     /// Returns the scopes of the changed documents, each with its number of rules.
-    fn changed_scopes(documents: Documents<'_>) -> Vec<(String, usize)> {
+    fn changed_scopes(documents: UserRuleDocuments<'_>) -> Vec<(String, usize)> {
         let changed_documents = documents.into_changed();
-        changed_documents.map(|document| (document.scope().to_string(), document.len())).collect()
+        changed_documents
+            .map(|document| (document.scope().to_string(), document.rule_count()))
+            .collect()
     }
 
     #[test]
     fn only_scopes_that_were_changed_are_saved() {
         let stored_documents =
             [document_with_rule("global", "a"), document_with_rule("device/phone", "b")];
-        let mut documents = Documents::new(&stored_documents);
-        assert_eq!((documents.len(), documents.is_empty()), (2, false));
+        let mut documents = UserRuleDocuments::new(&stored_documents);
+        assert_eq!((documents.rule_count(), documents.is_empty()), (2, false));
         assert_eq!(changed_scopes(documents.clone()), []);
         add_rule(documents.get_mut(&parse_scope("device/phone")), "c");
         add_rule(documents.get_mut(&parse_scope("device/tablet")), "d");
-        assert_eq!(documents.len(), 4);
+        assert_eq!(documents.rule_count(), 4);
         let expected = [("device/phone".to_owned(), 2), ("device/tablet".to_owned(), 1)];
         assert_eq!(changed_scopes(documents), expected);
-        assert_eq!(stored_documents[1].len(), 1, "the stored document is unchanged");
+        assert_eq!(stored_documents[1].rule_count(), 1, "the stored document is unchanged");
     }
 
     #[test]
     fn a_reset_empties_one_scope_or_all() {
-        let mut global = Document::new(RuleScope::Global);
+        let mut global = RuleDocument::new(RuleScope::Global);
         global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
         let stored_documents = [global, document_with_rule("device/phone", "b")];
 
-        let mut documents = Documents::new(&stored_documents);
+        let mut documents = UserRuleDocuments::new(&stored_documents);
         documents.reset(&parse_scope("device/phone"));
         documents.reset(&parse_scope("device/unknown"));
         assert!(!documents.is_empty());
         let expected = [("device/phone".to_owned(), 0), ("device/unknown".to_owned(), 0)];
         assert_eq!(changed_scopes(documents), expected);
 
-        let mut documents = Documents::new(&stored_documents);
+        let mut documents = UserRuleDocuments::new(&stored_documents);
         documents.reset_all();
         assert!(documents.is_empty());
         assert!(
             documents
                 .into_changed()
-                .eq(["global", "device/phone"].map(|scope| Document::new(parse_scope(scope))))
+                .eq(["global", "device/phone"].map(|scope| RuleDocument::new(parse_scope(scope))))
         );
     }
 
@@ -163,10 +166,13 @@ mod tests {
             [document_with_rule("global", "a"), document_with_rule("device/phone", "b")];
         let new_documents =
             [document_with_rule("device/tablet", "c"), document_with_rule("global", "d")];
-        let mut documents = Documents::new(&stored_documents);
+        let mut documents = UserRuleDocuments::new(&stored_documents);
         documents.replace_all(&new_documents);
-        let changed_documents: Vec<Document> = documents.into_changed().collect();
+        let changed_documents: Vec<RuleDocument> = documents.into_changed().collect();
         let [tablet, global] = new_documents;
-        assert_eq!(changed_documents, [global, Document::new(parse_scope("device/phone")), tablet]);
+        assert_eq!(
+            changed_documents,
+            [global, RuleDocument::new(parse_scope("device/phone")), tablet]
+        );
     }
 }

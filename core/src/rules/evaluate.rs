@@ -18,7 +18,7 @@ pub use room::{PowerLevel, PowerLevels, Room};
 #[cfg(test)]
 pub(super) use tests::generate;
 
-use super::{Action, Condition, Document, Rule, RuleKind, RuleScope};
+use super::{Action, Condition, Rule, RuleDocument, RuleKind, RuleScope};
 
 /// The user as a member of the room.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -79,9 +79,9 @@ impl CompiledRule {
 
 /// Splits a user's documents into the global document and the documents of devices.
 pub(super) fn split_scopes<'d>(
-    documents: impl IntoIterator<Item = &'d Document>,
-) -> (Option<&'d Document>, Vec<&'d Document>) {
-    let is_global = |document: &&Document| *document.scope() == RuleScope::Global;
+    documents: impl IntoIterator<Item = &'d RuleDocument>,
+) -> (Option<&'d RuleDocument>, Vec<&'d RuleDocument>) {
+    let is_global = |document: &&RuleDocument| *document.scope() == RuleScope::Global;
     let (global, devices): (Vec<_>, Vec<_>) = documents.into_iter().partition(is_global);
     (global.first().copied(), devices)
 }

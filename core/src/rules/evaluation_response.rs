@@ -95,7 +95,7 @@ mod tests {
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
     use crate::rules::work::WorkBudget;
-    use crate::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
+    use crate::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 
     /// Returns the group of a user that has a rule with these actions, which matches every event.
     fn evaluate_actions(actions: &Value) -> Value {
@@ -107,7 +107,7 @@ mod tests {
             Timestamp::UNIX_EPOCH,
         )
         .unwrap();
-        let mut document = Document::new(RuleScope::Global);
+        let mut document = RuleDocument::new(RuleScope::Global);
         document
             .put(RuleKind::Override, "x".parse().unwrap(), rule, RulePosition::default())
             .unwrap();
@@ -153,7 +153,7 @@ mod tests {
     const USERS: [&str; 5] = ["@ann:x", "@quiet:x", "@ben:x", "@cat:x", "@still:x"];
 
     fn evaluate_in_batches(includes_silent: bool) -> EvaluationResponse {
-        let mut document = Document::new(RuleScope::Global);
+        let mut document = RuleDocument::new(RuleScope::Global);
         let rule = NewRule::read(
             RuleKind::Content,
             br#"{"pattern":"cake","actions":[]}"#,

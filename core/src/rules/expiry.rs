@@ -8,8 +8,8 @@ use super::RuleError;
 use crate::json::Location;
 
 /// The time at which a timed rule, or a timed change to a built-in rule, expires: `until` in the
-/// API, in milliseconds since 1970. It is at most the largest integer that all JSON parsers
-/// represent exactly.
+/// API, in milliseconds since the Unix epoch. It is at most the largest integer that all JSON
+/// parsers represent exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct RuleExpiry(i64);
@@ -18,12 +18,13 @@ impl RuleExpiry {
     /// The latest expiry.
     pub const MAX: Self = Self(9_007_199_254_740_991);
 
-    /// Creates an expiry from a time, truncated to milliseconds. A time before 1970 becomes 1970.
+    /// Creates an expiry from a time, truncated to milliseconds. A time before the Unix epoch
+    /// becomes the epoch.
     pub fn from_timestamp(time: Timestamp) -> Self {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
 
-    /// Returns the time in milliseconds since 1970.
+    /// Returns the time in milliseconds since the Unix epoch.
     pub fn as_millisecond(self) -> i64 {
         self.0
     }

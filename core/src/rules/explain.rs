@@ -12,7 +12,7 @@ use super::evaluate::{
 use super::event::Event;
 use super::index::key::{EventKeys, IndexKey};
 use super::work::UserWorkBudget;
-use super::{Condition, Document, Effect, Rule, RuleKind, RuleScope, Ruleset, User, builtin};
+use super::{Condition, Effect, Rule, RuleDocument, RuleKind, RuleScope, Ruleset, User, builtin};
 
 /// One user's rules in all scopes: the user rules, and the built-in rules with the user's changes.
 #[derive(Debug)]
@@ -83,12 +83,12 @@ impl Explanation<'_> {
 impl<'a> EffectiveRules<'a> {
     /// Reads the rules from a user's documents. Without a global document the built-in rules are
     /// unchanged.
-    pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a Document>) -> Self {
+    pub fn new(user_id: &'a str, documents: impl IntoIterator<Item = &'a RuleDocument>) -> Self {
         let user = User::new(user_id);
         let (global, devices) = split_scopes(documents);
         let device_rules =
             devices.into_iter().map(|document| (document.scope(), document.ruleset(user)));
-        let global_rules = global.unwrap_or(Document::without_rules()).ruleset(user);
+        let global_rules = global.unwrap_or(RuleDocument::without_rules()).ruleset(user);
         Self { user, global_rules, device_rules: device_rules.collect() }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Document, Rule, RulePatch, RuleScope, Ruleset};
+use super::{Rule, RuleDocument, RulePatch, RuleScope, Ruleset};
 
 /// Version of the export format. [`read_import`](super::read_import) accepts this version, and
 /// bodies without a version.
@@ -16,7 +16,7 @@ pub(super) const EXPORT_VERSION: &str = "1";
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesetsExport<'a> {
     version: &'static str,
-    /// The time of the export, in milliseconds since 1970.
+    /// The time of the export, in milliseconds since the Unix epoch.
     exported_ts: i64,
     global: Ruleset<&'a Rule>,
     builtin_changes: BTreeMap<&'a str, &'a RulePatch>,
@@ -26,7 +26,7 @@ pub struct RulesetsExport<'a> {
 
 impl<'a> RulesetsExport<'a> {
     /// Builds the export from the user's stored documents.
-    pub fn new(documents: impl IntoIterator<Item = &'a Document>, now: Timestamp) -> Self {
+    pub fn new(documents: impl IntoIterator<Item = &'a RuleDocument>, now: Timestamp) -> Self {
         let mut export = Self {
             version: EXPORT_VERSION,
             exported_ts: now.as_millisecond(),
@@ -58,8 +58,8 @@ mod tests {
 
     #[test]
     fn an_export_has_user_rules_in_order_and_changes_to_builtin_rules() {
-        let mut global = Document::new(RuleScope::Global);
-        let mut phone = Document::new("device/phone".parse().unwrap());
+        let mut global = RuleDocument::new(RuleScope::Global);
+        let mut phone = RuleDocument::new("device/phone".parse().unwrap());
         for (document, id) in [(&mut global, "b"), (&mut phone, "c")] {
             let new_rule = NewRule::read(
                 RuleKind::Content,
@@ -82,7 +82,7 @@ mod tests {
         global.put(RuleKind::Content, id, new_rule.unwrap(), RulePosition::default()).unwrap();
         global.set_enabled(RuleKind::Content, "a", false).unwrap();
         global.set_enabled(RuleKind::Override, builtin::MASTER, true).unwrap();
-        let empty_document = Document::new("device/empty".parse().unwrap());
+        let empty_document = RuleDocument::new("device/empty".parse().unwrap());
 
         let now = Timestamp::from_millisecond(1_800_000_000_123).unwrap();
         let exported_rule = |id: &str| json!({"rule_id": id, "default": false, "enabled": true, "actions": [], "pattern": "p", "x": 1});

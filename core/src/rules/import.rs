@@ -11,7 +11,7 @@ use super::body::{reject_unknown_fields, take_actions, take_until};
 use super::error::truncate_name;
 use super::export::EXPORT_VERSION;
 use super::{
-    Document, NewRule, NewRuleLimits, Rule, RuleError, RuleId, RuleKind, RulePatch, RuleScope,
+    NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleId, RuleKind, RulePatch, RuleScope,
     Ruleset, id,
 };
 use crate::json::{self, Fields, JsonError, Location};
@@ -22,7 +22,7 @@ pub fn read_import(
     body: &[u8],
     limits: NewRuleLimits,
     now: Timestamp,
-) -> Result<Vec<Document>, RuleError> {
+) -> Result<Vec<RuleDocument>, RuleError> {
     let members = require_object("", json::parse_with_rules(body)?)?;
     // Required, because otherwise an empty object, or a ruleset of one scope, would delete all
     // rules.
@@ -43,7 +43,7 @@ pub(crate) fn read_rulesets(
     path: &str,
     value: Value,
     limits: NewRuleLimits,
-) -> Result<Vec<Document>, RuleError> {
+) -> Result<Vec<RuleDocument>, RuleError> {
     let members = require_object(path, value)?;
     if members.contains_key("global") || members.contains_key("device") {
         return read_scopes(path, members, limits);
@@ -56,7 +56,7 @@ fn read_scopes(
     path: &str,
     mut members: Map<String, Value>,
     limits: NewRuleLimits,
-) -> Result<Vec<Document>, RuleError> {
+) -> Result<Vec<RuleDocument>, RuleError> {
     if members.remove("version").is_some_and(|version| version != EXPORT_VERSION) {
         let error = RuleError::InvalidValue { field: "version", expected: "the string \"1\"" };
         return Err(error.at_path(path));
@@ -68,7 +68,7 @@ fn read_scopes(
     let mut documents = Vec::new();
     let mut global_document = match members.remove("global") {
         Some(ruleset) => read_scope(&join_path(path, "global"), RuleScope::Global, ruleset)?,
-        None => Document::new(RuleScope::Global),
+        None => RuleDocument::new(RuleScope::Global),
     };
     if let Some(changes) = members.remove("builtin_changes") {
         let path = join_path(path, "builtin_changes");
@@ -96,7 +96,7 @@ fn read_ruleset(
     scope: RuleScope,
     mut rules_by_kind: Map<String, Value>,
     limits: NewRuleLimits,
-) -> Result<Document, RuleError> {
+) -> Result<RuleDocument, RuleError> {
     let mut rules = Ruleset::default();
     let mut builtin_rules = Vec::new();
     for kind in RuleKind::ALL {
@@ -119,7 +119,7 @@ fn read_ruleset(
         }
     }
     reject_unknown_members(path, &rules_by_kind, "override, content, room, sender and underride")?;
-    let mut document = Document::from_rules(scope, rules);
+    let mut document = RuleDocument::from_rules(scope, rules);
     for (kind, id, attributes) in builtin_rules {
         patch_builtin(&mut document, kind, id, attributes);
     }
@@ -156,7 +156,7 @@ fn take_patch(fields: &mut Fields) -> Result<RulePatch, RuleError> {
 
 /// Stores the differences between an imported built-in rule and its definition. A built-in rule
 /// that only the other server has is ignored, because it has no effect here.
-fn patch_builtin(document: &mut Document, kind: RuleKind, id: String, attributes: RulePatch) {
+fn patch_builtin(document: &mut RuleDocument, kind: RuleKind, id: String, attributes: RulePatch) {
     let mut builtin_rules = document.builtin_rules(kind);
     let Some(definition) = builtin_rules.find(|rule| rule.rule_id == id) else { return };
     let enabled = attributes.enabled.filter(|enabled| *enabled != definition.enabled);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::evaluate::split_scopes;
-use super::{Document, Rule, RuleKind, RuleRef, RuleScope, Ruleset, User};
+use super::{Rule, RuleDocument, RuleKind, RuleRef, RuleScope, Ruleset, User};
 
 /// A user's rules in evaluation order.
 #[derive(Debug)]
@@ -25,15 +25,15 @@ pub struct ScopeListing<'a> {
 
 impl<'a> RuleListing<'a> {
     /// Lists the rules in a user's documents. Devices without user rules are omitted.
-    pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
+    pub fn new(documents: impl IntoIterator<Item = &'a RuleDocument>, user: User<'_>) -> Self {
         let (global, mut devices) = split_scopes(documents);
         devices.retain(|document| document.user_rules().iter().next().is_some());
         devices.sort_by_key(|document| document.scope());
-        let list_scope = |document: &'a Document| ScopeListing {
+        let list_scope = |document: &'a RuleDocument| ScopeListing {
             scope: document.scope(),
             rules: document.ruleset(user),
         };
-        let mut global_listing = list_scope(global.unwrap_or(Document::without_rules()));
+        let mut global_listing = list_scope(global.unwrap_or(RuleDocument::without_rules()));
         let master = global_listing.rules[RuleKind::Override].remove(0);
         Self {
             master,
@@ -68,8 +68,8 @@ mod tests {
     use crate::rules::{NewRule, NewRuleLimits, RulePosition, builtin};
     use jiff::Timestamp;
 
-    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str)]) -> Document {
-        let mut document = Document::new(scope.parse().unwrap());
+    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str)]) -> RuleDocument {
+        let mut document = RuleDocument::new(scope.parse().unwrap());
         for (kind, id) in rules.iter().rev() {
             let new_rule = NewRule::read(
                 *kind,
@@ -109,7 +109,11 @@ mod tests {
             [(Override, "o".to_owned()), (Room, "r".to_owned())]
         );
         let rule_count = builtin::all().iter().count() + 2;
-        assert_eq!(global_listing.rules.iter().count(), rule_count - 1, "all rules but master");
+        assert_eq!(
+            global_listing.rules.iter().count(),
+            rule_count - 1,
+            "all rules except the master rule are listed"
+        );
         assert_eq!(global_listing.rules[Override][0].rule_id, "o");
         assert_eq!(listing.rule_count(), rule_count + 1);
         for (path, index) in [

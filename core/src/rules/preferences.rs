@@ -30,7 +30,7 @@ pub use self::change::{KeywordTarget, PreferenceChange, SubjectChoice};
 pub use self::subject::Subject;
 pub use self::switch::{Switch, SwitchState};
 use super::pattern::lower;
-use super::{Document, Effect, Rule, RuleExpiry, RuleKind, RuleScope};
+use super::{Effect, Rule, RuleDocument, RuleExpiry, RuleKind, RuleScope};
 
 /// Maximum length of a keyword in bytes. It leaves room for a number in the rule id.
 pub const MAX_WORD_BYTES: usize = 240;
@@ -152,7 +152,7 @@ impl fmt::Display for Setting {
 
 impl<'d> Preferences<'d> {
     /// Reads the preferences that a document expresses.
-    pub fn from_document(document: &'d Document) -> Self {
+    pub fn from_document(document: &'d RuleDocument) -> Self {
         let rules = document.user_rules();
         let mut keywords: Vec<Keyword<'d>> =
             rules[RuleKind::Content].iter().filter_map(read_keyword).collect();
@@ -180,13 +180,13 @@ impl<'d> Preferences<'d> {
                 }
                 RuleScope::Device(_) => Vec::new(),
             },
-            other_rule_count: document.len() - presented_rule_count,
+            other_rule_count: document.rule_count() - presented_rule_count,
         }
     }
 }
 
 fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
-    // A content rule with conditions is not a plain keyword, so `other_rules` counts it.
+    // A content rule with conditions is not a plain keyword, so `other_rule_count` includes it.
     if rule.conditions.as_ref().is_some_and(|conditions| !conditions.is_empty()) {
         return None;
     }
@@ -196,7 +196,7 @@ fn read_keyword(rule: &Rule) -> Option<Keyword<'_>> {
 
 /// Returns the people or rooms with rules of these kinds, each with the number of its rules.
 fn read_subjects<'d>(
-    document: &'d Document,
+    document: &'d RuleDocument,
     kinds: &[RuleKind],
     is_subject_id: impl Fn(&str) -> bool,
 ) -> Vec<(SubjectPreference<'d>, usize)> {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use serde::Serialize;
 
 use super::builtin::{LOCALPART_PLACEHOLDER, USER_ID_PLACEHOLDER};
-use super::{Document, Rule, RuleScope, Ruleset, User};
+use super::{Rule, RuleDocument, RuleScope, Ruleset, User};
 use crate::json;
 
 /// All rulesets of a user, built-in rules included.
@@ -21,8 +21,8 @@ pub struct RulesetsResponse<'a> {
 
 impl<'a> RulesetsResponse<'a> {
     /// Builds the response from the user's stored documents.
-    pub fn new(documents: impl IntoIterator<Item = &'a Document>, user: User<'_>) -> Self {
-        let (mut global, mut device) = (Document::without_rules(), BTreeMap::new());
+    pub fn new(documents: impl IntoIterator<Item = &'a RuleDocument>, user: User<'_>) -> Self {
+        let (mut global, mut device) = (RuleDocument::without_rules(), BTreeMap::new());
         for document in documents {
             match document.scope() {
                 RuleScope::Global => global = document,
@@ -70,7 +70,7 @@ mod tests {
     fn the_response_has_the_global_ruleset_and_devices_with_a_rule() {
         let body = br#"{"actions":[]}"#;
         let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
-            let mut document = Document::new(scope.parse().unwrap());
+            let mut document = RuleDocument::new(scope.parse().unwrap());
             if scope != "device/empty" {
                 let new_rule = NewRule::read(
                     RuleKind::Room,

@@ -210,7 +210,7 @@ impl RuleStep<RuleName<'_>> {
 mod tests {
     use super::*;
     use crate::rules::explain::StepOutcome;
-    use crate::rules::{Document, EnabledChange, NewRule, NewRuleLimits, RulePosition};
+    use crate::rules::{EnabledChange, NewRule, NewRuleLimits, RuleDocument, RulePosition};
     use jiff::Timestamp;
 
     /// Returns a message from Bob in a room with three members.
@@ -228,8 +228,8 @@ mod tests {
 
     /// Returns a document with these rules: kind, id and JSON body. For a built-in rule the body is
     /// `on`, `off`, or `[]` to remove its actions.
-    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str, &str)]) -> Document {
-        let mut document = Document::new(scope.parse().unwrap());
+    fn document_with_rules(scope: &str, rules: &[(RuleKind, &str, &str)]) -> RuleDocument {
+        let mut document = RuleDocument::new(scope.parse().unwrap());
         for (kind, id, json) in rules {
             if id.starts_with('.') {
                 match *json {
@@ -248,7 +248,7 @@ mod tests {
         document
     }
 
-    fn run_trial(documents: &[Document], message: &TrialMessage) -> TrialResult {
+    fn run_trial(documents: &[RuleDocument], message: &TrialMessage) -> TrialResult {
         EffectiveRules::new("@alice:x", documents).try_message(message)
     }
 

@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-// A client that rotates through addresses must not reset the limit of another key.
+// A client that rotates through addresses must not reset the limit of a different key.
 #[test]
 fn a_flood_of_new_keys_does_not_evict_a_key_at_its_limit() {
     let memory = MemoryCounters::new(1000);

@@ -30,16 +30,16 @@ impl Connection {
         client.get_multiplexed_async_connection_with_config(&config).await.map(Self)
     }
 
-    /// Runs the script with one write, to detect a server that cannot write, such as one that is out
-    /// of memory. Without a hash tag the script runs without keys, which is all that a cluster node
-    /// without slots allows.
+    /// Runs the script with one write, to detect a server that cannot write, such as one that is
+    /// out of memory. Without a hash tag the script runs without keys, which is all that a cluster
+    /// node without slots allows.
     pub(super) async fn write_probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
         let counters = tag.map(|tag| RedisCounter::for_probe(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
-    /// Returns the server's time as the duration since 1970.
+    /// Returns the server's time as the duration since the Unix epoch.
     pub(super) async fn server_time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))

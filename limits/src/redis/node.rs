@@ -241,8 +241,8 @@ impl ManagedConnection {
 }
 
 /// Treats a redirected probe as successful. The node redirects requests too: it has lost its slots,
-/// or will own them in a moment. From a server that should own all slots, a redirect is an error: it
-/// is probably a cluster node whose slots the Redis user may not read, and cannot be used.
+/// or will own them in a moment. From a server that should own all slots, a redirect is an error:
+/// it is probably a cluster node whose slots the Redis user may not read, and cannot be used.
 fn accept_redirect(
     probe_result: RedisResult<()>,
     slots: Option<&RangeInclusive<u16>>,

@@ -29,7 +29,7 @@ enum RunFailure {
     /// No node owns the slot, or its node is not connected, timed out, responded with an error or
     /// redirected too often. After a timeout, the run may have been counted.
     Unavailable,
-    /// Some keys of the slot have been moved to another node, and others have not.
+    /// Some keys of the slot have been moved to a different node, and others have not.
     SlotDivided,
 }
 
@@ -150,7 +150,7 @@ impl Servers {
         result.map_err(Some)
     }
 
-    /// Runs the script for one counter after the other while the slot is being moved to another
+    /// Runs the script for one counter after the other while the slot is being moved to a different
     /// node, because a run for several keys needs all of them on one node. If a counter rejects the
     /// request or fails, the request is released from the earlier ones.
     async fn run_one_by_one(

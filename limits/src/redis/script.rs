@@ -2,7 +2,7 @@
 //!
 //! A key is `PREFIX:{SUBJECT}:LIMIT`, followed by the key of the bucket if that is not its subject.
 //! The subject in braces is the hash tag, so all counters of a subject are in one cluster slot and
-//! one run of the script decides about them. Subjects are spread over all slots.
+//! one run of the script checks them all. Subjects are spread over all slots.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use belfry_core::limits::{Bucket, CountMode};
 use redis::{Cmd, ErrorKind, RedisResult, Script};
 
-use super::slots::slot_of;
+use super::slots::hash_slot;
 
 /// The Lua script that counts requests.
 pub(super) static SCRIPT: LazyLock<Script> =
@@ -38,7 +38,7 @@ pub(super) struct RedisCounter {
     /// The length of the window.
     window_ms: u64,
     /// For a release, the end of the window in which the request was reserved, by the server's
-    /// clock, since 1970; otherwise 0.
+    /// clock, since the Unix epoch; otherwise 0.
     end_ms: u64,
 }
 
@@ -57,11 +57,11 @@ impl RedisCounter {
 
     /// Returns the counter's slot in a cluster.
     pub(super) fn slot(&self) -> u16 {
-        slot_of(self.key.split(['{', '}']).nth(1).unwrap_or_default())
+        hash_slot(self.key.split(['{', '}']).nth(1).unwrap_or_default())
     }
 
-    /// Creates a counter with a window of one second in the slot of this hash tag, to test whether a
-    /// server can count.
+    /// Creates a counter with a window of one second in the slot of this hash tag, to test whether
+    /// a server can count.
     pub(super) fn for_probe(prefix: &str, tag: &str) -> Self {
         Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window_ms: 1000, end_ms: 0 }
     }
@@ -79,7 +79,7 @@ pub(super) struct ScriptRun {
 pub(super) struct RunResult {
     /// The window of each counter, before the run.
     pub(super) states: Vec<WindowState>,
-    /// The server's time since 1970; 0 unless the run is a reservation.
+    /// The server's time since the Unix epoch; 0 unless the run is a reservation.
     pub(super) server_time_ms: u64,
 }
 
@@ -167,7 +167,7 @@ mod tests {
         ] {
             let counter = RedisCounter::new(&Bucket { limit: &limit, key }, "p");
             assert_eq!(counter.key, expected);
-            assert_eq!(counter.slot(), slot_of(&key.subject().to_string()));
+            assert_eq!(counter.slot(), hash_slot(&key.subject().to_string()));
         }
         let name = LimitKey::for_name(v6, "{bob}");
         let counter = RedisCounter::new(&Bucket { limit: &limit, key: name }, "p");

@@ -11,7 +11,7 @@ pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
 
 /// Returns a hash tag's slot: its CRC-16 (XMODEM). The hash tag is the part of a key between
 /// braces.
-pub(super) fn slot_of(tag: &str) -> u16 {
+pub(super) fn hash_slot(tag: &str) -> u16 {
     let crc = tag.bytes().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
             if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
@@ -24,7 +24,7 @@ pub(super) fn slot_of(tag: &str) -> u16 {
 pub(super) fn find_hash_tag(slots: &RangeInclusive<u16>) -> String {
     // Every slot has a tag below this number.
     let mut tags = (0..163_976).map(|number| format!("probe-{number}"));
-    tags.find(|tag| slots.contains(&slot_of(tag))).unwrap_or_default()
+    tags.find(|tag| slots.contains(&hash_slot(tag))).unwrap_or_default()
 }
 
 /// Host and port of a node.
@@ -82,16 +82,16 @@ mod tests {
 
     #[test]
     fn slots_are_computed_as_in_the_cluster_specification() {
-        assert_eq!(slot_of("123456789"), 0x31c3, "the example in the specification");
-        assert_eq!(slot_of(""), 0);
-        assert_eq!(slot_of("foo"), 12_182);
-        assert_eq!(slot_of("bar"), 5061);
+        assert_eq!(hash_slot("123456789"), 0x31c3, "this is the example in the specification");
+        assert_eq!(hash_slot(""), 0);
+        assert_eq!(hash_slot("foo"), 12_182);
+        assert_eq!(hash_slot("bar"), 5061);
     }
 
     #[test]
     fn a_hash_tag_is_found_for_a_single_slot() {
         for slot in [0, 5461, 16_383] {
-            assert_eq!(slot_of(&find_hash_tag(&(slot..=slot))), slot);
+            assert_eq!(hash_slot(&find_hash_tag(&(slot..=slot))), slot);
         }
     }
 

@@ -279,11 +279,19 @@ pub(super) async fn a_refunded_request_consumes_no_quota(engine: TestEngine) {
         let refund = engine.refund(&buckets).await;
         assert_eq!((refund.is_admitted(), remaining(&refund)), (true, vec![3, 2]));
     }
-    assert_eq!(remaining(&engine.refund(&buckets).await), [3, 2], "never more than the limit");
+    assert_eq!(
+        remaining(&engine.refund(&buckets).await),
+        [3, 2],
+        "the count never exceeds the limit"
+    );
     engine.check(&buckets).await;
     engine.check(&buckets).await;
     assert!(!engine.check(&buckets).await.is_admitted());
-    assert_eq!(remaining(&engine.refund(&buckets).await), [2, 1], "even when it is exhausted");
+    assert_eq!(
+        remaining(&engine.refund(&buckets).await),
+        [2, 1],
+        "an exhausted limit is refunded too"
+    );
     assert!(engine.check(&buckets).await.is_admitted());
     let second_node = engine.second_node().await;
     assert_eq!(

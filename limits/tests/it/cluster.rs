@@ -39,14 +39,14 @@ fn counter_key(prefix: &str, limit: &str, id: i64) -> String {
 /// Returns the id of an account whose counters are on this primary.
 fn account_id_on(cluster: &RedisCluster, primary: usize) -> i64 {
     (1..10_000)
-        .find(|&id| cluster.primary_of(&counter_key("x", "x", id)).unwrap() == primary)
+        .find(|&id| cluster.primary_for_key(&counter_key("x", "x", id)).unwrap() == primary)
         .unwrap()
 }
 
 /// Returns the last octet of an address whose counters are on this primary.
 fn last_octet_on(cluster: &RedisCluster, primary: usize) -> u8 {
     let is_on_primary = |last_octet: &u8| {
-        cluster.primary_of(&format!("x:{{ip:192.0.2.{last_octet}}}:x")).unwrap() == primary
+        cluster.primary_for_key(&format!("x:{{ip:192.0.2.{last_octet}}}:x")).unwrap() == primary
     };
     (1..=255).find(is_on_primary).unwrap()
 }
@@ -177,7 +177,7 @@ async fn while_a_slot_is_moved_its_counters_are_exact() {
     }
     cluster.end_move(&slot_move).unwrap();
 
-    assert_eq!(cluster.primary_of(&first_key).unwrap(), target);
+    assert_eq!(cluster.primary_for_key(&first_key).unwrap(), target);
     for expected in [[3, 4], [2, 3]] {
         let decision = engine.check(CountMode::Check, &buckets[..2], now()).await;
         assert_eq!(remaining(&decision), expected, "MOVED is followed");
@@ -222,13 +222,13 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     assert_eq!(admitted_count, 60, "the limit of the unavailable shard is enforced locally");
     let paused_address = cluster.node(paused_primary).address();
     let degraded_status =
-        EngineStatus::RedisDegraded { unavailable: vec![paused_address], servers: 3 };
+        EngineStatus::RedisDegraded { unavailable: vec![paused_address], shards: 3 };
     assert_eq!(engine.state().status, degraded_status);
     assert!(engine.redis_metrics().unwrap().timeouts.get() <= 6, "few requests waited");
     let other_node = open_engine(&cluster.url(), &prefix, timeout).await.unwrap();
     let remaining_requests =
         peek_remaining(&other_node, address_bucket(&by_address, last_octet)).await;
-    assert_eq!(remaining_requests, 1000 - 160, "exact on the other shard");
+    assert_eq!(remaining_requests, 1000 - 160, "the limit is exact on the other shard");
     assert!(is_admitted(&other_node, &[account_bucket(&by_account, other_account_id)]).await);
 
     cluster.node(paused_primary).resume().unwrap();

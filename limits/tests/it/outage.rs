@@ -64,7 +64,7 @@ async fn check_counting_during_outage(outage: Gate) {
     assert_eq!(
         count_admitted(&engine, &limit, 1, 40).await,
         20,
-        "continues from the last known count"
+        "counting continues from the last known count"
     );
     let state = engine.state();
     assert_eq!(state.status, EngineStatus::RedisUnavailable);
@@ -73,11 +73,15 @@ async fn check_counting_during_outage(outage: Gate) {
 
     gate.send(Gate::Open).unwrap();
     wait_for_status(&engine, EngineStatus::Redis).await;
-    assert_eq!(count_admitted(&engine, &limit, 1, 5).await, 0, "exhausted until the window ends");
+    assert_eq!(
+        count_admitted(&engine, &limit, 1, 5).await,
+        0,
+        "the limit is exhausted until the window ends"
+    );
     assert_eq!(count_admitted(&engine, &limit, 3, 1).await, 1);
     let other_node = connect_engine(&redis_url().unwrap(), &prefix).await;
     let peek = other_node.check(CountMode::Peek, &[account_bucket(&limit, 3)], now()).await;
-    assert_eq!(remaining(&peek), [29], "counted together again");
+    assert_eq!(remaining(&peek), [29], "both nodes count together again");
 }
 
 #[tokio::test]
@@ -121,7 +125,7 @@ async fn an_outage_under_load_admits_the_limit_and_the_requests_counted_locally(
 }
 
 #[tokio::test]
-async fn a_redis_that_is_unreachable_at_startup_is_not_used() {
+async fn a_redis_server_that_is_unreachable_at_startup_is_not_used() {
     let engine =
         open_engine("redis://127.0.0.1:1", "belfry", Duration::from_millis(25)).await.unwrap();
     assert_eq!(engine.state().status, EngineStatus::RedisUnavailable);

@@ -61,12 +61,12 @@ async fn a_reserved_request_is_released_only_in_its_own_window() {
     let end_ms = time_ms + left_ms;
     assert_eq!(run_script("reserve", 5).await[0], 1);
     assert_eq!(run_script("release", end_ms).await[0], 2);
-    assert_eq!(run_script("peek", 5).await[0], 1, "released");
+    assert_eq!(run_script("peek", 5).await[0], 1, "the request is released");
     assert_eq!(run_script("release", end_ms - window_ms).await[0], 1);
     assert_eq!(
         run_script("peek", 5).await[0],
         1,
-        "reserved in the previous window, so not released"
+        "a request reserved in the previous window is not released"
     );
 }
 

@@ -207,7 +207,7 @@ fn timestamp(second: i64) -> Timestamp {
 fn lookup_key(number: u8) -> LookupKey {
     SplitToken::new(Timestamp::UNIX_EPOCH, [number; SplitToken::RANDOM_BYTES])
         .hashed_secret()
-        .lookup
+        .lookup_key
 }
 
 /// Returns more tokens of the second app than the page shows, last used at different times.

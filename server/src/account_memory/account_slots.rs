@@ -20,7 +20,7 @@ pub struct AccountSlot {
 
 /// The account's slot is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("another request of this account is in progress")]
+#[error("another request from this account is in progress")]
 pub struct AccountBusy;
 
 impl AccountSlots {

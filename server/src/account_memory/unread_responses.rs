@@ -86,8 +86,14 @@ mod tests {
         let mut unread: Vec<Bytes> = std::iter::from_fn(|| count_mebibyte().ok()).collect();
         assert_eq!(unread.len(), 8);
         assert_eq!(count_mebibyte(), Err(TooManyUnreadResponses));
-        assert!(responses.count(8, response(1024 * 1024)).is_ok(), "another account");
-        assert!(responses.count(7, response(MAX_UNCOUNTED_BYTES)).is_ok(), "a small response");
+        assert!(
+            responses.count(8, response(1024 * 1024)).is_ok(),
+            "other accounts are not limited"
+        );
+        assert!(
+            responses.count(7, response(MAX_UNCOUNTED_BYTES)).is_ok(),
+            "small responses are not limited"
+        );
 
         let slice = unread.pop().unwrap().slice(10..20);
         assert_eq!(count_mebibyte(), Err(TooManyUnreadResponses));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::matrix::user_id;
 use belfry_core::oauth::account::{Role, check_name};
 use belfry_core::secret::{Secret, Sha256Digest};
@@ -86,8 +86,8 @@ impl ApplicationServices {
                 let (name, password) = (sender.to_owned(), NO_PASSWORD.to_owned());
                 // The operator configured the name, and may have deleted its account earlier.
                 store.release_name(sender).await?;
-                let event = AuditEntry::from_server(now, AuditKind::AccountAdd);
-                let events = AuditEntry { detail: Some(id.to_owned()), ..event }.into();
+                let event = NewAuditEvent::for_server(now, AuditKind::AccountAdd);
+                let events = NewAuditEvent { detail: Some(id.to_owned()), ..event }.into();
                 match store.create_account(&events, now, name, None, password, Role::User).await {
                     Ok(_) => tracing::info!(id, sender, "application service account created"),
                     Err(AddAccountError::Store(error)) => return Err(error),

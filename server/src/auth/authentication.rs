@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::audit::{AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::limits::{CountMode, Network};
 use belfry_core::oauth::account::Role;
 use belfry_core::secret::Secret;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use super::passwords::{HashQueueFull, Passwords, needs_rehash};
 use crate::metrics::SignInCounters;
 
-static REHASH_ERROR_LINES: LogThrottle = LogThrottle::new("failed to rehash a password");
+static REHASH_ERROR_LOG: LogThrottle = LogThrottle::new("failed to rehash a password");
 
 /// Proof that someone has just authenticated. Only `Authenticator` creates it. The sessions and
 /// Matrix tokens created from it are stored only if the account still has this credential version,
@@ -48,7 +48,7 @@ pub enum AuthenticationMethod {
 pub enum AuthenticationError {
     /// Unknown account or wrong password; which of them is not revealed.
     WrongPassword,
-    /// The password is right, but the account is disabled.
+    /// The password is correct, but the account is disabled.
     Disabled,
     /// Too many passwords are being hashed.
     Busy,
@@ -99,13 +99,13 @@ pub(crate) enum Login<'a> {
     Name(&'a str),
 }
 
-/// An attempt that may be a guess, and the key by which it is counted.
+/// An attempt that may be a guess, and the key for which it is counted.
 #[derive(Debug, Clone, Copy)]
 pub enum Guess<'a> {
     /// A sign-in with this name or e-mail address.
     SignIn(&'a str),
-    /// The password that a signed-in user enters again. It is counted by name, like a sign-in, and
-    /// also by account.
+    /// The password that a signed-in user enters again. It is counted per name, like a sign-in, and
+    /// also per account.
     Confirmation(&'a Account),
 }
 
@@ -205,7 +205,7 @@ impl Authenticator<'_> {
     /// takes the same time as a free one.
     pub(crate) async fn sign_up(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         name: String,
         email: Option<Email>,
         password: Option<Secret>,
@@ -264,7 +264,7 @@ impl Authenticator<'_> {
             Ok(UpdateOutcome::Updated) => {
                 tracing::info!(account = account.id, "rehashed a password");
             }
-            Err(error) if REHASH_ERROR_LINES.admits() => {
+            Err(error) if REHASH_ERROR_LOG.admits() => {
                 tracing::warn!(%error, "failed to rehash a password");
             }
             // Not found if another request has rehashed it, or the password was changed.

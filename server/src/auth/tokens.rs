@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::audit::Events;
+use belfry_core::audit::NewAuditEvents;
 use belfry_core::matrix::Device;
 use belfry_core::oauth::app::{App, AppDetails};
 use belfry_core::oauth::client::{ClientProperties, Origin};
@@ -84,7 +84,7 @@ impl TokenIssuer<'_> {
     /// Issues a token to an app for an account.
     pub async fn issue(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         app_id: i64,
         account_id: i64,
         scopes: Scopes,
@@ -113,7 +113,7 @@ impl TokenIssuer<'_> {
     /// secret, so it cannot be used to get other tokens.
     pub async fn issue_first_party_token(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         app: FirstPartyApp<'_>,
         account_id: i64,
         scopes: Scopes,
@@ -131,7 +131,7 @@ impl TokenIssuer<'_> {
     /// store fails.
     pub async fn issue_to_device(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         device: Device,
         authenticated: &Authenticated,
         scopes: Scopes,
@@ -154,7 +154,7 @@ impl TokenIssuer<'_> {
     /// redeemable ([`RedeemError::NotRedeemable`]), or if the store fails.
     pub async fn redeem_code(
         &self,
-        events: &Events,
+        events: &NewAuditEvents,
         code: LookupKey,
         grant: Grant,
     ) -> Result<IssuedToken, RedeemError> {

@@ -8,7 +8,7 @@ mod show;
 
 use std::io::{Write, stdout};
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::account::Role;
 use belfry_store::{
     Account, AccountDeletionOutcome, AccountUpdateOutcome, DeletedRows, ExistingAccess, Store,
@@ -104,8 +104,8 @@ impl Command {
             Self::Role { account, role } => {
                 let account = find_account(store, config, &account).await?;
                 let detail = Some(format!("role {role}"));
-                let event = AuditEntry::from_command(now, AuditKind::RoleChange);
-                let events = AuditEntry { detail, ..event }.into();
+                let event = NewAuditEvent::for_command(now, AuditKind::RoleChange);
+                let events = NewAuditEvent { detail, ..event }.into();
                 check_update(store.set_account_role(&events, account.id, role).await?, &account)?;
                 Ok(writeln!(stdout(), "account {} has the role {role}", account.name)?)
             }

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_store::{
     Manifest, Options, Overwrite, ProgressCallback, SchemaPolicy, Store, StoreError, TableSummary,
     create_backup,
@@ -39,7 +39,7 @@ impl Command {
         let manifest = result?;
         let detail = Some(self.file.display().to_string());
         let events =
-            AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::Backup) }.into();
+            NewAuditEvent { detail, ..NewAuditEvent::for_command(now, AuditKind::Backup) }.into();
         if let Err(error) = record_backup(config, &events, now).await {
             // The database may be a read-only standby, or its disk may be full.
             let problem = "the backup is not in the audit trail";
@@ -51,7 +51,11 @@ impl Command {
 }
 
 /// Records the backup in the audit trail.
-async fn record_backup(config: &Config, events: &Events, now: Timestamp) -> Result<(), StoreError> {
+async fn record_backup(
+    config: &Config,
+    events: &NewAuditEvents,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let options = Options { schema: SchemaPolicy::Require, ..config.store };
     let store = Store::open(&config.database(), &options, now).await?;
     store.record_events(events).await
@@ -64,5 +68,5 @@ pub(super) fn describe_backup(manifest: &Manifest) -> String {
         name => format_count(table.row_count, &name.replace('_', " ")),
     };
     let tables: Vec<String> = manifest.tables.iter().map(describe_table).collect();
-    format!("{} ({})", format_count(manifest.rows(), "rows"), tables.join(", "))
+    format!("{} ({})", format_count(manifest.row_count(), "rows"), tables.join(", "))
 }

@@ -1,4 +1,4 @@
-//! `belfry doctor`: finds out what is wrong with an installation, and says how to fix it.
+//! `belfry doctor`: diagnoses an installation, and suggests fixes.
 //!
 //! It does not change the installation: it creates and migrates nothing, and takes no lock that a
 //! server needs. It works with and without a running server.

@@ -5,7 +5,7 @@ mod source;
 
 use std::io::{Write, stdout};
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::import::ImportedAccount;
 use belfry_core::oauth::account::Role;
 use belfry_runtime::clock::{Clock, SystemClock};
@@ -90,8 +90,8 @@ async fn add_batch(
     let now = SystemClock.now();
     let is_admin = batch.first().is_some_and(|(_, account)| account.role == Role::Admin);
     let detail = if is_admin { "import, role admin" } else { "import" };
-    let event = AuditEntry::from_command(now, AuditKind::AccountAdd);
-    let events = AuditEntry { detail: Some(detail.to_owned()), ..event }.into();
+    let event = NewAuditEvent::for_command(now, AuditKind::AccountAdd);
+    let events = NewAuditEvent { detail: Some(detail.to_owned()), ..event }.into();
     let names: Vec<_> = batch.iter().map(|(line, account)| (*line, account.name.clone())).collect();
     let accounts = batch.into_iter().map(|(_, account)| account).collect();
     let outcomes = store.import_accounts(&events, now, accounts).await?;

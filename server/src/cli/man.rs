@@ -38,8 +38,8 @@ fn render_page(parser: Command) -> io::Result<String> {
     Ok(remove_repetitions(&String::from_utf8_lossy(&page)))
 }
 
-/// Removes what clap_mangen repeats: the definitions before each section, empty lines and line
-/// breaks.
+/// Removes repeated output of clap_mangen: the definitions before each section, empty lines and
+/// line breaks.
 fn remove_repetitions(page: &str) -> String {
     let mut definitions = BTreeSet::new();
     let lines = page.lines().filter(|line| {

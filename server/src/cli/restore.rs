@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::path::PathBuf;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_runtime::clock::{Clock, SystemClock};
 use belfry_store::{Backup, RestoredTokens, restore_backup};
 use clap::Args;
@@ -47,9 +47,9 @@ impl Command {
         };
         let created_at = backup.manifest().created_at;
         let detail = Some(format!("backup of {created_at}{effect}"));
-        let entry = AuditEntry {
+        let entry = NewAuditEvent {
             detail,
-            ..AuditEntry::from_command(SystemClock.now(), AuditKind::Restore)
+            ..NewAuditEvent::for_command(SystemClock.now(), AuditKind::Restore)
         };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         runtime.block_on(restore_backup(

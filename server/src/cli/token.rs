@@ -92,7 +92,7 @@ impl Command {
                     return Err(UNKNOWN_TOKEN.into());
                 }
                 let events = command_events(issuer.now, AuditKind::TokenRevoke);
-                issuer.store.revoke_token(&events, secret.lookup, issuer.now).await?;
+                issuer.store.revoke_token(&events, secret.lookup_key, issuer.now).await?;
                 Ok(writeln!(stdout(), "token revoked")?)
             }
         }

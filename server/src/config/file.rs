@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> Result<(Config, Table), ConfigError> {
 
 /// Reads `./belfry.toml` if it exists. It must belong to the caller or to root, and other users
 /// must not be able to write it, so that a command in a shared directory such as `/tmp` does not
-/// use the settings of another user.
+/// use the settings of a different user.
 pub(super) fn read_default() -> Result<(Config, Table), ConfigError> {
     let path = Path::new("belfry.toml");
     let open_result = File::open(path);

@@ -8,14 +8,14 @@ use belfry_core::limits::table::LimitTable;
 use serde::{Deserialize, Serialize};
 use smart_default::SmartDefault;
 
-use super::values::LimitMode;
+use super::values::RateLimitMode;
 
 /// `[limits]`. `mode`, `rows`, `abuse` and `ipv6_48_multiple` are reloaded on SIGHUP.
 #[derive(Debug, Clone, SmartDefault, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
     /// Treatment of requests over a limit.
-    pub mode: LimitMode,
+    pub mode: RateLimitMode,
     /// The limits on requests: `media = false` removes one, `media = { requests = 60 }` changes it,
     /// and a new name adds one.
     pub rows: LimitTable,

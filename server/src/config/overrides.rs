@@ -219,7 +219,7 @@ mod tests {
     use clap::Command;
 
     use super::*;
-    use crate::config::{LimitMode, effective};
+    use crate::config::{RateLimitMode, effective};
 
     fn parse_overrides(arguments: &[&str]) -> Overrides {
         let serve = Command::new("serve").args(serve_flags());
@@ -239,7 +239,7 @@ mod tests {
         let config = Config::load(&parse_overrides(&flags)).unwrap();
 
         assert_eq!(config.listen.to_string(), "1.1.1.1:1");
-        assert_eq!(config.limits.mode, LimitMode::Shadow);
+        assert_eq!(config.limits.mode, RateLimitMode::Shadow);
         assert_eq!(config.data.to_str(), Some("file"));
         let origin = |key: &str| config.origins.get(key).map(String::as_str);
         assert_eq!((origin("listen"), origin("limits.mode")), (file.to_str(), Some("--limits")));

@@ -90,7 +90,7 @@ pub struct HttpSettings {
     pub idle_timeout: Duration,
     /// Time after SIGTERM during which connections are still accepted, while `/readyz` is 503 and
     /// connections are closed after their next response.
-    #[serde(with = "belfry_runtime::duration::or_zero")]
+    #[serde(with = "belfry_runtime::duration::allow_zero")]
     pub shutdown_delay: Duration,
     /// Maximum time to finish requests in flight after a signal to stop and `shutdown_delay`.
     #[default(Duration::from_secs(10))]
@@ -136,7 +136,7 @@ pub struct InstanceSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct OAuthSettings {
     /// Lifetime of access tokens; unlimited when unset.
-    #[serde(with = "belfry_runtime::duration::some")]
+    #[serde(with = "belfry_runtime::duration::optional")]
     pub token_lifetime: Option<Duration>,
     /// The documentation for app developers, on the front page and in the OAuth metadata; the
     /// OpenAPI document when unset.
@@ -180,7 +180,7 @@ pub struct SecuritySettings {
     #[serde(deserialize_with = "values::deserialize_contacts")]
     pub contact: Vec<Url>,
     /// The time by which the other settings must be reviewed.
-    #[serde(with = "values::text")]
+    #[serde(with = "values::as_string")]
     pub expires: Option<Timestamp>,
     /// The disclosure policy.
     pub policy: Option<Url>,

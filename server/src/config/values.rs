@@ -1,4 +1,4 @@
-//! Types and parsers of single settings.
+//! Types and deserialisers for individual settings.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use url::Url;
 /// Treatment of requests over a rate limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LimitMode {
+pub enum RateLimitMode {
     /// Requests over a limit are rejected.
     #[default]
     Enforce,
@@ -26,7 +26,8 @@ pub enum RegistrationPolicy {
     /// Anyone may do so.
     #[default]
     Open,
-    /// Only the operator may do so, with `belfry account add` or `belfry app add`.
+    /// Accounts are created by the operator (`belfry account add`) or by application services; apps
+    /// only by the operator (`belfry app add`).
     Closed,
 }
 
@@ -56,7 +57,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// The requests in the access log.
+/// Selects the requests written to the access log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessLog {
@@ -87,7 +88,7 @@ impl BaseUrl {
     }
 
     /// Returns whether clients use HTTPS, to this process or to a proxy in front of it.
-    pub fn is_secure(&self) -> bool {
+    pub fn is_https(&self) -> bool {
         self.0.scheme() == "https"
     }
 
@@ -96,7 +97,7 @@ impl BaseUrl {
     /// 8.1.1). For `localhost` it would apply to all programs on the machine.
     pub fn allows_hsts(&self) -> bool {
         let is_public_name = |name: &str| name != "localhost" && !name.ends_with(".localhost");
-        self.is_secure() && self.0.domain().is_some_and(is_public_name)
+        self.is_https() && self.0.domain().is_some_and(is_public_name)
     }
 }
 
@@ -128,7 +129,9 @@ impl FromStr for BaseUrl {
         }
         .unwrap_or_else(|| "https://ring.example".to_owned());
         let problem = match &url {
-            Some(url) if web_origin(url).is_some() => "is more than a scheme and a host",
+            Some(url) if web_origin(url).is_some() => {
+                "must contain only a scheme, a host and an optional port"
+            }
             _ => "is not a URL with http:// or https://",
         };
         Err(format!("{text:?} {problem}: write \"{suggestion}\""))
@@ -176,8 +179,9 @@ pub(super) fn deserialize_contacts<'de, D: Deserializer<'de>>(
     Vec::deserialize(deserializer)?.into_iter().map(parse_contact).collect()
 }
 
-/// Serialises a value as a string, and also accepts a TOML date-time for a time.
-pub(super) mod text {
+/// (De)serialises through `Display` and `FromStr`. TOML values other than strings, such as
+/// date-times, are parsed from their text.
+pub(super) mod as_string {
     use std::fmt::Display;
     use std::str::FromStr;
 
@@ -231,21 +235,27 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_base_url_is_rejected_with_a_valid_one() {
+    fn an_invalid_base_url_is_rejected_with_a_suggestion() {
         for (text, advice) in [
             ("", "is not a URL with http:// or https://: write \"https://ring.example\""),
             ("bells.example", "or https://: write \"https://bells.example\""),
             ("localhost:8080", "or https://: write \"https://localhost:8080\""),
             ("ftp://a", "or https://: write \"https://ring.example\""),
-            ("https://a/b", "is more than a scheme and a host: write \"https://a\""),
-            ("https://a?b", "is more than a scheme and a host: write \"https://a\""),
-            ("https://u@a:8", "is more than a scheme and a host: write \"https://a:8\""),
+            (
+                "https://a/b",
+                "must contain only a scheme, a host and an optional port: write \"https://a\"",
+            ),
+            (
+                "https://a?b",
+                "must contain only a scheme, a host and an optional port: write \"https://a\"",
+            ),
+            (
+                "https://u@a:8",
+                "must contain only a scheme, a host and an optional port: write \"https://a:8\"",
+            ),
         ] {
             let error = text.parse::<BaseUrl>().unwrap_err();
-            assert!(
-                error.starts_with(&format!("{text:?} is ")) && error.ends_with(advice),
-                "{error}"
-            );
+            assert!(error.starts_with(&format!("{text:?} ")) && error.ends_with(advice), "{error}");
         }
     }
 }

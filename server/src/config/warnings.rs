@@ -80,7 +80,7 @@ impl Config {
     fn exposure_warnings(&self, base_url: &BaseUrl) -> Vec<&'static str> {
         let mut warnings = Vec::new();
         let has_proxies = !self.trusted_proxies.0.is_empty();
-        if base_url.is_secure() && self.tls.is_none() && !has_proxies {
+        if base_url.is_https() && self.tls.is_none() && !has_proxies {
             warnings.push(
                 "base_url is https but this process serves plain HTTP, so clients connect through \
                  a proxy; without its address in trusted_proxies they all share one rate limit",
@@ -93,7 +93,7 @@ impl Config {
             );
         }
         if !is_local_host(base_url.host()) {
-            if !base_url.is_secure() {
+            if !base_url.is_https() {
                 warnings.push(
                     "base_url is http on a public host: passwords and tokens are sent \
                      in clear text; use a proxy with HTTPS, or [tls]",
@@ -172,7 +172,7 @@ impl Config {
 
 /// Returns a warning about a range that is too large, or that is written as one of its addresses.
 fn range_warning(key: &str, range: &Cidr, effect: &str) -> Option<String> {
-    if range.is_unbounded() {
+    if range.is_too_large() {
         return Some(format!(
             "{key} contains {range}, which is larger than any private network, so {effect}"
         ));

@@ -28,7 +28,7 @@ pub struct CachedRules {
     pub rules: Option<Arc<IndexedRules>>,
     /// The size of the rules in memory.
     pub bytes: usize,
-    /// When the next of the rules expires.
+    /// The time at which the first of the rules expires.
     next_expiry: Option<RuleExpiry>,
 }
 

@@ -1,5 +1,5 @@
 //! Details for `belfry doctor`, in the response to a health request with the header
-//! [`DIAGNOSTICS`].
+//! [`DIAGNOSTICS_HEADER`].
 //!
 //! Only a request signed with this process's key gets them. The client's address does not matter,
 //! because a proxy in between may be misconfigured. The response proves that it comes from this
@@ -36,8 +36,8 @@ pub struct Health {
 /// Details, and the signature that proves where they come from.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Diagnostics {
-    /// [`Settings`] or [`Arrival`], depending on the purpose of the request. Unparsed, because the
-    /// signature covers the JSON text.
+    /// [`ProcessSettings`] or [`Arrival`], depending on the purpose of the request. Unparsed,
+    /// because the signature covers the JSON text.
     details: Box<RawValue>,
     signature: String,
 }

@@ -30,7 +30,7 @@ pub(crate) use self::page::{
 use crate::account_memory::account_slots::AccountBusy;
 use crate::account_memory::unread_responses::TooManyUnreadResponses;
 use crate::auth::passwords::HashQueueFull;
-use crate::config::LimitMode;
+use crate::config::RateLimitMode;
 use crate::evaluation::pool::EvaluationError;
 use crate::http::json::{Json, JsonBytes};
 use crate::paths::{ACCOUNT, OPENAPI};
@@ -47,7 +47,7 @@ macro_rules! from_common {
 }
 use from_common;
 
-static DATABASE_ERROR_LINES: LogThrottle = LogThrottle::new("database error");
+static DATABASE_ERROR_LOG: LogThrottle = LogThrottle::new("database error");
 
 /// An error that any endpoint can return. The area's layer writes it in the area's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,7 +56,8 @@ pub(crate) enum CommonError {
     NotFound,
     /// A program requested the front page.
     #[error(
-        "There is nothing at this path; {OPENAPI} describes the API, and {ACCOUNT} is for people"
+        "There is nothing at this path; {OPENAPI} describes the API, and {ACCOUNT} is the \
+         account page"
     )]
     FrontPage,
     #[error("This path cannot be called with this method")]
@@ -154,7 +155,7 @@ impl From<StoreError> for CommonError {
         if matches!(error, StoreError::Nul) {
             return Self::Malformed("NUL characters are not allowed".to_owned());
         }
-        if DATABASE_ERROR_LINES.admits() {
+        if DATABASE_ERROR_LOG.admits() {
             tracing::error!(%error, "database error");
         }
         match error {
@@ -185,7 +186,7 @@ impl From<EvaluationError> for CommonError {
                 Self::Unavailable("Too many events are being evaluated; try again soon")
             }
             EvaluationError::AccountBusy => Self::AccountBusy(
-                "Another request of this account is being evaluated; try again soon",
+                "Another request from this account is being evaluated; try again soon",
             ),
             EvaluationError::Panicked => Self::Internal,
         }
@@ -194,7 +195,7 @@ impl From<EvaluationError> for CommonError {
 
 impl From<AccountBusy> for CommonError {
     fn from(_: AccountBusy) -> Self {
-        Self::AccountBusy("Another large request of this account is in progress; try again soon")
+        Self::AccountBusy("Another large request from this account is in progress; try again soon")
     }
 }
 
@@ -214,9 +215,9 @@ pub struct LimitExceeded {
 
 impl LimitExceeded {
     /// Returns an error if the decision rejects the request and limits are enforced.
-    pub(crate) fn check(decision: &RateLimitDecision, mode: LimitMode) -> Result<(), Self> {
+    pub(crate) fn check(decision: &RateLimitDecision, mode: RateLimitMode) -> Result<(), Self> {
         match decision.retry_after() {
-            Some(retry_after) if mode == LimitMode::Enforce => Err(Self { retry_after }),
+            Some(retry_after) if mode == RateLimitMode::Enforce => Err(Self { retry_after }),
             _ => Ok(()),
         }
     }

@@ -12,12 +12,12 @@ use crate::http::account::sign_in::sign_up_url;
 use crate::http::error::{CommonError, PageError};
 use crate::http::extract::page_language::accepts_html;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{respond, show_page_without_cookie};
+use crate::http::respond::{render_page_without_cookie, respond};
 use crate::pages::FrontPage;
 use crate::paths::{ACCOUNT, OPENAPI, SIGN_IN, with_language};
 
 /// `GET /`: a page for people. Programs get an error with the path of the API's description.
-pub(super) async fn front_page(
+pub(super) async fn get_front_page(
     State(state): State<Arc<AppState>>,
     request: Request,
 ) -> Result<Response, CommonError> {
@@ -26,10 +26,10 @@ pub(super) async fn front_page(
         return Err(CommonError::FrontPage);
     }
     let session = BrowserSession::from_request_parts(&mut parts, &state).await?;
-    Ok(respond(&session, show_front_page(&session)))
+    Ok(respond(&session, render_front_page(&session)))
 }
 
-fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
+fn render_front_page(session: &BrowserSession) -> Result<Response, PageError> {
     let config = &session.state.config;
     let [account_path, sign_in_path] =
         [ACCOUNT, SIGN_IN].map(|path| with_language(path, session.lang));
@@ -44,5 +44,5 @@ fn show_front_page(session: &BrowserSession) -> Result<Response, PageError> {
         api_path: OPENAPI,
         documentation_url: config.oauth.documentation_url.as_ref().map(Url::as_str),
     };
-    show_page_without_cookie(StatusCode::OK, &page)
+    render_page_without_cookie(StatusCode::OK, &page)
 }

@@ -1,4 +1,4 @@
-//! `/gateway/check`: authorises and rate limits a request that another server will serve.
+//! `/gateway/check`: authorises and rate limits a request that a different server will serve.
 //!
 //! The endpoint is open to everyone: a client that calls it directly, not through a trusted proxy,
 //! consumes only the quota of its own token and address.
@@ -28,7 +28,8 @@ use crate::http::extract::client::{self, Credential};
 use crate::http::layer::rate_limit::{self, LimitedRequest};
 use crate::paths::GATEWAY_CHECK;
 
-/// Maximum length of a method or a path in the log, in bytes. Clients choose both.
+/// Maximum length of a method or a path in the log, in bytes. Bounded because clients choose
+/// both.
 const MAX_LOGGED_BYTES: usize = 500;
 
 /// `/gateway/check`, with any method: proxies send the method of the original request, or GET.
@@ -127,7 +128,7 @@ fn authorize_token(
         Credential::LookupFailed(error) => return Err(GatewayError::Common(error)),
     };
     token.check_validity(now)?;
-    state.store.record_use(secret.lookup, &token, now);
+    state.store.record_use(secret.lookup_key, &token, now);
     if token.account.is_none() && !options.allows_app_tokens {
         let app = token.app_id;
         log_throttled!(info, "a gateway check without app=allow rejected an app token", app);

@@ -1,7 +1,7 @@
 //! `/healthz` and `/readyz`: liveness and readiness.
 //!
-//! On the main address, readiness details are for operators only: clients with one of
-//! `operator_addresses`. The metrics address shows them to everyone.
+//! On the main address, readiness details are for operators only: clients whose address is known to
+//! be in `operator_addresses`. The metrics address shows them to everyone.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,8 +22,8 @@ use crate::http::diagnostics::{Diagnostics, Health};
 use crate::http::extract::client;
 use crate::http::json::Json;
 
-static NOT_READY_LINES: LogThrottle = LogThrottle::new("not ready");
-static READY_LINES: LogThrottle = LogThrottle::new("ready again");
+static NOT_READY_LOG: LogThrottle = LogThrottle::new("not ready");
+static READY_LOG: LogThrottle = LogThrottle::new("ready again");
 
 /// The status of a usable database.
 const DATABASE_READY: &str = "ok";
@@ -53,10 +53,10 @@ pub(super) async fn readyz_with_details(State(state): State<Arc<AppState>>) -> R
     respond_with_readiness(&state, true).await
 }
 
-/// Responds to a readiness check. Its details are the status of the database and of Redis, and the
-/// background tasks that fail repeatedly. While Redis is unreachable, a node counts locally and is
-/// still ready. A stopping node is never ready.
-async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response {
+/// Responds to a readiness check. The details are the status of the database and of Redis, and the
+/// background tasks that fail repeatedly. While Redis is unreachable, a node counts rate limits
+/// locally and is still ready. A stopping node is never ready.
+async fn respond_with_readiness(state: &AppState, include_details: bool) -> Response {
     if state.is_stopping() {
         return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({ "status": "stopping" })))
             .into_response();
@@ -64,14 +64,14 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
     let database_check = check_database(state);
     let database = reuse_or_check(&state.database_status, Instant::now(), database_check).await;
     let mut failing_tasks = state.task_statuses();
-    failing_tasks.retain(|task| task.keeps_failing());
+    failing_tasks.retain(|task| task.is_failing_repeatedly());
     let (status, status_text) = if database == DATABASE_READY && failing_tasks.is_empty() {
         (StatusCode::OK, "ready")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "not ready")
     };
     let mut body = json!({ "status": status_text });
-    if has_details {
+    if include_details {
         body["database"] = database.into();
         if !failing_tasks.is_empty() {
             let names: Vec<&str> = failing_tasks.iter().map(|task| task.name).collect();
@@ -80,10 +80,10 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
         match state.limits.engine.state().status {
             EngineStatus::Memory => {}
             EngineStatus::Redis => body["redis"] = "ok".into(),
-            EngineStatus::RedisDegraded { unavailable, servers } => {
+            EngineStatus::RedisDegraded { unavailable, shards } => {
                 let unreachable = unavailable.len();
                 let redis_status = format!(
-                    "{unreachable} of {servers} shards unreachable, counting locally for them: {}",
+                    "{unreachable} of {shards} shards unreachable, counting locally for them: {}",
                     unavailable.join(", ")
                 );
                 body["redis"] = redis_status.into();
@@ -96,7 +96,8 @@ async fn respond_with_readiness(state: &AppState, has_details: bool) -> Response
     (status, Json(body)).into_response()
 }
 
-/// Returns [`DATABASE_READY`], or the reason why the database cannot be used, which is also logged.
+/// Returns [`DATABASE_READY`], or the reason why the database cannot be used. Failures are logged,
+/// throttled.
 async fn check_database(state: &AppState) -> String {
     let status = match timeout(PING_TIMEOUT, state.store.ping()).await {
         Ok(Ok(())) => return DATABASE_READY.to_owned(),
@@ -111,7 +112,7 @@ async fn check_database(state: &AppState) -> String {
             }
         }
     };
-    if NOT_READY_LINES.admits() {
+    if NOT_READY_LOG.admits() {
         tracing::warn!(database = status, "not ready");
     }
     status
@@ -120,11 +121,11 @@ async fn check_database(state: &AppState) -> String {
 /// Returns the last result of a check if it is recent, otherwise a new one. Concurrent requests
 /// wait for one check.
 async fn reuse_or_check(
-    last_result: &Mutex<Option<(Instant, String)>>,
+    last_check: &Mutex<Option<(Instant, String)>>,
     now: Instant,
     check: impl Future<Output = String>,
 ) -> String {
-    let mut last_check = last_result.lock().await;
+    let mut last_check = last_check.lock().await;
     match &*last_check {
         Some((time, status)) if now.saturating_duration_since(*time) < CHECK_INTERVAL => {
             status.clone()
@@ -132,7 +133,7 @@ async fn reuse_or_check(
         _ => {
             let status = check.await;
             let was_ready = last_check.as_ref().is_none_or(|(_, status)| status == DATABASE_READY);
-            if status == DATABASE_READY && !was_ready && READY_LINES.admits() {
+            if status == DATABASE_READY && !was_ready && READY_LOG.admits() {
                 tracing::info!("ready again");
             }
             last_check.insert((now, status)).1.clone()
@@ -140,11 +141,12 @@ async fn reuse_or_check(
     }
 }
 
-/// Returns whether the client certainly has one of `operator_addresses`. An uncertain address does
-/// not suffice, because all clients of a proxy on this machine would then count as local.
+/// Returns whether the client's address is known to be in `operator_addresses`. The address of a
+/// peer that may be a proxy does not suffice, because all clients of a proxy on this machine would
+/// then count as local.
 pub(super) fn is_operator(state: &AppState, parts: &Parts) -> bool {
     let addresses = &state.config.operator_addresses;
-    client::certain_address(&state.limits.active(), parts)
+    client::verified_address(&state.limits.active(), parts)
         .is_some_and(|address| addresses.iter().any(|range| range.contains(address)))
 }
 
@@ -154,10 +156,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_readiness_check_is_reused_for_a_second() {
-        let (last_result, start) = (Mutex::new(None), Instant::now());
+        let (last_check, start) = (Mutex::new(None), Instant::now());
         let check_at = async |millis, status: &str| {
             let now = start + Duration::from_millis(millis);
-            reuse_or_check(&last_result, now, async { status.to_owned() }).await
+            reuse_or_check(&last_check, now, async { status.to_owned() }).await
         };
         assert_eq!(check_at(0, "ok").await, "ok");
         assert_eq!(check_at(999, "failed").await, "ok");

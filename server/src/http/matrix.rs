@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use belfry_core::audit::{AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::matrix::VERSIONS;
 use belfry_core::percent;
 use belfry_core::rules::{RuleAccess, User};
@@ -46,8 +46,8 @@ pub(super) async fn logout(
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let token = requester.token.ok_or(MatrixError::ServiceLogout)?;
-    let events = Events::from(audit.success_event(AuditKind::SignOut))
-        .with_entry(audit.success_event(AuditKind::TokenRevoke));
+    let events = NewAuditEvents::from(audit.success_event(AuditKind::SignOut))
+        .with_event(audit.success_event(AuditKind::TokenRevoke));
     state.store.revoke_token(&events, token, state.clock.now()).await?;
     Ok(Json(json!({})))
 }

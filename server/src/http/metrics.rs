@@ -1,7 +1,7 @@
 //! `/metrics`, for Prometheus.
 //!
-//! On the main address, metrics are for operators only: clients with one of `operator_addresses`.
-//! The metrics address shows them to everyone.
+//! On the main address, metrics are for operators only: clients whose address is known to be in
+//! `operator_addresses`. The metrics address shows them to everyone.
 
 use std::sync::Arc;
 
@@ -10,20 +10,23 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use belfry_runtime::metrics::exposition::{CONTENT_TYPE, Exposition};
-use belfry_store::metrics::write_caches;
+use belfry_store::metrics::write_cache_metrics;
 
 use crate::app::AppState;
 use crate::http::error::CommonError;
 use crate::http::health::is_operator;
 use crate::metrics::families;
 
-/// `GET /metrics` on the main address; not found for clients other than operators.
+/// `GET /metrics` on the main address; responds with 404 to clients other than operators.
 pub(super) async fn serve_metrics_to_operators(
     State(state): State<Arc<AppState>>,
     parts: Parts,
 ) -> Result<Response, CommonError> {
-    let is_operator = is_operator(&state, &parts);
-    if is_operator { Ok(serve_metrics(State(state)).await) } else { Err(CommonError::NotFound) }
+    if is_operator(&state, &parts) {
+        Ok(serve_metrics(State(state)).await)
+    } else {
+        Err(CommonError::NotFound)
+    }
 }
 
 /// `GET /metrics` on the metrics address.
@@ -31,7 +34,7 @@ pub(super) async fn serve_metrics(State(state): State<Arc<AppState>>) -> Respons
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], render_metrics(&state)).into_response()
 }
 
-/// Returns all metrics in the text format of Prometheus.
+/// Returns all metrics in the Prometheus text format.
 fn render_metrics(state: &AppState) -> String {
     let mut out = Exposition::default();
     state.metrics.write(&mut out);
@@ -49,6 +52,6 @@ fn render_metrics(state: &AppState) -> String {
     state.store.write_metrics(&mut out);
     let [tokens, rules, apps, apps_by_id, accounts] = state.store.cache_status();
     let rule_index = state.rule_index_cache.status();
-    write_caches(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
+    write_cache_metrics(&mut out, &[tokens, rules, apps, apps_by_id, accounts, rule_index]);
     out.finish()
 }

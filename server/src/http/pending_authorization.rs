@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome, Events};
+use belfry_core::audit::{AuditKind, AuditOutcome, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::authorization_request::{AuthorizationRequest, NextStep, RequestedGrant};
@@ -24,7 +24,7 @@ use crate::http::error::{PageError, log_rejection};
 use crate::http::extract::abuse_guard::AbuseGuard;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, show_page};
+use crate::http::respond::{redirect, render_page};
 use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{FormPostPage, RejectedPage};
@@ -102,7 +102,7 @@ impl PendingAuthorization {
     async fn consume(
         &mut self,
         session: &BrowserSession,
-        denial_events: Option<&Events>,
+        denial_events: Option<&NewAuditEvents>,
     ) -> Result<i64, PageError> {
         let account = self.account.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
@@ -204,11 +204,11 @@ impl PendingAuthorization {
             binding: Binding { redirect_uri, challenge: requested_grant.challenge },
             expires_at: expiry_after(now, CODE_LIFETIME),
         };
-        let session_lookup = session.hashed_cookie().lookup;
+        let session_lookup = session.hashed_cookie().lookup_key;
         let consent = Consent { session: session_lookup, at: now, is_implied };
         let detail = is_implied.then(|| "granted before".to_owned());
         let events =
-            AuditEntry { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
+            NewAuditEvent { detail, ..session.audit.success_event(AuditKind::Consent) }.into();
         match session.state.store.add_code(&events, code.hashed_secret(), &grant, consent).await? {
             CodeOutcome::Issued => self.deliver(session, Ok(code.secret())),
             CodeOutcome::ConsentEnded => Err(PageError::Expired),
@@ -218,13 +218,13 @@ impl PendingAuthorization {
     /// Completes the request with `access_denied`.
     pub(crate) async fn deny(mut self, session: &BrowserSession) -> Result<Response, PageError> {
         let event = session.audit.success_event(AuditKind::Consent);
-        let denial_events = AuditEntry { outcome: AuditOutcome::Denied, ..event }.into();
+        let denial_events = NewAuditEvent { outcome: AuditOutcome::Denied, ..event }.into();
         self.consume(session, Some(&denial_events)).await?;
         self.deliver(session, Err(&OAuthError::AccessDenied))
     }
 
-    /// Shows the error of the request, with a link or a form that sends it to the app.
-    pub(crate) fn show_error(
+    /// Renders the error of the request, with a link or a form that sends it to the app.
+    pub(crate) fn render_error(
         &self,
         session: &BrowserSession,
         error: OAuthError,
@@ -244,7 +244,7 @@ impl PendingAuthorization {
             url: &url,
             fields: &fields,
         };
-        show_page(session, StatusCode::BAD_REQUEST, &page, Some(&target.redirect_uri))
+        render_page(session, StatusCode::BAD_REQUEST, &page, Some(&target.redirect_uri))
     }
 
     /// Delivers a code or an error to the app, or shows it to the user.
@@ -260,7 +260,7 @@ impl PendingAuthorization {
                 let layout = session.layout(self.lang());
                 let app = &self.app.details.name;
                 let page = FormPostPage { layout, app, action: &action, fields: &fields };
-                show_page(session, StatusCode::OK, &page, Some(&self.request.target.redirect_uri))
+                render_page(session, StatusCode::OK, &page, Some(&self.request.target.redirect_uri))
             }
             (Delivery::Show, Ok(code)) => {
                 let mut response =

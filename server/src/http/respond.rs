@@ -18,7 +18,7 @@ use crate::language::Language;
 use crate::pages::{AccountSection, ErrorPage, Layout, Notice};
 use crate::paths::{SIGN_IN, with_language, with_parameters};
 
-static TEMPLATE_ERROR_LINES: LogThrottle = LogThrottle::new("template rendering failed");
+static TEMPLATE_ERROR_LOG: LogThrottle = LogThrottle::new("template rendering failed");
 
 /// Returns the sources of the directive `form-action`: this server, and the app's redirect URI if
 /// there is one. Chrome applies the directive to every redirect after a form, including redirects
@@ -33,7 +33,7 @@ fn form_action_sources(redirect_uri: Option<&RedirectUri>) -> String {
 
 /// Renders a page, and sets the session cookie if necessary. The page's forms are posted to this
 /// server, which may then redirect to the app's redirect URI, if there is one.
-pub(crate) fn show_page(
+pub(crate) fn render_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
@@ -43,16 +43,16 @@ pub(crate) fn show_page(
 }
 
 /// Renders a page that has no forms and therefore needs no session cookie.
-pub(crate) fn show_page_without_cookie(
+pub(crate) fn render_page_without_cookie(
     status: StatusCode,
     page: &impl Template,
 ) -> Result<Response, PageError> {
     Ok(render_response(status, page, None)?)
 }
 
-/// Renders a page like [`show_page`]. A large page counts as an unread response of the account
+/// Renders a page like [`render_page`]. A large page counts as an unread response of the account
 /// until it is sent or the connection is closed.
-pub(crate) fn show_large_page(
+pub(crate) fn render_large_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
@@ -72,7 +72,7 @@ fn render_response(
 
 fn render_html(page: &impl Template) -> Result<String, CommonError> {
     page.render().map_err(|error| {
-        if TEMPLATE_ERROR_LINES.admits() {
+        if TEMPLATE_ERROR_LOG.admits() {
             tracing::error!(%error, "template rendering failed");
         }
         CommonError::Internal
@@ -152,16 +152,16 @@ pub(crate) fn respond(session: &BrowserSession, result: Result<Response, PageErr
     }
     let layout = session.layout(session.lang);
     if let PageError::Common(error) = error {
-        return error_page(&session.state, layout.language, layout.language_link, error);
+        return render_error_page(&session.state, layout.language, layout.language_link, error);
     }
     let page = ErrorPage { layout, cause: error.cause() };
-    show_page(session, error.status(), &page, None)
+    render_page(session, error.status(), &page, None)
         .unwrap_or_else(|_| CommonError::Internal.into_response())
 }
 
 /// Returns the page for an error that any endpoint can return. No session is needed, because the
 /// error may occur before the session is loaded.
-pub(crate) fn error_page(
+pub(crate) fn render_error_page(
     state: &AppState,
     language: Language,
     language_link: &str,

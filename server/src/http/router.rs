@@ -42,7 +42,7 @@ const FRONT_PAGE: Area = Area { has_pages_for_browsers: true, ..DEFAULT_AREA };
 /// Health, metrics and static files.
 pub(crate) const EXEMPT: Area = Area { limit_class: LimitClass::Exempt, ..DEFAULT_AREA };
 
-/// Gateway checks, which concern requests that another server will serve. Matrix's error format
+/// Gateway checks, which concern requests that a different server will serve. Matrix's error format
 /// also has the field `error`, which clients of Mastodon's API read.
 const GATEWAY: Area = Area {
     error_format: ErrorFormat::Matrix,
@@ -102,7 +102,7 @@ fn area_routers(state: &AppState) -> Vec<AreaRouter> {
         .route(paths::GATEWAY_CHECK, any(gateway::check_request))
         .route(&format!("{}/", paths::GATEWAY_CHECK), any(gateway::check_request))
         .route(&format!("{}/{{*request}}", paths::GATEWAY_CHECK), any(gateway::check_request));
-    let front_page = AreaRouter::new(FRONT_PAGE).route(paths::FRONT, get(front::front_page));
+    let front_page = AreaRouter::new(FRONT_PAGE).route(paths::FRONT, get(front::get_front_page));
     let plain = AreaRouter::new(DEFAULT_AREA)
         .route(&format!("{}{{name}}", paths::PROFILE), get(well_known::redirect_profile))
         .route(paths::NODEINFO, instance::nodeinfo_route(state));
@@ -186,21 +186,21 @@ fn oauth_area_routers() -> [AreaRouter; 3] {
                 .head(async || authorize::method_not_allowed("GET"))
                 .fallback(async || authorize::method_not_allowed("GET")),
         )
-        .route(paths::OUT_OF_BAND_CODE, get(out_of_band::show_code_page))
-        .route(paths::SIGN_IN, get(sign_in::sign_in_page).post(sign_in::sign_in))
-        .route(paths::SIGN_UP, get(sign_up::sign_up_page).post(sign_up::sign_up))
-        .route(paths::SIGN_OUT, get(sign_out::sign_out_page).post(sign_out::sign_out))
-        .route(paths::ACCOUNT, get(page::account_page))
+        .route(paths::OUT_OF_BAND_CODE, get(out_of_band::get_code_page))
+        .route(paths::SIGN_IN, get(sign_in::get_sign_in_page).post(sign_in::sign_in))
+        .route(paths::SIGN_UP, get(sign_up::get_sign_up_page).post(sign_up::sign_up))
+        .route(paths::SIGN_OUT, get(sign_out::get_sign_out_page).post(sign_out::sign_out))
+        .route(paths::ACCOUNT, get(page::get_account_page))
         .route(paths::REMOVE_APP, post(page::remove_app))
         .route(
             paths::ACCOUNT_NOTIFICATIONS,
-            get(notifications::notifications_page).post(notifications::change_notifications),
+            get(notifications::get_notifications_page).post(notifications::change_notifications),
         )
-        .route(paths::ACCOUNT_RULES, get(rules::rules_page).post(rules::change_rules))
-        .route(paths::ACCOUNT_RULE, get(rules::rule_page))
-        .route(paths::ACCOUNT_TRY, get(try_message::try_page).post(try_message::try_message))
+        .route(paths::ACCOUNT_RULES, get(rules::get_rules_page).post(rules::change_rules))
+        .route(paths::ACCOUNT_RULE, get(rules::get_rule_page))
+        .route(paths::ACCOUNT_TRY, get(try_message::get_try_page).post(try_message::try_message))
         .route(paths::REVOKE_TOKEN, post(page::revoke_token))
-        .route(paths::ACCOUNT_SECURITY, get(security::security_page))
+        .route(paths::ACCOUNT_SECURITY, get(security::get_security_page))
         .route(paths::CHANGE_PASSWORD, post(security::change_password))
         .route(paths::CHANGE_EMAIL, post(security::change_email))
         .route(paths::END_SESSION, post(security::end_session))

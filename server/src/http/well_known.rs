@@ -48,7 +48,7 @@ fn render_security_txt(security: &SecuritySettings, base_url: &BaseUrl) -> Optio
     lines.extend(encryption.iter().map(|url| format!("Encryption: {url}")));
     lines.extend(policy.iter().map(|url| format!("Policy: {url}")));
     lines.push(format!("Expires: {expires}"));
-    if base_url.is_secure() {
+    if base_url.is_https() {
         lines.push(format!("Canonical: {base_url}{}", paths::SECURITY_TXT));
     }
     Some(lines.join("\n") + "\n")

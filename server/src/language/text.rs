@@ -44,13 +44,14 @@ impl<'a> From<Argument<'a>> for FluentValue<'a> {
     }
 }
 
-/// Encloses text in bidirectional isolation characters, after removing the bidirectional control
-/// characters that it contains.
+/// Encloses text in bidirectional isolation characters, after removing embedding, override and
+/// isolate characters.
 ///
 /// `<bdi>` is not used, because titles and attributes cannot contain elements.
 pub(crate) fn isolate(text: &str) -> String {
-    let is_control = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    format!("\u{2068}{}\u{2069}", text.replace(is_control, ""))
+    let is_bidi_formatting =
+        |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    format!("\u{2068}{}\u{2069}", text.replace(is_bidi_formatting, ""))
 }
 
 impl Language {

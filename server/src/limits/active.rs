@@ -13,14 +13,14 @@ use belfry_core::limits::table::LimitTable;
 use belfry_core::limits::{Buckets, CountMode, Network, RateLimitDecision, TokenOwner};
 use foldhash::quality::RandomState;
 
-use crate::config::{Config, LimitMode};
+use crate::config::{Config, RateLimitMode};
 use crate::metrics::{LimitCounters, LimitMetrics};
 
 /// The limit settings in use. A reload replaces them as a whole.
 #[derive(Debug)]
 pub struct ActiveLimits {
     /// Treatment of requests over a limit.
-    pub mode: LimitMode,
+    pub mode: RateLimitMode,
     /// The limits on requests by method and path.
     pub table: LimitTable,
     /// The limits on guessing secrets and on mass registration.
@@ -69,7 +69,7 @@ impl ActiveLimits {
         owner: Option<TokenOwner>,
         network: Network,
     ) -> Buckets<'_> {
-        if self.mode == LimitMode::Off {
+        if self.mode == RateLimitMode::Off {
             return Buckets::new();
         }
         self.table.buckets(method, target, owner, network)

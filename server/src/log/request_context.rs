@@ -182,6 +182,6 @@ mod tests {
             r#"{{"id":"one","trace_id":"{trace_id}","method":"GET","route":"/healthz","account":8,"app":7}}"#
         );
         assert_eq!(json, Some(expected));
-        assert_eq!(current_context(), None, "outside of the request");
+        assert_eq!(current_context(), None, "the context ends with the request");
     }
 }

@@ -29,7 +29,7 @@ pub struct SignInCounters {
     pub busy: Counter,
 }
 
-/// Issued tokens, by how they were requested.
+/// Issued tokens, by grant.
 #[derive(Debug, Default)]
 pub struct TokenCounters {
     /// Tokens issued for a code, after a user approved the app.

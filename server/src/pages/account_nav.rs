@@ -81,7 +81,7 @@ pub enum Notice {
     EmailChanged,
     /// The password was changed, other sessions were ended, and all tokens were revoked.
     PasswordChanged,
-    /// A session in another browser was ended.
+    /// A session in a different browser was ended.
     SessionEnded,
     /// All other sessions were ended.
     SessionsEnded,

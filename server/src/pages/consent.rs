@@ -18,12 +18,12 @@ pub struct ConsentPage<'a> {
     pub app: &'a AppDetails,
     pub account: &'a str,
     pub scopes: &'a Scopes,
-    /// Address to which the response is sent.
+    /// The redirect URI of the request, which may be the out-of-band URI.
     pub redirect_uri: &'a RedirectUri,
 }
 
 impl ConsentPage<'_> {
-    /// Returns a sentence about the step after the decision.
+    /// Returns the sentence that says what happens next.
     fn next_step(&self) -> String {
         if self.redirect_uri.is_oob() {
             return self.layout.text_for_app("consent-then-code", &self.app.name);

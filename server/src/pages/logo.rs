@@ -8,7 +8,7 @@ use belfry_runtime::file_access::describe_file_error;
 
 use super::StaticFile;
 
-/// The maximum size of a logo, in bytes. Every new browser loads the logo.
+/// The maximum size of a logo, in bytes. Bounded because every new browser loads it.
 const MAX_LOGO_BYTES: u64 = 256 * 1024;
 
 impl StaticFile {

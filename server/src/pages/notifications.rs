@@ -80,14 +80,17 @@ struct ChoiceRow {
     text: Cow<'static, str>,
 }
 
+/// Switches under one heading.
 struct SwitchGroup {
     title: Cow<'static, str>,
     switches: Vec<SwitchRow>,
 }
 
+/// A switch and its state.
 struct SwitchRow {
     /// The id in the page.
     id: String,
+    /// The name in the form.
     name: &'static str,
     sentence: Cow<'static, str>,
     is_on: bool,
@@ -103,6 +106,7 @@ impl SwitchRow {
     }
 }
 
+/// A link to the preferences of a device profile.
 struct ProfileLink {
     href: String,
     title: String,

@@ -281,7 +281,7 @@ fn the_consent_page_shows_app_account_scopes_and_redirect_target() {
     ] {
         assert!(page("consent").contains(text), "{text}");
     }
-    assert!(!page("consent").contains("See your name and profile"), "a part of everything");
+    assert!(!page("consent").contains("See your name and profile"), "it is part of full access");
     assert!(!page("consent").contains("administrator"));
     assert!(page("consent-admin").contains("As an administrator of this server:"));
     assert!(page("consent-code").contains("a code to enter in \u{2068}Tusky\u{2069}."));
@@ -306,7 +306,11 @@ fn a_page_shows_the_title_the_server_and_the_logo_or_a_bell() {
     }
     let layout = sample_layout();
     let page = SignedOutPage { layout, sign_in_path: "/" }.render().unwrap();
-    assert_eq!(page.matches("<bdi>social.example</bdi>").count(), 1, "not twice");
+    assert_eq!(
+        page.matches("<bdi>social.example</bdi>").count(),
+        1,
+        "the server name is shown once"
+    );
 }
 
 #[test]
@@ -465,7 +469,7 @@ fn every_page_links_to_each_language_by_its_native_name() {
 fn a_matrix_client_is_named_after_its_device() {
     let pages = samples::render_pages(Language::English, "Tusky").unwrap();
     let page = &pages.iter().find(|(name, _)| *name == "account").unwrap().1;
-    assert!(page.contains(">Matrix clients</h3>"), "several devices");
+    assert!(page.contains(">Matrix clients</h3>"), "the title covers several devices");
     assert!(page.contains("<details open>\n<summary>Signed in 11 times</summary>"), "{page}");
     assert!(page.contains("<strong>\u{2068}Element on Pixel\u{2069}</strong>"), "{page}");
     let page = &pages.iter().find(|(name, _)| *name == "account-one-device").unwrap().1;

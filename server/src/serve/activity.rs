@@ -60,7 +60,7 @@ enum Protocol {
     Http2,
 }
 
-/// The first bytes of every HTTP/2 connection (RFC 9113 section 3.4).
+/// The first bytes of every HTTP/2 connection (RFC 9113, section 3.4).
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Reason why the server closes a connection.
@@ -115,7 +115,7 @@ impl Activity {
         self.has_too_many_rejections(&self.lock())
     }
 
-    /// Returns whether the connection is so old that an exempt request closes it.
+    /// Returns whether the connection is old enough for an exempt request to close it.
     pub(super) fn has_reached_exempt_age(&self) -> bool {
         self.opened_at.elapsed() >= MAX_EXEMPT_AGE
     }
@@ -189,7 +189,7 @@ impl Activity {
         self.has_unread_body.load(Ordering::Relaxed)
     }
 
-    /// Records received bytes. They decide the protocol, and may be the start of a request head.
+    /// Records received bytes. They determine the protocol, and may be the start of a request head.
     pub(super) fn record_read(&self, bytes: &[u8]) {
         let mut state = self.lock();
         if let Protocol::Unknown(received_bytes) = state.protocol {

@@ -79,7 +79,7 @@ impl Listeners {
 /// socket is closed and the connection is refused, so a proxy tries another server.
 #[cfg(target_os = "linux")]
 fn ignore_new_connections(listener: &TcpListener) -> io::Result<()> {
-    /// Offset of the flags in the TCP header (RFC 9293 section 3.1).
+    /// Offset of the flags in the TCP header (RFC 9293, section 3.1).
     const FLAGS_OFFSET: u32 = 13;
     /// The flag of a connection's first packet.
     const SYN: u32 = 2;

@@ -8,7 +8,7 @@ use hyper::{HeaderMap, Version, header};
 pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'static str> {
     let mut hosts = headers.get_all(header::HOST).iter();
     match (hosts.next(), hosts.next()) {
-        // HTTP/2 names the host in a pseudo-header instead (RFC 9113 section 8.3.1).
+        // HTTP/2 names the host in a pseudo-header instead (RFC 9113, section 8.3.1).
         (None, _) if version == Version::HTTP_11 => {
             return Some("A request must have a Host header");
         }
@@ -26,7 +26,7 @@ pub(super) fn find_violation(version: Version, headers: &HeaderMap) -> Option<&'
     }
 }
 
-/// Returns whether a `Host` header has only characters that are valid in a host and port (RFC 3986
+/// Returns whether a `Host` header has only characters that are valid in a host and port (RFC 3986,
 /// section 3.2), except the comma, which would make it a list. It may be empty. It is not parsed,
 /// because that would allocate for every request.
 fn has_only_host_chars(value: &[u8]) -> bool {

@@ -13,7 +13,7 @@ use hyper::body::{Frame, SizeHint};
 
 use super::activity::Activity;
 
-/// Size of a piece: the default maximum of a frame (RFC 9113 section 4.2).
+/// Size of a piece: the default maximum of a frame (RFC 9113, section 4.2).
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// A body that h2 receives in pieces.

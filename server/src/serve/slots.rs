@@ -174,7 +174,7 @@ mod tests {
         );
         assert!(
             slots.acquire_network_slot("2001:db8:2::1".parse().unwrap()).is_ok(),
-            "another /48"
+            "other /48 networks are admitted"
         );
         drop(open_slots);
         assert!(slots.acquire_network_slot(address(6)).is_ok());

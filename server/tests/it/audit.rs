@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use axum::http::StatusCode;
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use belfry_core::audit::AddressPolicy;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_store::AuditEvent;
@@ -144,11 +144,15 @@ async fn cause_counted_events(service: &Service) {
 }
 
 /// Causes every kind of event that requests can cause.
-async fn every_event_that_requests_cause_is_recorded(database: TestDatabase) {
+async fn assert_every_event_that_requests_cause_is_recorded(database: TestDatabase) {
     let service = Service::start_on(database, config_with_bridge()).await;
     service.add_account("alice").await;
     let sender_line = "account_add success irc_bot - - irc 1";
-    assert_eq!(event_lines(&service).await, [sender_line], "the application service's account");
+    assert_eq!(
+        event_lines(&service).await,
+        [sender_line],
+        "only the application service's account was added"
+    );
     let client = service.register_client().await;
     cause_page_events(&service, &client).await;
     cause_app_events(&client).await;
@@ -212,13 +216,13 @@ async fn too_many_wrong_client_secrets_are_recorded_with_the_app() {
 
 #[tokio::test]
 async fn every_event_that_requests_cause_is_recorded_on_sqlite() {
-    Box::pin(every_event_that_requests_cause_is_recorded(TestDatabase::sqlite())).await;
+    Box::pin(assert_every_event_that_requests_cause_is_recorded(TestDatabase::sqlite())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_event_that_requests_cause_is_recorded_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        Box::pin(every_event_that_requests_cause_is_recorded(database)).await;
+        Box::pin(assert_every_event_that_requests_cause_is_recorded(database)).await;
     }
 }
 
@@ -315,7 +319,7 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
 #[tokio::test]
 async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
     let service =
-        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+        Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Off)).await;
     let http =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let form = wrong_secret_form("nobody");

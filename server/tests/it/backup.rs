@@ -11,7 +11,7 @@ mod versions;
 
 use std::path::Path;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_store::test_support::options;
 use belfry_store::{
     Backup, BackupError, Database, Manifest, Options, Overwrite, RestoredTokens, create_backup,
@@ -47,7 +47,7 @@ async fn try_restore_with(
     database: &Database,
     tokens: RestoredTokens,
 ) -> Result<(), BackupError> {
-    let event = AuditEntry::from_command(now(), AuditKind::Restore);
+    let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let backup = Backup::open(file, options)?;
     backup.verify(&mut |_| {})?;
     restore_backup(&backup, database, options, tokens, &event, &mut |_| {}).await

@@ -8,10 +8,10 @@ mod huge;
 pub(crate) mod many;
 mod timed;
 mod unusual_input;
-pub(crate) mod work;
+pub(crate) mod work_limit;
 
 use axum::http::StatusCode;
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use serde_json::{Value, json};
 
 use crate::support::{Service, TestClient, TestDatabase, TestResponse};
@@ -20,12 +20,13 @@ pub(crate) const EXPLAIN: &str = "POST /_service/client/api/v1/pushrules/explain
 pub(crate) const EVALUATE: &str = "POST /_service/app/v1/evaluate";
 
 /// An application service that may act for all users.
-pub(crate) const PRODUCT_SETTINGS: &str = "[[application_services]]\nid = 'product'\nas_token = 'token of product'\n\
-    sender_localpart = 'product'\nnamespaces.users = [{ regex = '@.*' }]\n";
+pub(crate) const APPLICATION_SERVICE_SETTINGS: &str = "[[application_services]]\nid = 'product'\n\
+    as_token = 'token of product'\nsender_localpart = 'product'\n\
+    namespaces.users = [{ regex = '@.*' }]\n";
 
 /// Returns a service without rate limits, and a client with its application service's token.
-async fn start_with_product() -> (Service, TestClient) {
-    start_with_settings(PRODUCT_SETTINGS).await
+async fn start_with_application_service() -> (Service, TestClient) {
+    start_with_settings(APPLICATION_SERVICE_SETTINGS).await
 }
 
 async fn start_with_settings(settings: &str) -> (Service, TestClient) {
@@ -34,10 +35,10 @@ async fn start_with_settings(settings: &str) -> (Service, TestClient) {
 
 async fn start_on(database: TestDatabase, settings: &str) -> (Service, TestClient) {
     let mut config: Config = toml::from_str(settings).unwrap();
-    config.limits.mode = LimitMode::Off;
+    config.limits.mode = RateLimitMode::Off;
     let service = Service::start_on(database, config).await;
-    let product = service.anonymous_client().with_token("token of product");
-    (service, product)
+    let application_service = service.anonymous_client().with_token("token of product");
+    (service, application_service)
 }
 
 fn message_event(body: &str) -> Value {

@@ -1,8 +1,8 @@
-//! The gateway check: decisions about requests that another server will serve.
+//! The gateway check: decisions about requests that a different server will serve.
 
 mod proxies;
 
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use belfry_core::limits::forwarded::TrustedProxies;
 use serde_json::Value;
 
@@ -90,7 +90,7 @@ async fn an_invalid_token_is_rejected_with_the_reason() {
     let revoked_token = belfry_core::secret::SplitToken::parse(revoked_client.token())
         .unwrap()
         .hashed_secret()
-        .lookup;
+        .lookup_key;
     service.store().revoke_token(&any_events(), revoked_token, service.now()).await.unwrap();
     let disabled_client = service.user_client("bob").await;
     let bob_id = service.store().account_by_name("bob").await.unwrap().unwrap().id;
@@ -311,7 +311,7 @@ async fn the_original_request_is_counted_and_not_the_check() {
     assert_eq!(
         alice.send("POST /api/v1/media", "").await.status,
         429,
-        "shared with requests to Belfry itself"
+        "requests to Belfry itself share the limit"
     );
     let response = check_like_nginx(&alice, "GET", "/api/v1/media").await;
     assert_eq!((response.status, response.header("x-ratelimit-remaining")), (200, "269"));
@@ -389,7 +389,7 @@ async fn behind_a_trusted_proxy_the_client_address_is_counted() {
 #[tokio::test]
 async fn with_limits_off_tokens_are_still_checked() {
     let service =
-        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+        Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Off)).await;
     let alice = service.user_client("alice").await;
     for _ in 0..40 {
         let response = check_like_nginx(&alice, "POST", "/api/v1/media").await;

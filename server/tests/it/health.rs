@@ -263,10 +263,14 @@ async fn settings_and_request_arrival_are_reported_only_to_clients_with_the_key(
     assert!(arrival["peer"].as_str().unwrap().starts_with("10.0.0.1:"));
     assert_eq!(arrival.as_object().unwrap().len(), 3, "and not the settings: {arrival}");
     let next_challenge = Challenge::new(Purpose::Arrival);
-    assert_eq!(diagnostics.verify::<Value>(&next_challenge, key), None, "an earlier response");
+    assert_eq!(
+        diagnostics.verify::<Value>(&next_challenge, key),
+        None,
+        "the response to an earlier challenge is rejected"
+    );
     assert_eq!(
         diagnostics.verify::<Value>(&challenge, &other_key),
         None,
-        "the key of a different process"
+        "the response of a different process is rejected"
     );
 }

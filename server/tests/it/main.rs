@@ -12,7 +12,7 @@ mod commands;
 mod connections;
 mod cors;
 mod evaluation;
-mod front;
+mod front_page;
 mod gateway;
 mod health;
 mod interop;

@@ -7,7 +7,7 @@ mod rule;
 mod trial;
 mod trial_input;
 
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use serde_json::{Value, json};
 
 use crate::rules::pushrules_path;
@@ -53,7 +53,7 @@ impl Alice {
     /// Starts a service without rate limits and with these settings.
     async fn with_config(change: impl FnOnce(&mut Config)) -> Self {
         let service = Service::start_with(config_with(|config| {
-            config.limits.mode = LimitMode::Off;
+            config.limits.mode = RateLimitMode::Off;
             change(config);
         }))
         .await;

@@ -16,7 +16,7 @@ mod placement;
 mod timed;
 
 use axum::http::StatusCode;
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use serde_json::{Value, json};
 
 use crate::support::service::{config_with, unlimited_config};
@@ -27,7 +27,7 @@ pub(crate) const KINDS: [&str; 5] = ["override", "content", "room", "sender", "u
 
 /// Starts a service without rate limits, on SQLite.
 pub(crate) async fn start_unlimited() -> Service {
-    Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await
+    Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Off)).await
 }
 
 /// Starts a service without rate limits on this database.

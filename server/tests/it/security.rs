@@ -61,7 +61,7 @@ async fn read_events(service: &Service, name: &str) -> Vec<String> {
 
 /// Returns the lookup key in a cookie or token, by which forms name a session or token.
 fn lookup_key(secret: &str) -> String {
-    SplitToken::parse(secret).unwrap().hashed_secret().lookup.to_text()
+    SplitToken::parse(secret).unwrap().hashed_secret().lookup_key.to_text()
 }
 
 /// Returns whether a browser is signed in.

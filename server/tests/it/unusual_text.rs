@@ -1,7 +1,7 @@
 //! Unusual text in every field: names, ids, addresses, scopes and states. The response is never a
 //! server error, on either engine.
 
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use belfry_store::test_support::TestDatabase;
 use serde_json::json;
 
@@ -36,19 +36,19 @@ const SERVICE_SETTINGS: &str = "
 
 #[tokio::test]
 async fn unusual_text_never_causes_a_server_error_on_sqlite() {
-    unusual_text_never_causes_a_server_error(TestDatabase::sqlite()).await;
+    assert_unusual_text_never_causes_a_server_error(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn unusual_text_never_causes_a_server_error_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        unusual_text_never_causes_a_server_error(database).await;
+        assert_unusual_text_never_causes_a_server_error(database).await;
     }
 }
 
-async fn unusual_text_never_causes_a_server_error(database: TestDatabase) {
+async fn assert_unusual_text_never_causes_a_server_error(database: TestDatabase) {
     let mut config: Config = toml::from_str(SERVICE_SETTINGS).unwrap();
-    config.limits.mode = LimitMode::Off;
+    config.limits.mode = RateLimitMode::Off;
     let service = Service::start_on(database, config).await;
     let long_string = "é".repeat(5000);
     for text in UNUSUAL_STRINGS.into_iter().chain([long_string.as_str()]) {

@@ -8,14 +8,14 @@ use crate::engine::Value;
 /// the same rows in a different order have the same sum, so nothing has to be sorted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct TableChecksum {
-    pub(super) rows: u64,
+    pub(super) row_count: u64,
     /// The limbs of the sum, the least significant first.
     sum: [u64; 4],
 }
 
 impl TableChecksum {
     pub(super) fn add_row(&mut self, row: &[Value]) {
-        self.rows += 1;
+        self.row_count += 1;
         let digest = row_digest(row);
         let mut carry = false;
         for (limb, bytes) in self.sum.iter_mut().zip(digest.rchunks_exact(8)) {
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_carry_propagates_through_all_limbs() {
-        let mut checksum = TableChecksum { rows: 0, sum: [u64::MAX; 4] };
+        let mut checksum = TableChecksum { row_count: 0, sum: [u64::MAX; 4] };
         checksum.add_row(&[1.into()]);
         // The initial sum is minus one, modulo 2^256.
         let mut one_less = TableChecksum::default();

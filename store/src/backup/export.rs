@@ -80,7 +80,7 @@ pub(super) async fn write_backup<T: TableTransaction>(
             insert.execute(params_from_iter(row)).map(drop).map_err(write_error)
         };
         source.scan(table, &mut copy_row).await?;
-        let (row_count, checksum) = (checksum.rows, checksum.to_hex());
+        let (row_count, checksum) = (checksum.row_count, checksum.to_hex());
         tables.push(TableSummary { name: table.name.clone(), row_count, checksum });
     }
     // Ends the transaction before the file is synced.

@@ -74,14 +74,14 @@ impl Backup {
     /// Returns, for each column, the first value that this version does not know and therefore
     /// ignores.
     pub fn verify(&self, report: ProgressCallback<'_>) -> Result<Vec<String>, BackupError> {
-        let mut counter = RowCounter::new("checking", self.manifest.rows(), report);
+        let mut counter = RowCounter::new("checking", self.manifest.row_count(), report);
         let mut unknown_names = Vec::new();
         for table in self.schema.backup_tables() {
             let mut checksum = TableChecksum::default();
             let mut row_check = RowCheck::new(table);
             let mut check_row = |row: &[Value]| {
                 checksum.add_row(row);
-                self.check_row_count(table, checksum.rows)?;
+                self.check_row_count(table, checksum.row_count)?;
                 let to_damaged_error =
                     |value| damaged_error(&self.file, &format!("unreadable {value}"));
                 row_check.check(row).map_err(to_damaged_error)?;
@@ -113,7 +113,7 @@ impl Backup {
     /// Returns whether a table's row count and checksum are those in the manifest.
     pub(super) fn matches_manifest(&self, table: &Table, checksum: &TableChecksum) -> bool {
         table_summary(&self.manifest, table).is_some_and(|summary| {
-            (summary.row_count, &summary.checksum) == (checksum.rows, &checksum.to_hex())
+            (summary.row_count, &summary.checksum) == (checksum.row_count, &checksum.to_hex())
         })
     }
 

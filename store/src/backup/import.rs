@@ -1,6 +1,6 @@
 //! Loads a backup into an empty database in one transaction.
 
-use belfry_core::audit::AuditEntry;
+use belfry_core::audit::NewAuditEvent;
 use belfry_core::oauth::account::DELETION_DELAY;
 use belfry_core::oauth::token::expiry_after;
 
@@ -29,7 +29,7 @@ pub(super) struct Restore<'a> {
     /// The database's path or URL, for messages.
     pub(super) database: String,
     pub(super) tokens: RestoredTokens,
-    pub(super) event: &'a AuditEntry,
+    pub(super) event: &'a NewAuditEvent,
 }
 
 impl Restore<'_> {
@@ -104,7 +104,7 @@ impl Restore<'_> {
         target: &T,
         report: ProgressCallback<'_>,
     ) -> Result<(), BackupError> {
-        let mut counter = RowCounter::new("restoring", self.backup.manifest().rows(), report);
+        let mut counter = RowCounter::new("restoring", self.backup.manifest().row_count(), report);
         for table in self.backup.schema.backup_tables() {
             let (mut position, mut row_count) = (i64::MIN, 0);
             loop {
@@ -129,7 +129,7 @@ impl Restore<'_> {
         target: &T,
         report: ProgressCallback<'_>,
     ) -> Result<(), BackupError> {
-        let mut counter = RowCounter::new("verifying", self.backup.manifest().rows(), report);
+        let mut counter = RowCounter::new("verifying", self.backup.manifest().row_count(), report);
         for table in self.backup.schema.backup_tables() {
             let mut checksum = TableChecksum::default();
             let mut add_row = |row: &[Value]| {

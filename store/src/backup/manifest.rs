@@ -40,7 +40,7 @@ pub struct TableSummary {
 
 impl Manifest {
     /// Returns the number of rows in all tables.
-    pub fn rows(&self) -> u64 {
+    pub fn row_count(&self) -> u64 {
         self.tables.iter().map(|table| table.row_count).sum()
     }
 

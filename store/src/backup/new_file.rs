@@ -222,7 +222,10 @@ mod tests {
         let new_file = open_after(&|_| {}).unwrap();
         assert_eq!(mode(&new_file.temporary_path), 0o600);
         replace(&new_file.temporary_path);
-        assert!(new_file.finish(&manifest, Overwrite::Replace).is_err(), "it was replaced later");
+        assert!(
+            new_file.finish(&manifest, Overwrite::Replace).is_err(),
+            "a file that was replaced later is rejected"
+        );
         open_after(&|_| {}).unwrap().finish(&manifest, Overwrite::Replace).unwrap();
         assert_eq!(mode(&target), 0o600);
     }

@@ -16,7 +16,7 @@ use crate::invalidation::Invalidation;
 use crate::migrations::Migration;
 use crate::{Options, SecretUrl, StoreError, postgres};
 
-/// A transaction on a separate connection.
+/// A transaction on its own connection, not one from the store's pool.
 pub(super) struct Transaction {
     client: Client,
 }
@@ -32,13 +32,16 @@ const DISABLE_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_setti
 
 impl Transaction {
     /// Begins a read-only transaction on a snapshot.
-    pub(super) async fn snapshot(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
+    pub(super) async fn begin_read(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
         let begin = "begin transaction isolation level repeatable read, read only";
         Self::begin(url, options, begin).await
     }
 
     /// Begins a write transaction that excludes migrations and starting nodes.
-    pub(super) async fn exclusive(url: &SecretUrl, options: &Options) -> Result<Self, StoreError> {
+    pub(super) async fn begin_exclusive(
+        url: &SecretUrl,
+        options: &Options,
+    ) -> Result<Self, StoreError> {
         let begin = format!(
             "begin; set local lock_timeout = {}; {}",
             LOCK_TIMEOUT.as_millis(),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::client::{AuthMethod, GrantType, Issuer, Origin};
 use belfry_core::oauth::scope::Scopes;
-use belfry_core::rules::{Document, RuleScope};
+use belfry_core::rules::{RuleDocument, RuleScope};
 use belfry_core::secret::{HashedSecret, LookupKey, Sha256Digest};
 use jiff::Timestamp;
 
@@ -118,9 +118,9 @@ fn column_check(table: &str, column: &Column) -> ColumnCheck {
         ("rulesets", "scope") => {
             |value| check_text(value, |text| text.parse::<RuleScope>().is_ok())
         }
-        ("rulesets", "document") => {
-            |value| check_text(value, |text| Document::from_text(RuleScope::Global, text).is_ok())
-        }
+        ("rulesets", "document") => |value| {
+            check_text(value, |text| RuleDocument::from_text(RuleScope::Global, text).is_ok())
+        },
         _ => match column.kind {
             ColumnKind::Text => |value| check_text(value, |_| true),
             ColumnKind::Integer => check_type::<i64>,

@@ -12,7 +12,7 @@ use crate::engine::{Statement, Value};
 use crate::migrations::Migration;
 use crate::sqlite::{self, ExistingDatabase, FileState};
 
-/// A transaction on a separate connection.
+/// A transaction on its own connection, not one from the store's pool.
 pub(super) struct Transaction {
     connection: Connection,
     /// The database and the state of its files, if they are read without locks.
@@ -20,17 +20,17 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Begins a read transaction. The server can still write; its writes stay in the WAL until this
-    /// transaction has ended.
-    pub(super) fn snapshot(path: &Path) -> Result<Self, StoreError> {
+    /// Begins a read transaction, whose snapshot is taken at the first read. The server can still
+    /// write; its later writes stay in the WAL until this transaction has ended.
+    pub(super) fn begin_read(path: &Path) -> Result<Self, StoreError> {
         let ExistingDatabase { connection, unlocked_state, .. } = sqlite::open_existing(path)?;
         let unlocked_files = unlocked_state.map(|state| (path.to_owned(), state));
         Ok(Self { unlocked_files, ..begin_transaction(connection, "begin")? })
     }
 
-    /// Begins a write transaction that locks the file. If the process is killed, it leaves a
-    /// rollback journal, with which the next connection undoes its writes.
-    pub(super) fn exclusive(path: &Path) -> Result<Self, StoreError> {
+    /// Begins a write transaction that locks the file. If the process is killed, a rollback journal
+    /// remains, from which the next connection undoes the writes.
+    pub(super) fn begin_exclusive(path: &Path) -> Result<Self, StoreError> {
         let connection = sqlite::open_for_restore(path)?;
         begin_transaction(connection, "begin exclusive")
     }
@@ -44,8 +44,8 @@ fn begin_transaction(connection: Connection, sql: &str) -> Result<Transaction, S
 }
 
 impl Transaction {
-    fn map_error<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
-        outcome.map_err(|error| sqlite::store_error(&self.connection, &error))
+    fn map_error<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| sqlite::store_error(&self.connection, &error))
     }
 }
 
@@ -57,7 +57,7 @@ impl TableTransaction for Transaction {
         match &self.unlocked_files {
             Some((path, state)) if FileState::read(path) != *state => {
                 let path = path.display();
-                let problem = format!("{path} was changed while it was read; try again");
+                let problem = format!("{path} changed while it was being read; try again");
                 Err(StoreError::Unavailable(problem).into())
             }
             _ => Ok(()),
@@ -146,6 +146,9 @@ mod tests {
         let file = File::options().write(true).open(&path).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         let error = transaction.scan(table, &mut |_| Ok(())).await.unwrap_err();
-        assert!(error.to_string().ends_with("was changed while it was read; try again"), "{error}");
+        assert!(
+            error.to_string().ends_with("changed while it was being read; try again"),
+            "{error}"
+        );
     }
 }

@@ -32,7 +32,7 @@ fn stored_token(token: Token) -> Arc<StoredToken> {
 }
 
 fn insert_token(cache: &Cache, secret: HashedSecret, token: Token, epoch: ReadEpoch) {
-    cache.tokens.insert(secret.lookup, (secret.digest, stored_token(token)), epoch);
+    cache.tokens.insert(secret.lookup_key, (secret.digest, stored_token(token)), epoch);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_million_users_without_rules_fit_into_the_default_size() {
     let (secret, token) = new_token(999_999);
     let (value, slots, invalidation_number) = ((secret.digest, stored_token(token)), [0; 2], 0);
     let token_entry = Entry { value, slots, invalidation_number };
-    let token_bytes = ByteWeighter.weight(&secret.lookup, &token_entry);
+    let token_bytes = ByteWeighter.weight(&secret.lookup_key, &token_entry);
     let value = StoredRulesets::default();
     let rules_bytes = ByteWeighter.weight(&7, &Entry { value, slots, invalidation_number });
     assert!(token_bytes * USERS <= cache.tokens.entries.capacity(), "{token_bytes} bytes each");
@@ -54,7 +54,7 @@ fn entries_are_evicted_when_the_cache_is_full() {
     let cache = Cache::new(128 * 1024, true);
     for id in 0..5000 {
         let (secret, token) = new_token(id);
-        insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
+        insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup_key));
         cache.rules.insert(id, StoredRulesets::default(), cache.rules.epoch(&id));
         let name: Box<str> = format!("person_{id}").into();
         let epoch = cache.accounts.epoch(&name);
@@ -97,7 +97,7 @@ fn nothing_is_cached_for_a_key_that_is_being_written() {
         cache.end_write(&[invalidation]);
         for stale_epoch in [epoch_before_write, epoch_during_write] {
             cache.rules.insert(7, StoredRulesets::default(), stale_epoch);
-            assert!(cache.rules.get(&7).is_none(), "nor afterwards");
+            assert!(cache.rules.get(&7).is_none(), "a stale read is not cached after the write");
         }
         cache.rules.insert(7, StoredRulesets::default(), cache.rules.epoch(&7));
         assert!(cache.rules.get(&7).is_some());
@@ -108,9 +108,9 @@ fn nothing_is_cached_for_a_key_that_is_being_written() {
 fn cache_token(cache: &Cache, account: i64, app_id: i64) -> LookupKey {
     let (secret, token) = new_token(account * 10 + app_id);
     let account = token.account.map(|owner| TokenAccount { id: account, ..owner });
-    let epoch = cache.tokens.epoch(&secret.lookup);
+    let epoch = cache.tokens.epoch(&secret.lookup_key);
     insert_token(cache, secret, Token { app_id, account, ..token }, epoch);
-    secret.lookup
+    secret.lookup_key
 }
 
 #[test]
@@ -143,22 +143,22 @@ fn invalidating_an_account_or_app_affects_only_its_entries() {
 fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
     let cache = Cache::new(1 << 20, true);
     let (secret, token) = new_token(7);
-    let is_cached = || cache.tokens.get(&secret.lookup).is_some();
-    let epoch_before_write = cache.tokens.epoch(&secret.lookup);
+    let is_cached = || cache.tokens.get(&secret.lookup_key).is_some();
+    let epoch_before_write = cache.tokens.epoch(&secret.lookup_key);
     cache.begin_write(&[Invalidation::Account(7)]);
-    let epoch_during_write = cache.tokens.epoch(&secret.lookup);
+    let epoch_during_write = cache.tokens.epoch(&secret.lookup_key);
     insert_token(&cache, secret, token.clone(), epoch_during_write);
     assert!(!is_cached(), "the account is being written");
     // A second write of the account ends first.
     cache.invalidate(&[Invalidation::Account(7)]);
-    insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup));
+    insert_token(&cache, secret, token.clone(), cache.tokens.epoch(&secret.lookup_key));
     assert!(!is_cached(), "the account is still being written");
     cache.end_write(&[Invalidation::Account(7)]);
     for stale_epoch in [epoch_before_write, epoch_during_write] {
         insert_token(&cache, secret, token.clone(), stale_epoch);
         assert!(!is_cached());
     }
-    insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup));
+    insert_token(&cache, secret, token, cache.tokens.epoch(&secret.lookup_key));
     assert!(is_cached());
 }
 
@@ -166,7 +166,7 @@ fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
 #[test]
 fn accounts_that_share_a_slot_are_invalidated_together() {
     let cache = Cache::new(1 << 20, true);
-    let slot = |account| cache.shared.subjects.slots_of([Subject::Account(account); 2]);
+    let slot = |account| cache.shared.subjects.find_slots([Subject::Account(account); 2]);
     let other_account = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();
     let lookup = cache_token(&cache, other_account, 1);
     cache.invalidate(&[Invalidation::Account(7)]);
@@ -201,8 +201,8 @@ proptest! {
         });
         let cache = Cache::new(1 << 20, true);
         let tokens = [0, 1, 2, 3].map(new_token);
-        let account_of = |index: usize| index % 2;
-        let account_id = |index| i64::try_from(account_of(index)).unwrap();
+        let account_index = |index: usize| index % 2;
+        let account_id = |index| i64::try_from(account_index(index)).unwrap();
         let invalidation = |index| [Invalidation::Account(account_id(index))];
         let (mut stored_versions, mut returned_versions) = ([0; 2], [0; 2]);
         let (mut reads, mut writes) = ([None; 4], [None; 4]);
@@ -210,17 +210,18 @@ proptest! {
             match step {
                 Step::BeginRead(index) => {
                     let (secret, _) = &tokens[index];
-                    if let Some((_, cached_token)) = cache.tokens.get(&secret.lookup) {
+                    if let Some((_, cached_token)) = cache.tokens.get(&secret.lookup_key) {
                         let version = cached_token.created_at.as_second();
-                        prop_assert!(version >= returned_versions[account_of(index)], "{version}");
-                        returned_versions[account_of(index)] = version;
+                        let returned_version = &mut returned_versions[account_index(index)];
+                        prop_assert!(version >= *returned_version, "{version}");
+                        *returned_version = version;
                     } else {
-                        reads[index] = Some((cache.tokens.epoch(&secret.lookup), None));
+                        reads[index] = Some((cache.tokens.epoch(&secret.lookup_key), None));
                     }
                 }
                 Step::Query(index) => {
                     if let Some((_, version @ None)) = &mut reads[index] {
-                        *version = Some(stored_versions[account_of(index)]);
+                        *version = Some(stored_versions[account_index(index)]);
                     }
                 }
                 Step::EndRead(index) => {
@@ -232,7 +233,7 @@ proptest! {
                         let created_at = Timestamp::from_second(version).unwrap();
                         insert_token(&cache, secret, Token { account, created_at, ..token }, epoch);
                         reads[index] = None;
-                        let newest = &mut returned_versions[account_of(index)];
+                        let newest = &mut returned_versions[account_index(index)];
                         *newest = version.max(*newest);
                     }
                 }
@@ -241,14 +242,14 @@ proptest! {
                     writes[index] = Some(false);
                 }
                 Step::Commit(index) if writes[index] == Some(false) => {
-                    stored_versions[account_of(index)] += 1;
+                    stored_versions[account_index(index)] += 1;
                     writes[index] = Some(true);
                 }
                 Step::EndWrite(index) if writes[index].is_some() => {
                     cache.end_write(&invalidation(index));
                     if writes[index].take() == Some(true) {
-                        let newest = &mut returned_versions[account_of(index)];
-                        *newest = stored_versions[account_of(index)].max(*newest);
+                        let newest = &mut returned_versions[account_index(index)];
+                        *newest = stored_versions[account_index(index)].max(*newest);
                     }
                 }
                 _ => {}

@@ -64,7 +64,7 @@ impl GroupCommit {
 
     /// Writes a batch, alone or together with others. Dropping the future does not cancel it.
     pub(super) fn write(&self, batch: Batch) -> BoxFuture<'static, BatchResult> {
-        let (reply, outcome) = oneshot::channel();
+        let (reply, receiver) = oneshot::channel();
         let bytes = text_bytes(&batch);
         {
             let mut queue = self.queue();
@@ -80,7 +80,7 @@ impl GroupCommit {
             }
         }
         let to_error = |_| Err(StoreError::Failed("the write panicked".to_owned()));
-        outcome.map(move |outcome| outcome.unwrap_or_else(to_error)).boxed()
+        receiver.map(move |outcome| outcome.unwrap_or_else(to_error)).boxed()
     }
 
     /// Writes groups until the queue is empty.
@@ -249,9 +249,9 @@ mod tests {
     async fn a_batch_that_waited_longer_than_the_timeout_is_not_written() {
         let group_commit = unreachable_group_commit();
         let job = |age| {
-            let (reply, outcome) = oneshot::channel();
+            let (reply, receiver) = oneshot::channel();
             let queued_at = Instant::now().checked_sub(age).unwrap();
-            (Job { batch: batch("x"), bytes: 1, queued_at, reply }, outcome)
+            (Job { batch: batch("x"), bytes: 1, queued_at, reply }, receiver)
         };
         let (old_job, old_outcome) = job(group_commit.writer.timeout() + Duration::from_secs(1));
         let (new_job, new_outcome) = job(Duration::ZERO);

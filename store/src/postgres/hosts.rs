@@ -244,7 +244,7 @@ mod tests {
         let new_primary = hosts.use_host(0);
         assert!(
             !hosts.abandon(old_primary) && hosts.is_current(new_primary),
-            "others were opened since"
+            "connections were opened since the old primary was abandoned"
         );
         let other_host = hosts.use_host(1);
         assert!(hosts.is_current(other_host) && !hosts.is_current(new_primary));

@@ -283,14 +283,18 @@ mod tests {
     #[test]
     fn a_node_processes_notifications_from_other_nodes_and_ignores_its_own() {
         let (node, other_node) = (NodeNotifier::new(), NodeNotifier::new());
-        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup;
+        let lookup = random::secret(jiff::Timestamp::UNIX_EPOCH).hashed_secret().lookup_key;
         for invalidation in
             [Invalidation::Rules(-7), Invalidation::Token(lookup), Invalidation::Everything]
         {
             let write = Notification::Write(invalidation);
             assert_eq!(node.parse(&node.payload(invalidation)), Notification::OwnWrite);
             assert_eq!(node.parse(&other_node.payload(invalidation)), write);
-            assert_eq!(node.parse(&invalidation.to_text()), write, "without a sender");
+            assert_eq!(
+                node.parse(&invalidation.to_text()),
+                write,
+                "a notification without a sender comes from a different node"
+            );
         }
         let everything = Notification::Write(Invalidation::Everything);
         for unknown in ["", "rules", "rules x by y", "something new by 1", "probe x", "probe"] {

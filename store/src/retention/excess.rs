@@ -5,12 +5,12 @@
 //! per account, and a configured number of app tokens per app. Each node checks the owners that got
 //! a row from it since its last check.
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::secret::LookupKey;
 use jiff::Timestamp;
 
 use super::BATCH_ROWS;
-use crate::authorized_apps::lock_account;
+use crate::authorized_apps::lock_account_statement;
 use crate::engine::{Statement, from_row, sql};
 use crate::event_source::event_source;
 use crate::invalidation::Invalidation;
@@ -165,12 +165,12 @@ impl Store {
                     Some(first_token) => {
                         let number = i64::try_from(valid_tokens.len()).unwrap_or(i64::MAX);
                         // There is no event if another node has already deleted the tokens.
-                        let event = event_source!(
+                        let event_source = event_source!(
                             "account_id, app_id, cast($number as bigint) as number from tokens \
                              where lookup = $first_lookup",
                             [number, first_lookup = first_token.lookup]
                         );
-                        Change::new(&events, [lock_account(account)], event)
+                        Change::new(&events, [lock_account_statement(account)], event_source)
                     }
                 };
                 self.write(add_token_deletions(change, &lookups)).await?;
@@ -178,7 +178,7 @@ impl Store {
             deleted_count += excess_tokens.len();
         }
         if deleted_count > 0 {
-            self.write(Change::unaudited(delete_empty_grants(account, app, now))).await?;
+            self.write(Change::unaudited(delete_empty_grants_statement(account, app, now))).await?;
         }
         Ok(deleted_count)
     }
@@ -227,7 +227,7 @@ impl Store {
             if self.read_one::<LookupKey>(select).await?.is_none() {
                 return Ok(deleted_count);
             }
-            let event = event_source!(
+            let event_source = event_source!(
                 concat!(
                     "cast($account as bigint) as account_id, cast(null as bigint) as app_id, \
                      count(*) as number from (",
@@ -244,7 +244,8 @@ impl Store {
                 ),
                 [account]
             );
-            let change = Change::new(&events, [lock_account(account)], event).and(delete);
+            let change =
+                Change::new(&events, [lock_account_statement(account)], event_source).and(delete);
             let [_, deleted_rows] = self.write_rows(change).await?;
             deleted_count += deleted_rows.len();
         }
@@ -253,19 +254,19 @@ impl Store {
 
 /// Returns the change that deletes a grant with its unredeemed codes, and revokes its tokens.
 fn grant_deletion<'a>(
-    events: &'a Events,
+    events: &'a NewAuditEvents,
     account: i64,
     app: i64,
     id: &str,
     now: Timestamp,
 ) -> Change<'a> {
-    let event = event_source!(
+    let event_source = event_source!(
         "account_id, app_id, count(*) as number from tokens where account_id = $account \
          and app_id = $app and grant_id = $id and revoked_at is null and (expires_at is null \
          or expires_at > $now) group by account_id, app_id",
         [account, app, id, now]
     );
-    Change::new(events, [lock_account(account)], event)
+    Change::new(events, [lock_account_statement(account)], event_source)
         .and(sql!(
             "delete from codes where expires_at > $now and account_id = $account \
              and app_id = $app and grant_id = $id and used_at is null",
@@ -285,7 +286,7 @@ fn grant_deletion<'a>(
 
 /// Returns the statement that deletes an account's grants to an app that have no token and no
 /// pending code.
-fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
+fn delete_empty_grants_statement(account: i64, app: i64, now: Timestamp) -> Statement {
     sql!(
         "delete from grants where account_id = $account and app_id = $app \
          and pending_until < $now and not exists (select 1 from tokens t \
@@ -296,8 +297,8 @@ fn delete_empty_grants(account: i64, app: i64, now: Timestamp) -> Statement {
 }
 
 /// Returns a deletion's audit events, with its reason.
-fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> Events {
-    AuditEntry { detail: Some(reason.to_owned()), ..AuditEntry::from_server(now, kind) }.into()
+fn deletion_events(now: Timestamp, kind: AuditKind, reason: &str) -> NewAuditEvents {
+    NewAuditEvent { detail: Some(reason.to_owned()), ..NewAuditEvent::for_server(now, kind) }.into()
 }
 
 /// Adds the deletion of tokens to a change.

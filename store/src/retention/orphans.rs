@@ -30,8 +30,8 @@ struct DeletedOwner {
 from_row!(DeletedOwner, owner_columns { kind, id });
 
 impl Store {
-    /// Deletes the rows of owners that were deleted at least [`ORPHAN_DELAY`] ago, and returns the
-    /// number of deleted rows by table.
+    /// Deletes the rows of deleted owners that a sweep found at least [`ORPHAN_DELAY`] ago, and
+    /// returns the number of deleted rows by table.
     pub(super) async fn delete_orphans(
         &self,
         now: Timestamp,

@@ -1,6 +1,6 @@
 //! Deletion of timed rules that have expired. Reads already ignore them, so this only frees space.
 
-use belfry_core::rules::Document;
+use belfry_core::rules::RuleDocument;
 use jiff::{SignedDuration, Timestamp};
 
 use super::saturating_add;
@@ -81,7 +81,7 @@ impl DueDocument {
         let (account, scope): (i64, String) = (row.take()?, row.take()?);
         let (version, text): (i64, String) = (row.take()?, row.take()?);
         let parsed_document =
-            scope.parse().ok().and_then(|scope| Document::from_text(scope, &text).ok());
+            scope.parse().ok().and_then(|scope| RuleDocument::from_text(scope, &text).ok());
         if parsed_document.is_none() {
             tracing::warn!(account, scope, "a stored ruleset is not readable");
         }

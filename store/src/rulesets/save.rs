@@ -1,6 +1,6 @@
 //! Saving changed documents, unless another writer has changed them.
 
-use belfry_core::rules::{Document, RuleExpiry, RuleScope};
+use belfry_core::rules::{RuleDocument, RuleExpiry, RuleScope};
 use belfry_runtime::random;
 use jiff::Timestamp;
 
@@ -23,13 +23,13 @@ pub enum SaveOutcome {
 /// A changed document and its stored text.
 #[derive(Debug, Clone)]
 pub struct SerializedDocument {
-    document: Document,
+    document: RuleDocument,
     text: String,
 }
 
 impl SerializedDocument {
     /// Serialises a document.
-    pub fn new(document: Document) -> Self {
+    pub fn new(document: RuleDocument) -> Self {
         let text = if document.is_empty() { String::new() } else { document.to_text() };
         Self { document, text }
     }

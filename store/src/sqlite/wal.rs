@@ -1,10 +1,11 @@
 //! The write-ahead log (WAL) of a database file: its size, and whether it belongs to the file.
 //!
-//! SQLite replays the log of a killed process over any file with the right name, even over a backup
-//! that was copied back. To recognise that, every generation of the log is marked: a checkpoint
-//! that empties the log makes the next writer choose new salts, and the first transaction after
-//! that stores the salt in the header of the database (`user_version`), together with the previous
-//! generation's salt (`application_id`). A log belongs to a file that has one of the two.
+//! SQLite replays the log of a killed process over any file with the matching name, even over a
+//! backup that was copied back. To recognise that, every generation of the log is marked: a
+//! checkpoint that empties the log makes the next writer choose new salts, and the first
+//! transaction after that stores the salt in the header of the database (`user_version`), together
+//! with the previous generation's salt (`application_id`). A log belongs to a file that has one of
+//! the two.
 
 use std::fs::File;
 use std::io;

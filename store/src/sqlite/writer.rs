@@ -176,7 +176,7 @@ mod tests {
         connection
     }
 
-    fn insert_number(number: i64) -> Statement {
+    fn insert_statement(number: i64) -> Statement {
         sql!("insert into numbers values ($number) returning number", [number])
     }
 
@@ -202,13 +202,13 @@ mod tests {
         let outcomes = commit_jobs(
             &connection,
             vec![
-                job(vec![insert_number(1), insert_number(2)]),
-                job(vec![insert_number(3), insert_number(1), insert_number(4)]),
-                job(vec![insert_number(5)]),
-                job(vec![insert_number(5)]),
-                job(vec![insert_number(6), failing_statement()]),
+                job(vec![insert_statement(1), insert_statement(2)]),
+                job(vec![insert_statement(3), insert_statement(1), insert_statement(4)]),
+                job(vec![insert_statement(5)]),
+                job(vec![insert_statement(5)]),
+                job(vec![insert_statement(6), failing_statement()]),
                 job(vec![failing_statement()]),
-                job(vec![insert_number(3), insert_number(7)]),
+                job(vec![insert_statement(3), insert_statement(7)]),
             ],
         );
         let successes: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
@@ -231,11 +231,11 @@ mod tests {
         let outcomes = commit_jobs(
             &connection,
             vec![
-                job_requiring_rows(vec![insert_number(1), insert_number(2)]),
-                job_requiring_rows(vec![insert_number(3), delete(9), insert_number(4)]),
-                job_requiring_rows(vec![insert_number(5), delete(1)]),
-                job(vec![insert_number(6), delete(9)]),
-                job_requiring_rows(vec![insert_number(7), insert_number(7)]),
+                job_requiring_rows(vec![insert_statement(1), insert_statement(2)]),
+                job_requiring_rows(vec![insert_statement(3), delete(9), insert_statement(4)]),
+                job_requiring_rows(vec![insert_statement(5), delete(1)]),
+                job(vec![insert_statement(6), delete(9)]),
+                job_requiring_rows(vec![insert_statement(7), insert_statement(7)]),
             ],
         );
         let row_counts = |outcome: BatchResult| -> Option<Vec<usize>> {
@@ -254,12 +254,16 @@ mod tests {
         let rollback = sql!("rollback");
         let outcomes = commit_jobs(
             &connection,
-            vec![job(vec![insert_number(1)]), job(vec![rollback]), job(vec![insert_number(2)])],
+            vec![
+                job(vec![insert_statement(1)]),
+                job(vec![rollback]),
+                job(vec![insert_statement(2)]),
+            ],
         );
         assert!(outcomes.iter().all(Result::is_err));
         assert_eq!(stored_numbers(&connection), [0; 0]);
         assert!(
-            commit_jobs(&connection, vec![job(vec![insert_number(1)])])[0].is_ok(),
+            commit_jobs(&connection, vec![job(vec![insert_statement(1)])])[0].is_ok(),
             "the writer continues"
         );
         assert_eq!(stored_numbers(&connection), [1]);
@@ -270,7 +274,7 @@ mod tests {
     fn a_failed_transaction_invalidates_the_cache_like_a_successful_one() {
         let connection = open_numbers_table();
         let cache = Cache::new(1 << 20, true);
-        for (statement, is_ok) in [(insert_number(1), true), (sql!("rollback"), false)] {
+        for (statement, is_ok) in [(insert_statement(1), true), (sql!("rollback"), false)] {
             let epoch = cache.accounts.epoch("alice");
             cache.accounts.insert("alice".into(), 7, epoch);
             assert_eq!(cache.accounts.get("alice"), Some(7));

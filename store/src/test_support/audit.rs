@@ -1,14 +1,14 @@
 //! Audit events of changes that tests make.
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use jiff::Timestamp;
 
 use crate::AuditFilter;
 
 /// Returns events for a change in a test that does not check them. They are later than all others,
 /// so that sweeps do not delete them.
-pub fn any_events() -> Events {
-    AuditEntry::from_server(far_future(), AuditKind::AccountNote).into()
+pub fn any_events() -> NewAuditEvents {
+    NewAuditEvent::for_server(far_future(), AuditKind::AccountNote).into()
 }
 
 /// Returns a filter for all events except [`any_events`].

@@ -15,7 +15,7 @@ pub struct PooledDatabase {
 }
 
 impl PooledDatabase {
-    /// Creates a database and starts a PgBouncer with this pool mode. `None` if PostgreSQL tests
+    /// Creates a database and starts PgBouncer with this pool mode. `None` if PostgreSQL tests
     /// are disabled, or PgBouncer is not installed.
     pub async fn start(pool_mode: &str) -> Option<Self> {
         let direct = TestDatabase::postgres().await?;

@@ -13,9 +13,9 @@ use test_engines::shared::postgres_url;
 type CertificateAndKey = (String, String);
 
 /// A certificate authority.
-pub struct Authority(CertifiedIssuer<'static, KeyPair>);
+pub struct CertificateAuthority(CertifiedIssuer<'static, KeyPair>);
 
-impl Authority {
+impl CertificateAuthority {
     /// Creates an authority with this name.
     pub fn new(name: &str) -> Self {
         let mut params = certificate_params(name, Vec::new());
@@ -49,49 +49,54 @@ pub struct TlsPostgres {
     /// The running server.
     pub postgres: Postgres,
     /// The certificate authority that issued the server certificate.
-    pub authority: Authority,
-    /// Files for clients.
-    pub files: TempDir,
+    pub authority: CertificateAuthority,
+    /// A directory for clients, with `ca.pem`, `other.pem` and `same-name.pem`.
+    pub client_files: TempDir,
 }
 
-/// The access rules of the server: `belfry` and `certified` must use TLS, and `certified` must also
+/// The server's `pg_hba.conf`: `belfry` and `certified` must use TLS, and `certified` must also
 /// present a certificate; `postgres` may connect without TLS for the setup.
-const ACCESS_RULES: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
+const PG_HBA: &str = "hostssl all certified 127.0.0.1/32 trust clientcert=verify-ca\n\
                       hostssl all belfry 127.0.0.1/32 trust\n\
                       host all postgres 127.0.0.1/32 trust\n";
 
 impl TlsPostgres {
     /// Starts the server; returns `None` if PostgreSQL tests are disabled.
     pub async fn start() -> Option<Self> {
-        postgres_url()?;
-        let authority = Authority::new("Belfry");
+        postgres_url()?; // `None` if PostgreSQL tests are disabled.
+        let authority = CertificateAuthority::new("Belfry");
         let (certificate, key) = authority.issue("localhost");
-        let files = [
+        let server_files = [
             ("server.crt", certificate.as_str()),
             ("server.key", &key),
             ("root.crt", &authority.pem()),
-            ("pg_hba.conf", ACCESS_RULES),
+            ("pg_hba.conf", PG_HBA),
         ];
         let options = ["ssl=on", "ssl_ca_file=root.crt"];
-        let postgres = Postgres::start_with(&files, &options).unwrap();
+        let postgres = Postgres::start_with(&server_files, &options).unwrap();
         let (client, connection) =
             tokio_postgres::connect(&postgres.url(), tokio_postgres::NoTls).await.unwrap();
         tokio::spawn(connection);
         let create_roles =
             "create role belfry superuser login; create role certified superuser login";
         client.batch_execute(create_roles).await.unwrap();
-        let files = tempfile::tempdir().unwrap();
-        fs::write(files.path().join("ca.pem"), authority.pem()).unwrap();
-        fs::write(files.path().join("other.pem"), Authority::new("Other").pem()).unwrap();
-        fs::write(files.path().join("same-name.pem"), Authority::new("Belfry").pem()).unwrap();
-        Some(Self { postgres, authority, files })
+        let client_files = tempfile::tempdir().unwrap();
+        fs::write(client_files.path().join("ca.pem"), authority.pem()).unwrap();
+        fs::write(client_files.path().join("other.pem"), CertificateAuthority::new("Other").pem())
+            .unwrap();
+        fs::write(
+            client_files.path().join("same-name.pem"),
+            CertificateAuthority::new("Belfry").pem(),
+        )
+        .unwrap();
+        Some(Self { postgres, authority, client_files })
     }
 
-    /// Returns a URL with these parameters, in which `FILES` is replaced by the directory with the
-    /// files for clients.
+    /// Returns a URL with these parameters, in which `FILES` is replaced by the directory for
+    /// clients.
     pub fn url(&self, user: &str, host: &str, parameters: &str) -> String {
         let url = self.postgres.url().replace("postgres@127.0.0.1", &format!("{user}@{host}"));
-        let parameters = parameters.replace("FILES", self.files.path().to_str().unwrap());
+        let parameters = parameters.replace("FILES", self.client_files.path().to_str().unwrap());
         format!("{url}?{parameters}")
     }
 }

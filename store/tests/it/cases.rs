@@ -161,7 +161,7 @@ pub(super) async fn ensure_session(store: &Store, id: i64) -> HashedSecret {
 /// Redeems a code at second 20 and returns whether it was redeemable.
 pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
     match store
-        .redeem_code(&any_events(), hashed(code).lookup, hashed(token), timestamp(20), None)
+        .redeem_code(&any_events(), hashed(code).lookup_key, hashed(token), timestamp(20), None)
         .await
     {
         Ok(()) => true,
@@ -172,7 +172,7 @@ pub(super) async fn redeem(store: &Store, code: &str, token: &str) -> bool {
 
 /// Issues a code in a session of the grant's account.
 pub(super) async fn issue_code(store: &Store, secret: &str, grant: &Grant) {
-    let session = ensure_session(store, grant.account_id).await.lookup;
+    let session = ensure_session(store, grant.account_id).await.lookup_key;
     let consent = Consent { session, at: timestamp(1), is_implied: false };
     let outcome = store.add_code(&any_events(), hashed(secret), grant, consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::Issued);

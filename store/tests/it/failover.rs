@@ -79,7 +79,7 @@ impl WriteLoad {
                 AcknowledgedState::Added
             } else {
                 let outcome = store
-                    .revoke_token(&any_events(), hashed(&name).lookup, timestamp(1))
+                    .revoke_token(&any_events(), hashed(&name).lookup_key, timestamp(1))
                     .await
                     .map(drop);
                 if !self.count_outcome(outcome).await {
@@ -129,7 +129,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     };
     for node in &nodes {
         wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
-        assert!(!is_revoked(node, "cached").await, "and it is cached now");
+        assert!(!is_revoked(node, "cached").await, "this fills the cache");
     }
     let load = Arc::new(WriteLoad::default());
     let mut writers = JoinSet::new();
@@ -139,7 +139,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     }
     load.wait_for(&load.acknowledged_count, 200).await;
 
-    nodes[0].revoke_token(&any_events(), hashed("cached").lookup, timestamp(1)).await.unwrap();
+    nodes[0].revoke_token(&any_events(), hashed("cached").lookup_key, timestamp(1)).await.unwrap();
     pair.primary.kill().unwrap();
     load.wait_for(&load.failure_count, 100).await;
     pair.standby.promote().unwrap();
@@ -155,7 +155,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     load.is_stopped.store(true, Ordering::Relaxed);
 
     for node in &nodes {
-        assert!(is_revoked(node, "cached").await, "although it was cached");
+        assert!(is_revoked(node, "cached").await, "the cached token is revoked");
     }
     let tokens_by_writer = writers.join_all().await;
     for (writer, tokens) in tokens_by_writer.iter().enumerate() {
@@ -177,7 +177,7 @@ async fn after_a_failover_every_node_writes_and_no_acknowledged_write_is_lost() 
     let late_node = pair.open(timeout).await;
     late_node.add_token(&any_events(), &token("late", Some(7))).await.unwrap();
     for node in &nodes {
-        assert!(!is_revoked(node, "late").await, "it is on the new primary");
+        assert!(!is_revoked(node, "late").await, "the token is on the new primary");
     }
     pair.primary.wait_for(COUNT_SESSIONS, "0").unwrap();
 
@@ -212,12 +212,15 @@ async fn a_commit_that_the_standby_does_not_confirm_is_not_acknowledged() {
         store.add_token(&any_events(), &token("during", Some(7))).await.map(drop)
     ));
     assert!(is_unconfirmed(
-        store.revoke_token(&any_events(), hashed("before").lookup, timestamp(1)).await.map(drop)
+        store
+            .revoke_token(&any_events(), hashed("before").lookup_key, timestamp(1))
+            .await
+            .map(drop)
     ));
 
     pair.standby.resume().unwrap();
     wait_until("writes succeed again", async || {
-        store.revoke_token(&any_events(), hashed("before").lookup, timestamp(1)).await.is_ok()
+        store.revoke_token(&any_events(), hashed("before").lookup_key, timestamp(1)).await.is_ok()
     })
     .await;
 }

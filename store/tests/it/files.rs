@@ -97,7 +97,7 @@ async fn writes_by_a_different_process_are_noticed() {
     assert!(server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_ok());
 
     let command = open(&database).await.unwrap();
-    command.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    command.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
 
     for _ in 0..1000 {
         if server.token(hashed("t")).await.unwrap().unwrap().check_validity(timestamp(1)).is_err() {

@@ -52,7 +52,7 @@ async fn queue_writes<T>(
     blocker.batch_execute("begin; lock table codes in access exclusive mode").await.unwrap();
     for number in 1..=CONCURRENT_GROUPS {
         let store = store.clone();
-        let (code, token) = (hashed("unknown").lookup, hashed(&format!("unknown {number}")));
+        let (code, token) = (hashed("unknown").lookup_key, hashed(&format!("unknown {number}")));
         tokio::spawn(async move {
             store.redeem_code(&any_events(), code, token, timestamp(1), None).await
         });
@@ -97,8 +97,12 @@ async fn waiting_writes_are_committed_together() {
     assert_eq!(count_transactions(&client, "tokens").await, 1);
     let both_tables =
         "(select xmin from tokens union all select xmin from rulesets) as both_tables";
-    assert_eq!(count_transactions(&client, both_tables).await, 1, "of different kinds, too");
-    assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().len(), 1);
+    assert_eq!(
+        count_transactions(&client, both_tables).await,
+        1,
+        "different kinds of writes share a transaction"
+    );
+    assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().rule_count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +127,11 @@ async fn a_failed_write_does_not_affect_others_in_its_group() {
     for secret in ["a", "b"] {
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().len(), 1, "and the cache is current");
+    assert_eq!(
+        store.rulesets(7, timestamp(5)).await.unwrap().rule_count(),
+        1,
+        "the cache is current"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,7 +148,7 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
     let redeem = |token| {
         boxed_write(store.redeem_code(
             &events,
-            hashed("c").lookup,
+            hashed("c").lookup_key,
             hashed(token),
             timestamp(1),
             None,
@@ -158,7 +166,7 @@ async fn the_first_of_conflicting_writes_in_a_group_succeeds() {
 
     client.batch_execute("rollback").await.unwrap();
 
-    let already_redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup).to_string();
+    let already_redeemed = RedeemError::AlreadyRedeemed(hashed("first").lookup_key).to_string();
     let save_outcome = |outcome: SaveOutcome| Ok(format!("{outcome:?}"));
     let (saved, conflict) = (save_outcome(SaveOutcome::Saved), save_outcome(SaveOutcome::Conflict));
     let expected =
@@ -322,10 +330,10 @@ async fn a_group_committed_after_its_timeout_invalidates_the_cache() {
     }
     let rule_counts = async || {
         let (alice, bob) = (store.rulesets(7, timestamp(5)), store.rulesets(8, timestamp(5)));
-        (alice.await.unwrap().len(), bob.await.unwrap().len())
+        (alice.await.unwrap().rule_count(), bob.await.unwrap().rule_count())
     };
     wait_until("the cache is enabled", async || store.is_cache_enabled()).await;
-    assert_eq!(rule_counts().await, (0, 0), "and that is cached now");
+    assert_eq!(rule_counts().await, (0, 0), "this fills the cache");
     proxy.faults.delayed_text.send_replace("");
 
     wait_until("the late writes invalidated the cache", async || rule_counts().await == (1, 1))

@@ -1,4 +1,4 @@
-//! New ids when others are taken.
+//! New ids if the first candidates are taken.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const IDS_PER_MILLISECOND: i64 = 65_536;
 const BATCH_ACCOUNTS: usize = 500;
 
 /// Adds 70,000 accounts in the same millisecond. The first ones take all of its ids.
-async fn more_accounts_are_imported_than_a_millisecond_has_ids(database: TestDatabase) {
+async fn import_more_accounts_than_a_millisecond_has_ids(database: TestDatabase) {
     let store = database.open().await;
     let first_id = NOW * 1000 * IDS_PER_MILLISECOND;
     let take_ids = format!(
@@ -46,13 +46,13 @@ async fn more_accounts_are_imported_than_a_millisecond_has_ids(database: TestDat
 
 #[tokio::test]
 async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_sqlite() {
-    more_accounts_are_imported_than_a_millisecond_has_ids(TestDatabase::sqlite()).await;
+    import_more_accounts_than_a_millisecond_has_ids(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn more_accounts_are_imported_than_a_millisecond_has_ids_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    more_accounts_are_imported_than_a_millisecond_has_ids(database).await;
+    import_more_accounts_than_a_millisecond_has_ids(database).await;
 }
 
 /// No row is ever added, as if every id were taken.

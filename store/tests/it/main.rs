@@ -1,5 +1,5 @@
 //! The conformance list: cases that every database engine must pass. The other modules test one
-//! engine, or what happens below the interface of the store.
+//! engine, or the implementation below the store's interface.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -107,7 +107,7 @@ conformance! {
         an_app_token_has_no_account,
         unknown_scopes_are_read_without_effect_and_counted,
         an_unknown_token_is_not_found,
-        a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown,
+        a_token_with_a_known_lookup_key_and_a_wrong_secret_is_unknown,
         a_revoked_token_is_reported_immediately,
         a_second_revocation_does_not_change_the_time,
         concurrent_revocations_of_a_token_all_succeed,

@@ -37,11 +37,11 @@ async fn a_token_revoked_on_one_node_is_revoked_on_the_other() {
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
         async |store: &Store| store.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked(&other_node).await, "and it is cached now");
+    assert!(!is_revoked(&other_node).await, "this fills the cache");
 
-    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
 
-    assert!(is_revoked(&node).await, "immediately on the node that revoked it");
+    assert!(is_revoked(&node).await, "the node that revoked it rejects it immediately");
     wait_until("the other node invalidated its cache", async || is_revoked(&other_node).await)
         .await;
 }
@@ -52,7 +52,7 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
     add_alice_and_app(&node).await;
     node.add_app_token(&token("a", None)).await.unwrap();
     let is_known = async |store: &Store| store.token(hashed("a")).await.unwrap().is_some();
-    assert!(is_known(&node).await && is_known(&other_node).await, "and it is cached now");
+    assert!(is_known(&node).await && is_known(&other_node).await, "this fills the cache");
 
     other_node
         .add_app_token(&NewToken { created_at: timestamp(1_800_000_000), ..token("b", None) })
@@ -60,7 +60,7 @@ async fn a_token_deleted_beyond_the_maximum_is_unknown_on_all_nodes() {
         .unwrap();
     node.delete_excess(1, timestamp(1_800_000_000)).await.unwrap();
 
-    assert!(!is_known(&node).await, "immediately on the node that deleted it");
+    assert!(!is_known(&node).await, "the node that deleted it rejects it immediately");
     wait_until("the other node invalidated its cache", async || !is_known(&other_node).await).await;
 }
 
@@ -95,10 +95,10 @@ async fn a_client_secret_rotated_on_one_node_is_rotated_on_the_other() {
         let app = other_node.app_by_client_id("client").await.unwrap().unwrap();
         app.secrets.accepts(hashed(secret), timestamp(1))
     };
-    assert!(accepts("client secret").await, "and it is cached now");
+    assert!(accepts("client secret").await, "this fills the cache");
     node.rotate_app_secret(&any_events(), 1, hashed("new"), Some(timestamp(2))).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("new").await).await;
-    assert!(accepts("client secret").await, "until its time");
+    assert!(accepts("client secret").await, "the previous secret is accepted until its time");
     node.rotate_app_secret(&any_events(), 1, hashed("newer"), None).await.unwrap();
     wait_until("the other node invalidated its cache", async || accepts("newer").await).await;
     assert!(!accepts("client secret").await && !accepts("new").await);
@@ -155,12 +155,12 @@ async fn an_application_service_requests_account_is_cached() {
         let alice = other_node.token_account("alice").await.unwrap().unwrap();
         alice.disabled_at.is_none()
     };
-    assert!(is_enabled().await, "and it is cached now");
+    assert!(is_enabled().await, "this fills the cache");
 
     let mut client = connect(&database).await;
     let lock = client.transaction().await.unwrap();
     lock.batch_execute("lock table accounts in access exclusive mode").await.unwrap();
-    assert!(is_enabled().await, "although the table is locked");
+    assert!(is_enabled().await, "the cache responds although the table is locked");
     lock.rollback().await.unwrap();
 
     node.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     assert!(!is_revoked().await);
     assert!(save_rule(&node, "global", Some("rule")).await);
     // Notifications arrive in the order of commits, so this one arrives after the node's own.
-    other_node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    other_node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the node received the other node's notification", is_revoked).await;
 
     let mut client = connect(&database).await;
@@ -184,7 +184,7 @@ async fn a_node_does_not_invalidate_its_cache_for_its_own_notification() {
     lock.batch_execute("lock table rulesets in access exclusive mode").await.unwrap();
     assert!(
         !node.rulesets(7, timestamp(5)).await.unwrap().is_empty(),
-        "although the table is locked"
+        "the cache responds although the table is locked"
     );
     lock.rollback().await.unwrap();
 }
@@ -208,9 +208,9 @@ async fn a_write_committed_after_its_timeout_invalidates_the_cache() {
     proxy.faults.delayed_text.send_replace("begin");
     let outcome = node.save_ruleset(&base, with_rule(&base, "global", "second")).await;
     assert!(outcome.is_err(), "the write timed out");
-    let rule_count = async || node.rulesets(7, timestamp(5)).await.unwrap().len();
+    let rule_count = async || node.rulesets(7, timestamp(5)).await.unwrap().rule_count();
     wait_until("the cache is enabled", async || node.is_cache_enabled()).await;
-    assert_eq!(rule_count().await, 1, "and that is cached now");
+    assert_eq!(rule_count().await, 1, "this fills the cache");
     proxy.faults.delayed_text.send_replace("");
 
     wait_until("the late write invalidated the cache", async || rule_count().await == 2).await;
@@ -227,12 +227,12 @@ async fn a_node_whose_notifications_are_dropped_bypasses_its_cache() {
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
         async || proxied_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked().await, "and it is cached now");
+    assert!(!is_revoked().await, "this fills the cache");
 
     proxy.faults.drops_notifications.store(true, Ordering::SeqCst);
-    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the cache is disabled", async || !proxied_node.is_cache_enabled()).await;
-    assert!(is_revoked().await, "immediately when the cache is disabled");
+    assert!(is_revoked().await, "the revocation is seen as soon as the cache is disabled");
 
     proxy.faults.drops_notifications.store(false, Ordering::SeqCst);
     wait_until("the cache is enabled again", async || proxied_node.is_cache_enabled()).await;

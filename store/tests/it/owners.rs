@@ -91,11 +91,11 @@ async fn insert_during_deletion(
 }
 
 /// Returns the statement that inserts a token with this name.
-fn insert_token(name: &str) -> String {
+fn insert_token_sql(name: &str) -> String {
     format!(
         "insert into tokens (lookup, digest, app_id, scopes, created_at) \
          values ('{}', '', 1, '', 0)",
-        hashed(name).lookup.to_text()
+        hashed(name).lookup_key.to_text()
     )
 }
 
@@ -106,10 +106,10 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     let insert_request = format!(
         "insert into requests (lookup, digest, app_id, browser, parameters, expires_at) \
          values ('{}', '', 1, '', '', 0)",
-        hashed("r").lookup.to_text()
+        hashed("r").lookup_key.to_text()
     );
     for (table, insert_same_key, owner) in [
-        ("tokens", insert_token("t"), "app"),
+        ("tokens", insert_token_sql("t"), "app"),
         ("rulesets", INSERT_RULESET.to_owned(), "account"),
         ("requests", insert_request, "app"),
     ] {
@@ -142,7 +142,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
         };
         insert_during_deletion(&database, &insert_same_key, insert, delete).await;
         assert_eq!(count_rows(&database, table).await, 1, "{table} of the {owner}");
-        assert!(store.token(hashed("t")).await.unwrap().is_none(), "it is not valid");
+        assert!(store.token(hashed("t")).await.unwrap().is_none(), "the token is not valid");
 
         assert_eq!(sweep(&store, SETTLING_SWEEPS).await, 0, "{table} of the {owner}");
         assert_eq!(sweep(&store, LATER_SWEEPS).await, 1, "{table} of the {owner}");
@@ -165,7 +165,7 @@ async fn a_token_issued_while_an_unused_app_is_deleted_is_swept() {
         sweep(&store, SETTLING_SWEEPS).await;
         assert!(store.app(1).await.unwrap().is_none());
     };
-    insert_during_deletion(&database, &insert_token("t"), insert, delete).await;
+    insert_during_deletion(&database, &insert_token_sql("t"), insert, delete).await;
     assert_eq!(count_rows(&database, "tokens").await, 1);
     assert_eq!(sweep(&store, LATER_SWEEPS).await, 1);
     assert_eq!(count_rows(&database, "tokens").await, 0);

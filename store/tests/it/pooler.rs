@@ -26,8 +26,8 @@ async fn nodes_invalidate_caches_through_a_pooler_in_session_mode() {
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
         async || other_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked().await, "and it is cached now");
-    node.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap();
+    assert!(!is_revoked().await, "this fills the cache");
+    node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the other node invalidated its cache", is_revoked).await;
     assert!(save_rule(&other_node, "global", Some("rule")).await);
     wait_until("rules of the other node are read", async || {

@@ -173,8 +173,8 @@ async fn a_statement_is_cancelled_over_tls() {
 async fn postgres_can_require_a_client_certificate() {
     let Some(server) = TlsPostgres::start().await else { return };
     let (certificate, key) = server.authority.issue("client");
-    fs::write(server.files.path().join("client.pem"), certificate).unwrap();
-    fs::write(server.files.path().join("client.key"), &key).unwrap();
+    fs::write(server.client_files.path().join("client.pem"), certificate).unwrap();
+    fs::write(server.client_files.path().join("client.key"), &key).unwrap();
     let verify_full = "sslmode=verify-full&sslrootcert=FILES/ca.pem";
     let with_key = |key: &str| format!("{verify_full}&sslcert=FILES/client.pem&sslkey=FILES/{key}");
 

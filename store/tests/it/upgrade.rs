@@ -220,7 +220,7 @@ async fn rows_written_by_the_previous_release_are_read_on_postgres() {
 }
 
 /// This release can run alongside a newer one, and start after it, if the newer one allows that.
-async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
+async fn assert_newer_compatible_schema_is_accepted(database: TestDatabase) {
     let (supported_version, next_version) = (newest_version(), newest_version() + 1);
     let running_node = database.open().await;
     open_as_next_release(&database).await.ping().await.unwrap();
@@ -258,13 +258,13 @@ async fn a_newer_compatible_schema_is_accepted(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_compatible_schema_is_accepted_on_sqlite() {
-    a_newer_compatible_schema_is_accepted(TestDatabase::sqlite()).await;
+    assert_newer_compatible_schema_is_accepted(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_compatible_schema_is_accepted_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    a_newer_compatible_schema_is_accepted(database).await;
+    assert_newer_compatible_schema_is_accepted(database).await;
 }
 
 /// Statements of other nodes would queue behind the lock that a migration waits for.
@@ -353,7 +353,7 @@ fn the_newest_schema_is_compatible_with_the_previous_release() {
 }
 
 /// A server of the older version may be using the database.
-async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
+async fn assert_commands_do_not_migrate(database: TestDatabase) {
     drop(database.open().await);
     let (version, needed_version) = (newest_version(), newest_version() + 1);
     for (schema, access) in [
@@ -375,18 +375,18 @@ async fn commands_do_not_migrate_an_older_database(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_do_not_migrate_an_older_database_on_sqlite() {
-    commands_do_not_migrate_an_older_database(TestDatabase::sqlite()).await;
+    assert_commands_do_not_migrate(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_do_not_migrate_an_older_database_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    commands_do_not_migrate_an_older_database(database).await;
+    assert_commands_do_not_migrate(database).await;
 }
 
 /// Writes the statements of this release to `statements/`, from recordings of the conformance list
-/// in the directory `BELFRY_RECORD`; does nothing without one. Of cases with the same statements the
-/// shortest is used.
+/// in the directory `BELFRY_RECORD`; does nothing without one. Of cases with the same statements
+/// the shortest is used.
 #[tokio::test]
 #[ignore = "part of a release, see CONTRIBUTING.md"]
 async fn collect_recorded_statements() {

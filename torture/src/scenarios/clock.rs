@@ -63,7 +63,7 @@ pub(crate) fn clock_jumps(run: &mut Run) -> Result<()> {
     workers.verify_all(run)
 }
 
-/// Returns the server's time in seconds since 1970, from a new token's `created_at`.
+/// Returns the server's time in seconds since the Unix epoch, from a new token's `created_at`.
 fn server_time(node: &Node) -> Result<i64> {
     let app = App::register(node.address)?;
     let response = Client::new(node.address).send_successfully(&app.token_request("read"))?;

@@ -55,7 +55,7 @@ enum ClusterEvent {
 }
 
 /// The requests from one address.
-struct Series {
+struct RequestSeries {
     address: String,
     admitted: usize,
 }
@@ -71,11 +71,11 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
             [round as usize % 3];
         let account = format!("account{round}");
         let token = add_account(run, &nodes[0], &account, &postgres.url())?;
-        let keys_before = account_keys(&cluster)?;
+        let keys_before = list_account_keys(&cluster)?;
         let load = RoundLoad::new(round, &token);
-        let local_before = local_decisions(&nodes)?;
+        let local_before = count_local_decisions(&nodes)?;
         let mut killed_shard = None;
-        let all_series = thread::scope(|scope| -> Result<Vec<Series>> {
+        let all_series = thread::scope(|scope| -> Result<Vec<RequestSeries>> {
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|client| {
                     let (load, nodes) = (&load, &nodes);
@@ -94,11 +94,11 @@ pub(crate) fn failovers_and_moved_slots(run: &mut Run) -> Result<()> {
             }
             event_result.map(|()| all_series)
         })?;
-        let local = local_decisions(&nodes)? - local_before;
+        let local = count_local_decisions(&nodes)? - local_before;
         run.outcome.check(local == 0 || killed_shard.is_some(), || {
             format!("{event:?}: {local} requests were not counted in Redis")
         });
-        verify(run, &cluster, &load, &all_series, killed_shard, &keys_before)?;
+        verify_counts(run, &cluster, &load, &all_series, killed_shard, &keys_before)?;
         run.end_round();
     }
     Ok(())
@@ -115,7 +115,7 @@ fn cause_event(
     let primary = primaries[run.rng.usize(..primaries.len())];
     let new_primary = match event {
         ClusterEvent::Kill => {
-            let replica = cluster.replica_of(primary)?;
+            let replica = cluster.replica_for_primary(primary)?;
             cluster.node(primary).kill()?;
             let start = Instant::now();
             while !cluster.primaries()?.contains(&replica) {
@@ -144,25 +144,27 @@ fn cause_event(
 }
 
 /// Checks the counts of a round.
-fn verify(
+fn verify_counts(
     run: &mut Run,
     cluster: &RedisCluster,
     load: &RoundLoad,
-    all_series: &[Series],
+    all_series: &[RequestSeries],
     killed_shard: Option<usize>,
     keys_before: &[String],
 ) -> Result<()> {
     let failed_count = load.failed_requests.load(Ordering::Relaxed);
     run.outcome.failed += failed_count;
-    let description = || load.first_failure.lock().map(|text| text.clone()).unwrap_or_default();
-    run.outcome
-        .check(failed_count == 0, || format!("{failed_count} requests failed: {}", description()));
+    let describe_first_failure =
+        || load.first_failure.lock().map(|text| text.clone()).unwrap_or_default();
+    run.outcome.check(failed_count == 0, || {
+        format!("{failed_count} requests failed: {}", describe_first_failure())
+    });
     let is_on_killed_shard = |key: &str| -> Result<bool> {
         let Some(shard) = killed_shard else { return Ok(false) };
-        Ok(cluster.primary_of(key)? == shard)
+        Ok(cluster.primary_for_key(key)? == shard)
     };
     let mut admitted_total = 0;
-    for Series { address, admitted } in all_series {
+    for RequestSeries { address, admitted } in all_series {
         admitted_total += admitted;
         let is_exact = *admitted == REQUEST_LIMIT;
         // More may be admitted if counts were lost.
@@ -173,12 +175,12 @@ fn verify(
     }
     run.outcome.acknowledged += admitted_total as u64;
 
-    let keys = account_keys(cluster)?;
+    let keys = list_account_keys(cluster)?;
     let key =
         keys.iter().find(|key| !keys_before.contains(key)).ok_or("the account has no counter")?;
     if !is_on_killed_shard(key)? {
         let count: usize =
-            cluster.run_command(cluster.primary_of(key)?, &["GET", key])?.trim().parse()?;
+            cluster.run_command(cluster.primary_for_key(key)?, &["GET", key])?.trim().parse()?;
         run.outcome.check(count == admitted_total, || {
             format!("{key}: {count}, but {admitted_total} admitted")
         });
@@ -187,7 +189,7 @@ fn verify(
 }
 
 /// Returns the number of decisions that the nodes have made without Redis.
-fn local_decisions(nodes: &[Node]) -> Result<u64> {
+fn count_local_decisions(nodes: &[Node]) -> Result<u64> {
     let mut sum = 0;
     for node in nodes {
         let metrics = Client::new(node.address).send_successfully(&Request::get("/metrics"))?.body;
@@ -200,7 +202,7 @@ fn local_decisions(nodes: &[Node]) -> Result<u64> {
 }
 
 /// Returns the keys of account counters.
-fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
+fn list_account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
     let mut keys = Vec::new();
     for primary in cluster.primaries()? {
         let output = cluster.run_command(primary, &["KEYS", "belfry:{account:*"])?;
@@ -211,7 +213,7 @@ fn account_keys(cluster: &RedisCluster) -> Result<Vec<String>> {
 
 /// Adds an account and returns an access token for it.
 fn add_account(run: &Run, node: &Node, name: &str, database: &str) -> Result<String> {
-    let belfry = |arguments: &[&str]| -> Result<String> {
+    let run_belfry = |arguments: &[&str]| -> Result<String> {
         let mut command = Command::new(&run.settings.belfry);
         let output = command
             .args(arguments)
@@ -223,8 +225,8 @@ fn add_account(run: &Run, node: &Node, name: &str, database: &str) -> Result<Str
         }
         Ok(String::from_utf8(output.stdout)?.trim().to_owned())
     };
-    belfry(&["account", "add", name])?;
-    belfry(&["token", "issue", name])
+    run_belfry(&["account", "add", name])?;
+    run_belfry(&["token", "issue", name])
 }
 
 fn wait_until_redis_is_used(node: &Node) -> Result<()> {
@@ -264,7 +266,7 @@ impl RoundLoad {
     }
 
     /// Sends series of requests until the round is over.
-    fn send_series(&self, client: usize, nodes: &[Node]) -> Vec<Series> {
+    fn send_series(&self, client: usize, nodes: &[Node]) -> Vec<RequestSeries> {
         let clients: Vec<Client> = nodes.iter().map(|node| Client::new(node.address)).collect();
         let mut all_series = Vec::new();
         while !self.is_over.load(Ordering::Relaxed) {
@@ -293,7 +295,7 @@ impl RoundLoad {
                 }
                 self.responses.fetch_add(1, Ordering::Relaxed);
             }
-            all_series.push(Series { address, admitted });
+            all_series.push(RequestSeries { address, admitted });
         }
         all_series
     }

@@ -19,8 +19,8 @@ use crate::workers::Workers;
 /// The number of concurrent connections in each attack.
 const CONNECTIONS: usize = 8;
 
-/// Short timeouts, and a trusted proxy: the requests of ordinary clients have forwarded addresses,
-/// so the limits of the attackers' address do not apply to them.
+/// Short timeouts, and a trusted proxy: each token request of an ordinary client has a different
+/// forwarded address, so the limits of the attackers' address do not apply to it.
 const SETTINGS: &str = r#"
 trusted_proxies = ["127.0.0.1"]
 
@@ -29,8 +29,8 @@ body_timeout = "1s"
 idle_timeout = "2s"
 "#;
 
-/// The maximum time until an abused connection is closed: more than twice the 15 s in which a
-/// request head must arrive.
+/// The maximum time until an abused connection is closed: four times the 15 s in which a request
+/// head must arrive.
 const MAX_CLOSE_DELAY: Duration = Duration::from_mins(1);
 
 /// The maximum growth of the server's memory during the attacks.
@@ -54,14 +54,14 @@ const ATTACKS: &[(&str, Attack)] = &[
     ("idle", |address| TcpStream::connect(address)),
 ];
 
-/// The number of attacks.
+/// Rounds of the scenario: one for each attack.
 pub(crate) const ROUNDS: u32 = 12;
 const _: () = assert!(ATTACKS.len() == ROUNDS as usize);
 
 pub(crate) fn connection_abuse(run: &mut Run) -> Result<()> {
     let mut node = Node::start_new(run, &[], SETTINGS)?;
     let app = App::register(node.address)?;
-    // Ordinary requests make the allocator's memory grow before it is measured.
+    // Warm-up, so that allocator growth is not attributed to the attacks.
     send_ordinary_requests(&mut run.outcome, node.address, &app, &AtomicBool::new(true));
     let memory_before_mb = node.server()?.resident_memory_mb();
     while let Some(round) = run.next_round() {
@@ -140,16 +140,16 @@ fn send_ordinary_requests(
 ) {
     let client = Client::new(address);
     for number in 0..=u16::MAX {
-        // Each request has a different client address and therefore its own limits.
+        // Each token request has a different forwarded address and therefore its own limits.
         let [high, low] = number.to_be_bytes();
         let client_address = format!("198.18.{high}.{low}");
         let token_request =
             app.token_request("read").with_header("x-forwarded-for", &client_address);
         for request in [&Request::get("/healthz"), &token_request] {
             let start = Instant::now();
-            let status = client.send(request).map_or(0, |response| response.status);
-            outcome.check(status == 200, || {
-                format!("an ordinary client got {status} after {:?}", start.elapsed())
+            let result = client.send(request).map(|response| response.status);
+            outcome.check(matches!(result, Ok(200)), || {
+                format!("an ordinary client got {result:?} after {:?}", start.elapsed())
             });
         }
         outcome.acknowledged += 1;
@@ -174,12 +174,12 @@ fn unread_responses(address: SocketAddr) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Sends a request head one byte at a time.
+/// Sends the start of a request head, then one byte every 100 ms.
 fn slow_head(address: SocketAddr) -> io::Result<TcpStream> {
     write_slowly(address, "GET /healthz HTTP/1.1\r\nx: ")
 }
 
-/// Sends a request body one byte at a time.
+/// Sends a request head, then one byte of the body every 100 ms.
 fn slow_body(address: SocketAddr) -> io::Result<TcpStream> {
     let head = "POST /oauth/token HTTP/1.1\r\nhost: a\r\ncontent-length: 60000\r\n\
                 content-type: application/x-www-form-urlencoded\r\n\r\n";

@@ -44,14 +44,14 @@ fn fill_once(run: &mut Run, disk: &Disk) -> Result<()> {
     let mut node = Node::new(run, &arguments, "")?;
     node.command_prefix = disk.command_prefix();
     node.start()?;
-    let server_id = node.server()?.id();
+    let server_pid = node.server()?.id();
     let mut workers = Workers::set_up(run, &[node.address])?;
     let health_status = workers.run_load(run, OnFailure::Continue, |load| {
         load.wait_for_acknowledgements(WRITES)?;
-        disk.fill(server_id, node.dir())?;
+        disk.fill(server_pid, node.dir())?;
         let failures = load.wait_for_failures(WRITES);
         let health_status = node.response_status("/healthz");
-        disk.free(server_id)?;
+        disk.free(server_pid)?;
         failures?;
         wait_until_ready(&node)?;
         load.wait_for_acknowledgements(WRITES)?;
@@ -94,20 +94,20 @@ impl Disk {
         }
     }
 
-    fn fill(&self, server_id: u32, dir: &Path) -> Result<()> {
+    fn fill(&self, server_pid: u32, dir: &Path) -> Result<()> {
         match self {
             Self::Small(disk) => disk.fill(),
             Self::FileSizeLimit => {
                 let size = fs::metadata(dir.join("data/belfry.db"))?.len();
-                limit_file_size(server_id, &size.to_string())
+                limit_file_size(server_pid, &size.to_string())
             }
         }
     }
 
-    fn free(&self, server_id: u32) -> Result<()> {
+    fn free(&self, server_pid: u32) -> Result<()> {
         match self {
             Self::Small(disk) => Ok(fs::remove_file(disk.ballast_path())?),
-            Self::FileSizeLimit => limit_file_size(server_id, "unlimited"),
+            Self::FileSizeLimit => limit_file_size(server_pid, "unlimited"),
         }
     }
 }

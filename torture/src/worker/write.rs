@@ -18,7 +18,7 @@ use crate::load::{Load, OnFailure};
 const RULES_PER_CLIENT: usize = 3;
 
 /// The maximum number of tokens and codes of a client in a round, all of which are checked after
-/// the round. A client that has this many issues no more.
+/// the round. A client that has this many requests no more of them.
 const MAX_SECRETS: usize = 20;
 
 impl Worker {

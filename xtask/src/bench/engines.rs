@@ -7,7 +7,7 @@ use std::ops::{Add, Sub};
 
 use test_engines::{Postgres, Redis};
 
-/// A PostgreSQL that counts statements, and a Redis.
+/// A PostgreSQL server that counts statements, and a Redis server.
 pub(super) struct Engines {
     pub postgres: Postgres,
     pub redis: Redis,

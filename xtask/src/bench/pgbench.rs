@@ -110,18 +110,18 @@ fn parse_report(report: &str) -> Option<(f64, f64)> {
 
 /// Returns the ratio of the rates; the CPU ratio is that of PostgreSQL alone.
 fn report_line(name: &str, ours: &[RunResult], reference: &[RunResult]) -> ReportLine {
-    let median_of =
+    let median_value =
         |runs: &[RunResult], metric: fn(&RunResult) -> f64| median(runs.iter().map(metric));
     let ratio = |metric: fn(&RunResult) -> f64| {
         median(ours.iter().zip(reference).map(|(ours, other)| metric(ours) / metric(other)))
     };
-    let rate = |runs: &[RunResult]| median_of(runs, |run| run.per_second);
-    let postgres_cpu_us = |runs: &[RunResult]| median_of(runs, |run| run.postgres_cpu_us);
+    let rate = |runs: &[RunResult]| median_value(runs, |run| run.per_second);
+    let postgres_cpu_us = |runs: &[RunResult]| median_value(runs, |run| run.postgres_cpu_us);
     ReportLine {
         measured: format!(
             "{:.0}/s, µs CPU: Belfry {:.1}, PostgreSQL {:.1}",
             rate(ours),
-            median_of(ours, |run| run.belfry_cpu_us),
+            median_value(ours, |run| run.belfry_cpu_us),
             postgres_cpu_us(ours)
         ),
         reference: format!(

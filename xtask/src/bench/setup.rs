@@ -15,7 +15,7 @@ use crate::cargo;
 /// The configuration and data of a server, and the request to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
-    /// Arguments of `belfry serve` besides its address and data directory.
+    /// Arguments of `belfry serve`, in addition to its address and data directory.
     pub arguments: &'static [&'static str],
     /// The contents of `belfry.toml`.
     pub settings: &'static str,

@@ -149,7 +149,7 @@ fn find_sibling_cycles(modules: &BTreeMap<Module, SourceFile>) -> Vec<Cycle> {
 }
 
 /// Returns the module that defines the item at this path, as seen from a module; `None` if it is in
-/// another crate.
+/// a different crate.
 fn resolve(
     modules: &BTreeMap<Module, SourceFile>,
     from: &Module,

@@ -65,7 +65,7 @@ ding dongtest result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered 
     }
 
     #[test]
-    fn similar_lines_are_not_counted() {
+    fn malformed_results_add_no_tests() {
         let mut tally = Tally::default();
         for line in ["", "test result: ", "test result: ok. many passed; x", "12 passed; 1 failed"]
         {

@@ -224,10 +224,11 @@ proptest! {
         let bcrypt = PasswordHash::parse(&format!("$2b${cost:02}${SALT_AND_HASH}"));
         prop_assert_eq!(bcrypt.is_ok(), (4..=MAX_BCRYPT_COST).contains(&cost));
         let pbkdf2 = PasswordHash::parse(&format!("$pbkdf2-sha256${iterations}$AAAA$AAAAAAAAAAAAAAAAAAAAAA"));
-        prop_assert_eq!(pbkdf2.is_ok(), (1..=MAX_ITERATIONS).contains(&iterations));
-        let (memory, passes) = (memory % (2 * MAX_MEMORY), passes % 10);
+        prop_assert_eq!(pbkdf2.is_ok(), (1..=MAX_PBKDF2_ITERATIONS).contains(&iterations));
+        let (memory, passes) = (memory % (2 * MAX_ARGON2_MEMORY_KIB), passes % 10);
         let argon2 = PasswordHash::parse(&ARGON2_HASH.replace("m=65536,t=2", &format!("m={memory},t={passes}")));
-        let is_cheap = memory <= MAX_MEMORY && memory * passes <= MAX_MEMORY_PASSES;
+        let is_cheap =
+            memory <= MAX_ARGON2_MEMORY_KIB && memory * passes <= MAX_ARGON2_MEMORY_PASSES;
         prop_assert_eq!(argon2.is_ok(), is_cheap && memory >= 8 && passes > 0);
     }
 }

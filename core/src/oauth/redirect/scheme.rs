@@ -65,7 +65,7 @@ pub struct PrivateUseScheme(String);
 /// The reason a scheme cannot be allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SchemeError {
-    /// The string is not a scheme by RFC 3986.
+    /// The string is not a scheme according to RFC 3986.
     #[error("{0:?} is not a scheme: write \"myapp\" for myapp://callback")]
     Malformed(String),
     /// Browsers open the scheme themselves, so it cannot belong to an app.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::rules::{Document, RuleScope};
+use crate::rules::{RuleDocument, RuleScope};
 
 /// The rules of the Matrix specification v1.17 to v1.19, with the three legacy mention rules at
 /// the positions that they had until v1.16.
@@ -39,7 +39,7 @@ const SPECIFICATION: &str = r#"{
 #[test]
 fn the_builtin_rules_match_the_specification() {
     let expected: Value = serde_json::from_str(SPECIFICATION).unwrap();
-    let document = Document::new(RuleScope::Global);
+    let document = RuleDocument::new(RuleScope::Global);
     assert_eq!(json!(document.ruleset(User::new("@alice:x.org:8448"))), expected);
 }
 

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam, NotFound};
-use crate::rules::{Document, NewRule, NewRuleLimits, RuleExpiry, RuleKind, RuleScope, builtin};
+use crate::rules::{
+    NewRule, NewRuleLimits, RuleDocument, RuleExpiry, RuleKind, RuleScope, builtin,
+};
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
 
@@ -22,8 +24,11 @@ fn parse_changes(list: &Value) -> RuleChanges {
 }
 
 /// Applies changes to documents, and returns the documents to save.
-fn apply_changes(list: &Value, stored_documents: &[Document]) -> Result<Vec<Document>, RuleError> {
-    let mut documents = Documents::new(stored_documents);
+fn apply_changes(
+    list: &Value,
+    stored_documents: &[RuleDocument],
+) -> Result<Vec<RuleDocument>, RuleError> {
+    let mut documents = UserRuleDocuments::new(stored_documents);
     parse_changes(list).apply(&mut documents)?;
     Ok(documents.into_changed().collect())
 }
@@ -32,7 +37,7 @@ fn put_change(id: &str) -> Value {
     json!({"op": "put", "kind": "room", "rule_id": id, "rule": {"actions": ["notify"]}})
 }
 
-fn room_ids(document: &Document) -> Vec<&str> {
+fn room_ids(document: &RuleDocument) -> Vec<&str> {
     document.user_rules()[RuleKind::Room].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
@@ -83,7 +88,7 @@ fn new_rules_and_builtin_changes_may_expire() {
 
 #[test]
 fn an_empty_list_changes_nothing() {
-    assert_eq!(apply_changes(&json!([]), &[Document::new(RuleScope::Global)]), Ok(Vec::new()));
+    assert_eq!(apply_changes(&json!([]), &[RuleDocument::new(RuleScope::Global)]), Ok(Vec::new()));
 }
 
 #[test]
@@ -349,8 +354,8 @@ pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
 
 /// Applies the changes one by one, skips changes that fail, and returns the documents that are not
 /// empty.
-pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<Document> {
-    let mut documents = Documents::default();
+pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<RuleDocument> {
+    let mut documents = UserRuleDocuments::default();
     for change in changes {
         let mut changed_documents = documents.clone();
         let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
@@ -376,7 +381,7 @@ proptest! {
             NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX },
             now(),
         );
-        let mut documents_one_by_one = Documents::new(&stored_documents);
+        let mut documents_one_by_one = UserRuleDocuments::new(&stored_documents);
         let mut expected = Ok(());
         for (index, change) in list.iter().enumerate() {
             let one_change = std::slice::from_ref(change);
@@ -387,7 +392,7 @@ proptest! {
                 break;
             }
         }
-        let mut documents_together = Documents::new(&stored_documents);
+        let mut documents_together = UserRuleDocuments::new(&stored_documents);
         let result = parse_list(&list).and_then(|changes| changes.apply(&mut documents_together));
         match (&expected, &result) {
             (Ok(()), _) => {

@@ -111,12 +111,12 @@ fn an_actions_body_is_an_object_with_an_array() {
 
 #[test]
 fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
-    let set_actions = |document: &mut Document, count: usize, bytes: usize| {
+    let set_actions = |document: &mut RuleDocument, count: usize, bytes: usize| {
         let body = json!({"actions": vec!["notify"; count]}).to_string();
         let limits = NewRuleLimits { bytes, ..LIMITS };
         RuleChange::set_actions(rule_ref("a"), body.as_bytes(), limits)?.apply(document)
     };
-    let mut document = Document::new(RuleScope::Global);
+    let mut document = RuleDocument::new(RuleScope::Global);
     parse_put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
     // The first action takes 8 bytes, each further one 9.
     assert_eq!(
@@ -133,7 +133,7 @@ fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
 
 #[test]
 fn a_rule_of_maximum_size_is_exported_and_imported() {
-    let mut document = Document::new(RuleScope::Global);
+    let mut document = RuleDocument::new(RuleScope::Global);
     parse_put(&"i".repeat(255), &body_of_size(LIMITS.bytes)).unwrap().apply(&mut document).unwrap();
     let export = strict_json::to_bytes(&RulesetsExport::new([&document], now()));
     assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));

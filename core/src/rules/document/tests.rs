@@ -15,12 +15,12 @@ fn alice() -> User<'static> {
     User::new("@alice:x.org")
 }
 
-fn global_document() -> Document {
-    Document::new(RuleScope::Global)
+fn global_document() -> RuleDocument {
+    RuleDocument::new(RuleScope::Global)
 }
 
-fn phone_document() -> Document {
-    Document::new("device/phone".parse().unwrap())
+fn phone_document() -> RuleDocument {
+    RuleDocument::new("device/phone".parse().unwrap())
 }
 
 fn silent_rule(kind: RuleKind) -> NewRule {
@@ -42,7 +42,7 @@ fn after(id: &str) -> RulePosition<'_> {
 }
 
 fn put_rule(
-    document: &mut Document,
+    document: &mut RuleDocument,
     kind: RuleKind,
     id: &str,
     position: RulePosition<'_>,
@@ -51,7 +51,7 @@ fn put_rule(
 }
 
 /// Returns a document with these room rules, in this order.
-fn document_with_rooms<const N: usize>(ids: [&str; N]) -> Document {
+fn document_with_rooms<const N: usize>(ids: [&str; N]) -> RuleDocument {
     let mut document = global_document();
     for id in ids.into_iter().rev() {
         put_rule(&mut document, RuleKind::Room, id, RulePosition::default()).unwrap();
@@ -59,7 +59,7 @@ fn document_with_rooms<const N: usize>(ids: [&str; N]) -> Document {
     document
 }
 
-fn user_rule_ids(document: &Document, kind: RuleKind) -> Vec<&str> {
+fn user_rule_ids(document: &RuleDocument, kind: RuleKind) -> Vec<&str> {
     document.user_rules()[kind].iter().map(|rule| rule.rule_id.as_str()).collect()
 }
 
@@ -186,7 +186,7 @@ fn replacing_a_rule_preserves_enabled() {
             json!(document.rule(RuleKind::Room, "a", alice()).unwrap()),
             json!({"rule_id": "a", "default": false, "enabled": false, "actions": ["notify"]})
         );
-        assert_eq!(document.len(), 2);
+        assert_eq!(document.rule_count(), 2);
     }
 }
 
@@ -213,7 +213,7 @@ fn rules_of_different_kinds_may_have_the_same_id() {
 #[test]
 fn user_changes_override_a_builtin_rule() {
     let mut document = global_document();
-    let rule_json = |document: &Document| {
+    let rule_json = |document: &RuleDocument| {
         json!(document.rule(RuleKind::Content, ".m.rule.contains_user_name", alice()).unwrap())
     };
     let mut expected = rule_json(&document);
@@ -232,7 +232,7 @@ fn user_changes_override_a_builtin_rule() {
     expected["actions"] = json!(["dont_notify"]);
     assert_eq!(rule_json(&document), expected);
     assert_eq!(json!(document.rules(RuleKind::Content, alice())), json!([expected]));
-    assert_eq!((document.len(), document.is_empty()), (0, false));
+    assert_eq!((document.rule_count(), document.is_empty()), (0, false));
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_device_has_no_builtin_rules() {
 fn the_response_lists_devices_with_a_rule() {
     let mut phone = phone_document();
     put_rule(&mut phone, RuleKind::Room, "!r:x", RulePosition::default()).unwrap();
-    let tablet = Document::new("device/tablet".parse().unwrap());
+    let tablet = RuleDocument::new("device/tablet".parse().unwrap());
     let global = global_document();
     let bytes = json::to_bytes(&RulesetsResponse::new([&global, &phone, &tablet], alice()));
     let response: Value = serde_json::from_slice(&bytes).unwrap();
@@ -311,10 +311,10 @@ const STORED_DOCUMENT: &str = concat!(
 
 #[test]
 fn stored_documents_stay_readable() {
-    let document = Document::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
+    let document = RuleDocument::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
     assert_eq!(document.to_text(), STORED_DOCUMENT.replacen('{', r#"{"version":"1","#, 1));
-    assert_eq!(Document::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
-    assert_eq!(document.len(), 2);
+    assert_eq!(RuleDocument::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
+    assert_eq!(document.rule_count(), 2);
     assert!(document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().enabled);
     assert_eq!(
         global_document().to_text(),
@@ -327,7 +327,7 @@ fn stored_documents_stay_readable() {
 
 #[test]
 fn a_change_to_a_removed_builtin_rule_is_stored_without_effect() {
-    let document = Document::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
+    let document = RuleDocument::from_text(RuleScope::Global, STORED_DOCUMENT).unwrap();
     assert!(document.patch(".m.rule.gone").is_some());
     assert_eq!(document.ruleset(alice()).iter().count(), builtin::all().iter().count() + 2);
 }
@@ -344,7 +344,7 @@ fn a_document_in_an_unknown_format_is_rejected() {
         r#"{"rules":{"room":[{}]},"changes":{}}"#,
         r#"{"rules":{},"changes":{".m.rule.master":{"enabled":1}}}"#,
     ] {
-        assert!(Document::from_text(RuleScope::Global, text).is_err(), "{text}");
+        assert!(RuleDocument::from_text(RuleScope::Global, text).is_err(), "{text}");
     }
 }
 
@@ -362,7 +362,7 @@ fn a_maximally_nested_body_is_stored_and_parsed() {
     .unwrap();
     document.put(RuleKind::Room, "a".parse().unwrap(), new_rule, RulePosition::default()).unwrap();
     let parsed_document =
-        Document::from_text(document.scope().clone(), &document.to_text()).unwrap();
+        RuleDocument::from_text(document.scope().clone(), &document.to_text()).unwrap();
     assert_eq!(parsed_document, document);
     let response = json::to_bytes(&RulesetsResponse::new([&document], alice()));
     assert!(serde_json::from_slice::<Value>(&response).is_ok());
@@ -370,7 +370,7 @@ fn a_maximally_nested_body_is_stored_and_parsed() {
 
 #[test]
 fn patched_builtins_are_those_that_differ_from_their_definition() {
-    let patched_rules = |document: &Document| -> Vec<(String, bool)> {
+    let patched_rules = |document: &RuleDocument| -> Vec<(String, bool)> {
         let rules = RuleKind::ALL.into_iter().flat_map(|kind| document.patched_builtins(kind));
         rules.map(|rule| (rule.rule_id, rule.enabled)).collect()
     };

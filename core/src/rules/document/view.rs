@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Document, RulePatch, no_such_rule};
+use super::{RuleDocument, RulePatch, no_such_rule};
 use crate::rules::{Rule, RuleError, RuleKind, RuleScope, Ruleset, User, builtin};
 
-impl Document {
+impl RuleDocument {
     /// Returns a user rule or a built-in rule.
     pub fn rule(
         &self,

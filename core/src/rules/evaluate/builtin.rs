@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{CompiledCondition, CompiledRule, effective_conditions};
 use crate::rules::event::Event;
-use crate::rules::{Action, Document, Rule, RuleKind, builtin};
+use crate::rules::{Action, Rule, RuleDocument, RuleKind, builtin};
 
 /// The built-in rules in evaluation order.
 pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
@@ -56,7 +56,7 @@ impl Default for BuiltinOverrides {
 }
 
 impl BuiltinOverrides {
-    pub(crate) fn new(document: &Document) -> Self {
+    pub(crate) fn new(document: &RuleDocument) -> Self {
         let mut overrides = Self::default();
         for (index, rule) in BUILTIN_RULES.iter().enumerate() {
             let Some(patch) = document.patch(&rule.compiled_rule.rule_id) else { continue };

@@ -17,16 +17,16 @@ use crate::rules::work::WorkBudget;
 
 const ALICE: &str = "@alice:example.org";
 
-fn parse_document(scope: &str, stored_json: &Value) -> Document {
-    Document::from_text(scope.parse().unwrap(), &stored_json.to_string()).unwrap()
+fn parse_document(scope: &str, stored_json: &Value) -> RuleDocument {
+    RuleDocument::from_text(scope.parse().unwrap(), &stored_json.to_string()).unwrap()
 }
 
 /// Returns the global document with these rules: `[(kind, rule)]`, in order within a kind.
-fn global_document(rules: &[(&str, Value)]) -> Document {
+fn global_document(rules: &[(&str, Value)]) -> RuleDocument {
     document_in_scope("global", rules, &json!({}))
 }
 
-fn document_in_scope(scope: &str, rules: &[(&str, Value)], changes: &Value) -> Document {
+fn document_in_scope(scope: &str, rules: &[(&str, Value)], changes: &Value) -> RuleDocument {
     let mut kinds = json!({});
     for kind in RuleKind::ALL {
         kinds[kind.as_str()] = json!([]);
@@ -58,13 +58,13 @@ fn message(body: &str) -> Value {
 
 /// A user with rules, in a room.
 struct Scenario<'a> {
-    documents: Vec<Document>,
+    documents: Vec<RuleDocument>,
     room: Room,
     member: Member<'a>,
 }
 
 impl<'a> Scenario<'a> {
-    fn new(documents: impl Into<Vec<Document>>) -> Self {
+    fn new(documents: impl Into<Vec<RuleDocument>>) -> Self {
         let room = Room { member_count: Some(10), ..Room::default() };
         Self { documents: documents.into(), room, member: Member::default() }
     }

@@ -9,7 +9,7 @@ use super::*;
 use crate::matrix::MatrixErrorCode::{self, BadJson, InvalidParam, MissingParam};
 use crate::rules::bulk::tests::{any_change, documents_after};
 use crate::rules::{
-    Action, Documents, RulePosition, RulesetsExport, RulesetsResponse, User, builtin,
+    Action, RulePosition, RulesetsExport, RulesetsResponse, User, UserRuleDocuments, builtin,
 };
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: 2, bytes: 500 };
@@ -19,15 +19,15 @@ fn now() -> Timestamp {
     Timestamp::from_millisecond(1_800_000_000_000).unwrap()
 }
 
-fn import(body: &Value) -> Result<Vec<Document>, RuleError> {
+fn import(body: &Value) -> Result<Vec<RuleDocument>, RuleError> {
     read_import(body.to_string().as_bytes(), LIMITS, now())
 }
 
 /// Returns a global document and a device document with rules of every kind, and changes to
 /// built-in rules.
-fn example_documents() -> [Document; 2] {
-    let mut global = Document::new(RuleScope::Global);
-    let mut phone = Document::new("device/phone".parse().unwrap());
+fn example_documents() -> [RuleDocument; 2] {
+    let mut global = RuleDocument::new(RuleScope::Global);
+    let mut phone = RuleDocument::new("device/phone".parse().unwrap());
     let body = json!({"actions": ["notify"], "pattern": "p", "conditions": [], "org.x": [null]});
     for kind in RuleKind::ALL {
         for id in ["b", "a"] {
@@ -75,7 +75,7 @@ fn the_response_with_all_rulesets_is_imported_with_the_same_effect() {
     let imported_documents = import(&response).unwrap();
     assert_eq!(json!(RulesetsResponse::new(&imported_documents, user)), response);
     let patched_ids: Vec<&str> = imported_documents[0].patches().map(|(id, _)| id).collect();
-    assert_eq!(patched_ids, [".m.rule.call", builtin::MASTER], "only what differs");
+    assert_eq!(patched_ids, [".m.rule.call", builtin::MASTER], "only differences are stored");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_maximally_nested_rule_is_exported_and_imported() {
         Timestamp::UNIX_EPOCH,
     )
     .unwrap();
-    let mut document = Document::new("device/a".parse().unwrap());
+    let mut document = RuleDocument::new("device/a".parse().unwrap());
     document.put(RuleKind::Room, "a".parse().unwrap(), new_rule, RulePosition::default()).unwrap();
     let export = json::to_bytes(&RulesetsExport::new([&document], Timestamp::UNIX_EPOCH));
     assert_eq!(read_import(&export, LIMITS, now()), Ok(vec![document]));
@@ -247,9 +247,9 @@ proptest! {
         let export = json::to_bytes(&RulesetsExport::new(&documents, Timestamp::UNIX_EPOCH));
         let imported_documents = read_import(&export, UNLIMITED, now()).unwrap();
         let stored_documents = documents_after(&other_changes);
-        let mut target = Documents::new(&stored_documents);
+        let mut target = UserRuleDocuments::new(&stored_documents);
         target.replace_all(&imported_documents);
-        let by_scope = |documents: Vec<Document>| {
+        let by_scope = |documents: Vec<RuleDocument>| {
             let mut documents = documents;
             documents.retain(|document| !document.is_empty());
             documents.sort_by(|a, b| a.scope().cmp(b.scope()));

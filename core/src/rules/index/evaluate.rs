@@ -19,11 +19,11 @@ impl Members<'_> {
     /// match. A built-in rule uses the budget only if its conditions depend on the member.
     ///
     /// ```
-    /// # use belfry_core::rules::{Document, RuleScope, evaluate::{Member, Room}, event::Event};
+    /// # use belfry_core::rules::{RuleDocument, RuleScope, evaluate::{Member, Room}, event::Event};
     /// # use belfry_core::rules::{index::{IndexedRules, Members}, work::WorkBudget};
     /// // Alice has muted all notifications, Bob has not.
     /// let muted = r#"{"rules": {}, "changes": {".m.rule.master": {"enabled": true}}}"#;
-    /// let alice = IndexedRules::new([&Document::from_text(RuleScope::Global, muted)?]);
+    /// let alice = IndexedRules::new([&RuleDocument::from_text(RuleScope::Global, muted)?]);
     /// let members = Members::new([
     ///     ("@alice:example.org", Member::default(), Some(&alice)),
     ///     ("@bob:example.org", Member::default(), None),

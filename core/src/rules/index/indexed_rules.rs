@@ -6,7 +6,7 @@ use super::key::{EventKeys, IndexKey};
 use crate::rules::evaluate::{
     BuiltinOverrides, CompiledRule, ConditionContext, effective_conditions, split_scopes,
 };
-use crate::rules::{ConditionKind, Document, RuleScope};
+use crate::rules::{ConditionKind, RuleDocument, RuleScope};
 
 /// One user's rules, compiled for any number of events.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules:
 
 impl IndexedRules {
     /// Compiles a user's documents in all scopes.
-    pub fn new<'d>(documents: impl IntoIterator<Item = &'d Document>) -> Self {
+    pub fn new<'d>(documents: impl IntoIterator<Item = &'d RuleDocument>) -> Self {
         let (global, devices) = split_scopes(documents);
         let (mut keys, mut rules) = (Vec::new(), Vec::new());
         for document in devices.into_iter().chain(global) {

@@ -157,8 +157,8 @@ impl EventKeys {
         Self { keys, filter }
     }
 
-    /// Returns whether a rule with these conditions can match the event, as far as its key and the
-    /// kinds of its conditions show.
+    /// Returns whether a rule with these conditions can match the event, judged only by its key and
+    /// the kinds of its conditions.
     pub(in crate::rules) fn can_match(&self, conditions: &[Condition]) -> bool {
         let is_unknown =
             |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });

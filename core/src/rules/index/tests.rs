@@ -7,7 +7,7 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::*;
-use crate::rules::Document;
+use crate::rules::RuleDocument;
 use crate::rules::evaluate::generate::{self, DISPLAY_NAMES, PROFILE_TAGS, USERS};
 use crate::rules::evaluate::{Member, PushEvaluation, Room};
 use crate::rules::event::Event;
@@ -17,7 +17,7 @@ use crate::rules::work::WorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
 /// The documents of the users that have rules.
-type UserDocuments = BTreeMap<&'static str, Vec<Document>>;
+type UserDocuments = BTreeMap<&'static str, Vec<RuleDocument>>;
 
 fn any_users() -> impl Strategy<Value = UserDocuments> {
     prop::collection::btree_map(select(&USERS[..]), generate::any_documents(), 0..12)
@@ -31,7 +31,7 @@ fn any_member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
 }
 
 /// Generates documents with arbitrary text in rule ids, patterns and conditions.
-fn any_document() -> impl Strategy<Value = Document> {
+fn any_document() -> impl Strategy<Value = RuleDocument> {
     let any_text =
         || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
     let condition = (any_text(), any_text(), any_json(), 0..6usize).prop_map(
@@ -61,7 +61,7 @@ fn any_document() -> impl Strategy<Value = Document> {
             (kind.as_str(), rules_of_kind.map(|(_, rule)| rule).collect::<Vec<_>>())
         });
         let stored_json = json!({"rules": BTreeMap::from(rules), "changes": {}});
-        Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
+        RuleDocument::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
     })
 }
 

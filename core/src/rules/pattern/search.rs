@@ -1,4 +1,4 @@
-//! Search for a literal whose start and end must be at certain boundaries.
+//! Search for a literal whose start and end must be at boundaries of a given kind.
 
 use super::{UserWorkBudget, is_word_byte};
 

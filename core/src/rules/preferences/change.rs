@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::super::effect::with_effect;
 use super::super::pattern::lower;
 use super::super::{
-    Document, Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleId,
-    RuleKind, RulePosition, RuleRef, builtin,
+    Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleExpiry,
+    RuleId, RuleKind, RulePosition, RuleRef, builtin,
 };
 use super::{Preferences, Setting, Subject, Switch, subject};
 
@@ -89,7 +89,7 @@ impl PreferenceChange {
 
     /// Returns whether the change mutes a word that is a keyword in the document, or makes a muted
     /// word a keyword.
-    pub fn reverses_word(&self, document: &Document) -> bool {
+    pub fn reverses_word(&self, document: &RuleDocument) -> bool {
         let Self::SetKeyword { target: KeywordTarget::Word(word), effect } = self else {
             return false;
         };
@@ -99,7 +99,7 @@ impl PreferenceChange {
 
     /// Returns the rule that this change has set in a document, if the change is about a word, a
     /// person or a room.
-    pub fn changed_rule(&self, document: &Document) -> Option<RuleRef> {
+    pub fn changed_rule(&self, document: &RuleDocument) -> Option<RuleRef> {
         let (kind, id) = match self {
             Self::SetKeyword { target: KeywordTarget::Word(word), .. } => {
                 (RuleKind::Content, &*find_keyword_rule(document, word)?.rule_id)
@@ -115,7 +115,11 @@ impl PreferenceChange {
     /// The error is [`RuleError::ChangedMeanwhile`] if the setting is neither the one that was
     /// shown nor the new one, and [`RuleError::NoSuchRule`] if it was removed. A rule that exceeds
     /// the limits of the API is rejected as well.
-    pub fn apply(&self, document: &mut Document, limits: NewRuleLimits) -> Result<(), RuleError> {
+    pub fn apply(
+        &self,
+        document: &mut RuleDocument,
+        limits: NewRuleLimits,
+    ) -> Result<(), RuleError> {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
             Self::Resume => document.set_enabled(RuleKind::Override, builtin::MASTER, false),
@@ -135,7 +139,7 @@ impl PreferenceChange {
 }
 
 fn pause(
-    document: &mut Document,
+    document: &mut RuleDocument,
     until: Option<Timestamp>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
@@ -146,7 +150,7 @@ fn pause(
 }
 
 fn set_keyword(
-    document: &mut Document,
+    document: &mut RuleDocument,
     target: &KeywordTarget,
     effect: Effect,
     limits: NewRuleLimits,
@@ -200,14 +204,14 @@ fn is_silent(rule: &Rule) -> bool {
 }
 
 /// Returns the content rule for a word, ignoring case.
-fn find_keyword_rule<'d>(document: &'d Document, word: &str) -> Option<&'d Rule> {
+fn find_keyword_rule<'d>(document: &'d RuleDocument, word: &str) -> Option<&'d Rule> {
     let has_word = |rule: &&Rule| rule.pattern.as_deref().map(lower) == Some(lower(word));
     document.user_rules()[RuleKind::Content].iter().find(has_word)
 }
 
 /// Returns the id for a new keyword: the word itself, as clients choose it, if it is a valid and
 /// unused id; otherwise a similar one.
-fn new_keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> {
+fn new_keyword_id(document: &RuleDocument, word: &str) -> Result<RuleId, RuleError> {
     let without_slashes = word.replace(['/', '\\'], "_");
     let base_id = match without_slashes.strip_prefix('.') {
         Some(rest) => format!("_{rest}"),
@@ -221,7 +225,7 @@ fn new_keyword_id(document: &Document, word: &str) -> Result<RuleId, RuleError> 
 }
 
 fn set_subject(
-    document: &mut Document,
+    document: &mut RuleDocument,
     subject: &Subject,
     choice: SubjectChoice,
     seen_setting: Option<&str>,
@@ -284,7 +288,7 @@ fn is_set_to(setting: Setting, choice: SubjectChoice) -> bool {
 
 /// Stores a rule at its default position and enables it.
 fn put_rule(
-    document: &mut Document,
+    document: &mut RuleDocument,
     kind: RuleKind,
     (id, rule): (RuleId, Rule),
     limits: NewRuleLimits,
@@ -294,7 +298,7 @@ fn put_rule(
 
 /// Stores a rule at a position and enables it.
 fn put_rule_at(
-    document: &mut Document,
+    document: &mut RuleDocument,
     kind: RuleKind,
     (id, rule): (RuleId, Rule),
     position: RulePosition<'_>,
@@ -306,7 +310,7 @@ fn put_rule_at(
 }
 
 /// Removes the override rules that silence a room.
-fn remove_override_mutes(document: &mut Document, subject: &Subject) -> Result<(), RuleError> {
+fn remove_override_mutes(document: &mut RuleDocument, subject: &Subject) -> Result<(), RuleError> {
     let Subject::Room(room) = subject else { return Ok(()) };
     let kind = RuleKind::Override;
     let is_mute = |rule: &&Rule| subject::id_in_rule(kind, rule) == Some(room);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use super::super::{
-    Action, Document, Effect, NewRuleLimits, Rule, RuleError, RuleExpiry, RuleKind, User, builtin,
+    Action, Effect, NewRuleLimits, Rule, RuleDocument, RuleError, RuleExpiry, RuleKind, User,
+    builtin,
 };
 use super::Pause;
 use crate::wire_enum::wire_enum;
@@ -87,7 +88,7 @@ impl Switch {
         if self.is_silencer() { !rule.enabled || !is_silent } else { rule.enabled && !is_silent }
     }
 
-    pub(super) fn state(self, document: &Document) -> SwitchState {
+    pub(super) fn state(self, document: &RuleDocument) -> SwitchState {
         let rules = || self.rules().iter().map(|&(kind, id)| effective_rule(document, kind, id));
         let allows_notifications =
             |rule: Option<Rule>| rule.is_some_and(|rule| self.allows_notifications(&rule));
@@ -102,7 +103,7 @@ impl Switch {
     /// the new state.
     pub(super) fn set(
         self,
-        document: &mut Document,
+        document: &mut RuleDocument,
         is_on: bool,
         limits: NewRuleLimits,
     ) -> Result<(), RuleError> {
@@ -128,14 +129,14 @@ impl Switch {
 }
 
 /// Returns a built-in rule with the user's changes.
-fn effective_rule(document: &Document, kind: RuleKind, id: &str) -> Option<Rule> {
+fn effective_rule(document: &RuleDocument, kind: RuleKind, id: &str) -> Option<Rule> {
     // Placeholders for the user occur only in conditions and patterns, which are not used here.
     document.rule(kind, id, User::new("")).ok().map(Cow::into_owned)
 }
 
 impl Pause {
     /// Returns the pause of all notifications: the master rule is enabled and does not notify.
-    pub fn from_document(document: &Document) -> Option<Self> {
+    pub fn from_document(document: &RuleDocument) -> Option<Self> {
         let master = effective_rule(document, RuleKind::Override, builtin::MASTER)?;
         let is_paused = master.enabled && Effect::from_actions(&master.actions) == Effect::Silent;
         is_paused.then(|| Self { until: master.until.map(RuleExpiry::to_timestamp) })

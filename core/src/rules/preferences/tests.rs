@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Returns a document with these user rules and changes to built-in rules.
-fn document_in_scope(scope: &str, rules: &Value, changes: &Value) -> Document {
+fn document_in_scope(scope: &str, rules: &Value, changes: &Value) -> RuleDocument {
     let mut rules = rules.clone();
     for rules_of_kind in rules.as_object_mut().unwrap().values_mut() {
         for rule in rules_of_kind.as_array_mut().unwrap() {
@@ -17,15 +17,15 @@ fn document_in_scope(scope: &str, rules: &Value, changes: &Value) -> Document {
         }
     }
     let text = json!({"rules": rules, "changes": changes}).to_string();
-    Document::from_text(scope.parse().unwrap(), &text).unwrap()
+    RuleDocument::from_text(scope.parse().unwrap(), &text).unwrap()
 }
 
-fn global_document(rules: &Value) -> Document {
+fn global_document(rules: &Value) -> RuleDocument {
     document_in_scope("global", rules, &json!({}))
 }
 
 /// Returns the user rules, without empty arrays.
-fn user_rules_json(document: &Document) -> Value {
+fn user_rules_json(document: &RuleDocument) -> Value {
     let mut rules = json!(document.user_rules());
     rules.as_object_mut().unwrap().retain(|_, rules| *rules != json!([]));
     rules

@@ -7,7 +7,7 @@ use crate::rules::evaluate::{Member, Room};
 use crate::rules::event::Event;
 use crate::rules::explain::{EffectiveRules, FailureReason};
 use crate::rules::index::{IndexedRules, Members};
-use crate::rules::{Document, RuleScope};
+use crate::rules::{RuleDocument, RuleScope};
 
 /// Returns a rule that does not match [`expensive_event`]: all conditions but the last are met,
 /// after a lot of work.
@@ -27,9 +27,9 @@ fn unconditional_rule(id: &str) -> Value {
     json!({"rule_id": id, "enabled": true, "actions": [], "conditions": []})
 }
 
-fn document_with_rules(rules: &[Value]) -> Document {
+fn document_with_rules(rules: &[Value]) -> RuleDocument {
     let stored_json = json!({"rules": {"override": rules}, "changes": {}});
-    Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
+    RuleDocument::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
 }
 
 fn expensive_event() -> Event {
@@ -40,7 +40,7 @@ fn expensive_event() -> Event {
 
 /// Returns the ids of the rules that match for users with these rules, and how many exceeded their
 /// budget.
-fn evaluate(users: &[Document], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
+fn evaluate(users: &[RuleDocument], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
     let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
     let members = Members::new(rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules))));
     let evaluation = members.evaluate(event, &Room::default(), &mut budget);
@@ -93,7 +93,7 @@ fn rules_skipped_by_their_key_do_not_use_the_work_budget_of_other_rules() {
 
 #[test]
 fn some_users_cannot_exhaust_the_budget_of_others() {
-    let mut users: Vec<Document> = (0..12)
+    let mut users: Vec<RuleDocument> = (0..12)
         .map(|_| document_with_rules(&[expensive_rule("one"), expensive_rule("two")]))
         .collect();
     users.push(document_with_rules(&[cheap_rule("cheap")]));
@@ -163,7 +163,7 @@ fn the_size_of_compiled_rules_includes_patterns_and_small_allocations() {
             "pattern": pattern.repeat(64_000 / pattern.len()),
         });
         let stored_json = json!({"rules": {"content": [rule]}, "changes": {}}).to_string();
-        let document = Document::from_text(RuleScope::Global, &stored_json).unwrap();
+        let document = RuleDocument::from_text(RuleScope::Global, &stored_json).unwrap();
         let bytes = IndexedRules::new([&document]).bytes();
         assert!((60_000..70_000).contains(&bytes), "{pattern}: {bytes}");
     }

@@ -4,7 +4,7 @@ use askama::Template;
 use belfry_core::oauth::form;
 use belfry_core::percent;
 use belfry_core::rules::preferences::{PreferenceError, Preferences};
-use belfry_core::rules::{Document, RuleError, RuleKind};
+use belfry_core::rules::{RuleDocument, RuleError, RuleKind};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -129,7 +129,7 @@ pub(super) fn render_pages(layout: Layout<'_>, word: &str) -> Result<Vec<Sample>
 fn render_page(layout: Layout<'_>, state: &PageState<'_>) -> Result<String, askama::Error> {
     let parse_form = |text: &str| form::parse(text.as_bytes()).map_err(|_| askama::Error::Fmt);
     let view = NotificationsView::from_query(&parse_form(state.query)?, None);
-    let document: Document = parse_document(&view.scope().to_string(), &state.ruleset)?;
+    let document: RuleDocument = parse_document(&view.scope().to_string(), &state.ruleset)?;
     let rejected_form = match &state.rejected_form {
         Some((fields, reason)) => RejectedForm::new(&parse_form(fields)?, reason, layout.language),
         None => None,

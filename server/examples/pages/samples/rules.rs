@@ -5,7 +5,8 @@ use belfry_core::rules::explain::{EffectiveRules, FailureReason, RuleStep, StepO
 use belfry_core::rules::preferences::{PreferenceError, Switch};
 use belfry_core::rules::trial::{TrialMessage, TrialReason, TrialResult};
 use belfry_core::rules::{
-    Document, Effect, Rule, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope, User,
+    Effect, Rule, RuleDocument, RuleError, RuleExpiry, RuleKind, RuleListing, RuleRef, RuleScope,
+    User,
 };
 use serde_json::{Value, json};
 
@@ -75,7 +76,7 @@ fn nav(section: AccountSection) -> AccountNav {
 
 fn render_rules(
     layout: Layout<'_>,
-    documents: &[Document],
+    documents: &[RuleDocument],
     view: &RulesView,
     rejection: Option<String>,
     new_rule: NewRuleFields,
@@ -97,7 +98,7 @@ fn render_rules(
 fn render_trials(
     layout: Layout<'_>,
     id: &str,
-    documents: &[Document],
+    documents: &[RuleDocument],
 ) -> Result<Vec<Sample>, askama::Error> {
     let profiles = ["phone"];
     let render = |profiles: &[&str], trial: &Trial| {
@@ -191,7 +192,7 @@ fn failed_step(reason: Option<FailureReason>) -> RuleStep<RuleRef> {
 }
 
 /// Returns rules of every kind and effect, and a changed built-in rule.
-fn sample_documents(id: &str) -> Result<Vec<Document>, askama::Error> {
+fn sample_documents(id: &str) -> Result<Vec<RuleDocument>, askama::Error> {
     let rule = |id: &str, enabled: bool, actions: Value| json!({ "rule_id": id, "enabled": enabled, "actions": actions });
     let content_rule = |id: &str, pattern: &str| {
         let actions = json!(["notify", { "set_tweak": "sound" }, { "set_tweak": "highlight" }]);
@@ -234,14 +235,14 @@ fn sample_documents(id: &str) -> Result<Vec<Document>, askama::Error> {
 }
 
 /// Returns more rules than a page shows.
-fn document_with_many_rules() -> Result<Document, askama::Error> {
+fn document_with_many_rules() -> Result<RuleDocument, askama::Error> {
     let rule = |number: u32| json!({ "rule_id": format!("!{number}:social.example"), "enabled": true, "actions": [] });
     let rooms: Value = (0..100).map(rule).collect();
     parse_document("global", &json!({ "rules": { "room": rooms }, "changes": {} }))
 }
 
 /// Parses a ruleset as it is stored.
-pub(super) fn parse_document(scope: &str, ruleset: &Value) -> Result<Document, askama::Error> {
+pub(super) fn parse_document(scope: &str, ruleset: &Value) -> Result<RuleDocument, askama::Error> {
     let scope = scope.parse().map_err(|_| askama::Error::Fmt)?;
-    Document::from_text(scope, &ruleset.to_string()).map_err(|_| askama::Error::Fmt)
+    RuleDocument::from_text(scope, &ruleset.to_string()).map_err(|_| askama::Error::Fmt)
 }

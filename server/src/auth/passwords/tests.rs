@@ -9,7 +9,7 @@ fn secret(text: &str) -> Secret {
 }
 
 #[tokio::test]
-async fn only_the_right_password_is_accepted() {
+async fn only_the_correct_password_is_accepted() {
     let passwords = Passwords::new(None);
     let hash = passwords.hash(secret("correct horse")).await.unwrap();
     assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");

@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::iter;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::account::{Role, check_email, check_name};
 use belfry_store::{AddAccountError, Email, Store};
 use clap::Args;
@@ -52,7 +52,8 @@ impl Add {
             (Role::User, None)
         };
         let role_suffix = detail.as_ref().map_or_else(String::new, |role| format!(", {role}"));
-        let event = AuditEntry { detail, ..AuditEntry::from_command(now, AuditKind::AccountAdd) };
+        let event =
+            NewAuditEvent { detail, ..NewAuditEvent::for_command(now, AuditKind::AccountAdd) };
         let (events, email) = (event.into(), email.map(Email::Verified));
         let account = store.create_account(&events, now, name, email, hash, role).await?;
         writeln!(stdout(), "account {} added, id {}{role_suffix}", account.name, account.id)?;

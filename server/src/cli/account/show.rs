@@ -37,8 +37,9 @@ impl Show {
         }
         let rulesets = store.rulesets(account.id, now).await?;
         let documents = rulesets.documents().filter(|document| !document.is_empty());
-        let rule_counts: Vec<_> =
-            documents.map(|document| (document.scope().to_string(), document.len())).collect();
+        let rule_counts: Vec<_> = documents
+            .map(|document| (document.scope().to_string(), document.rule_count()))
+            .collect();
         let base_url = config.base_url();
         let user_id = matrix::user_id(&account.name, config.server_name_for(&base_url));
         if self.json {

@@ -100,7 +100,7 @@ fn suggest_fix(error: &GetError, base_url: &BaseUrl) -> String {
     }
 }
 
-/// Reports what responds at the base URL instead of this server.
+/// Reports the server that responds at the base URL instead of this one.
 async fn report_other_server(
     config: &Config,
     health: &Response,
@@ -127,7 +127,7 @@ async fn report_other_server(
     match metadata["issuer"].as_str().map(|issuer| issuer.trim_end_matches('/')) {
         Some(issuer) if issuer == base_url.to_string() && has_key => report.warn(
             "base_url",
-            format!("{base_url} leads to another process, whose issuer is this base_url"),
+            format!("{base_url} reaches a different process, whose issuer is this base_url"),
             "if it is another node, run belfry doctor there; if not, correct the proxy",
         ),
         Some(issuer) if issuer == base_url.to_string() => {
@@ -136,13 +136,13 @@ async fn report_other_server(
         }
         Some(issuer) => report.fail(
             "base_url",
-            format!("{base_url} leads to a server whose issuer is {issuer}"),
+            format!("{base_url} reaches a server whose issuer is {issuer}"),
             "correct base_url, or the address to which the proxy forwards; if you changed base_url, \
              restart the server",
         ),
         None => report.fail(
             "base_url",
-            format!("{base_url} leads to another server: {}", summarise(health)),
+            format!("{base_url} reaches a different server: {}", summarise(health)),
             format!("make the proxy forward to {}, or correct base_url", config.listen),
         ),
     }

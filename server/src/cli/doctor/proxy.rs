@@ -1,4 +1,4 @@
-//! Reverse proxies: checks that requests through the base URL are counted by the address of their
+//! Reverse proxies: checks that requests through the base URL are counted for the address of their
 //! client.
 
 use std::net::SocketAddr;

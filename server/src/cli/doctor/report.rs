@@ -23,6 +23,7 @@ pub(super) enum CheckStatus {
 /// The name of a check.
 type CheckName = &'static str;
 
+/// The result of one check, with advice.
 struct Finding {
     check: CheckName,
     status: CheckStatus,

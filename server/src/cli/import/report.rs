@@ -17,7 +17,7 @@ pub(super) struct Report {
     added: u64,
     /// Accounts that were not added, because the name exists already.
     skipped: u64,
-    /// Accounts that were not added for another reason.
+    /// Accounts that were not added for a different reason.
     rejected: u64,
     bar: ProgressBar,
 }
@@ -65,7 +65,7 @@ impl Report {
         self.bar.show(Progress { step: "importing", rows, total: self.total });
     }
 
-    /// Returns an error that says how far the import got.
+    /// Returns an error with the number of accounts added before it.
     pub(super) fn interruption_error(
         &self,
         error: &(dyn std::error::Error + Send + Sync),

@@ -5,13 +5,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use belfry_core::oauth::form::Pairs;
 use belfry_core::rules::preferences::{PreferenceChange, PreferenceError, Preferences};
-use belfry_core::rules::{Document, Effect, RuleError, RuleScope};
+use belfry_core::rules::{Effect, RuleDocument, RuleError, RuleScope};
 use belfry_store::{Account, RuleWriteError, StoreError, StoredRulesets};
 
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, respond, show_large_page};
+use crate::http::respond::{redirect, render_large_page, respond};
 use crate::pages::{
     self, AccountSection, Notice, NotificationsPage, NotificationsPart, NotificationsView,
     RejectedForm, RejectionReason,
@@ -19,11 +19,14 @@ use crate::pages::{
 
 /// `GET /oauth/account/notifications`: redirects to the sign-in page unless the browser is signed
 /// in.
-pub(crate) async fn notifications_page(session: BrowserSession, Query(query): Query) -> Response {
+pub(crate) async fn get_notifications_page(
+    session: BrowserSession,
+    Query(query): Query,
+) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Notifications)?;
         let view = NotificationsView::from_query(&query, session.lang);
-        show_notifications_page(&session, account, &view, StatusCode::OK, None).await
+        render_notifications_page(&session, account, &view, StatusCode::OK, None).await
     };
     respond(&session, result.await)
 }
@@ -46,7 +49,7 @@ pub(crate) async fn change_notifications(
                 let reason = error.into_reason()?;
                 let language = session.layout(session.lang).language;
                 let rejected_form = RejectedForm::new(&pairs, &reason, language);
-                show_notifications_page(
+                render_notifications_page(
                     &session,
                     account,
                     &view,
@@ -101,7 +104,7 @@ pub(super) async fn save_preference(
         _ => Notice::Saved,
     };
     let (change_copy, limits) = (change.clone(), session.state.config.rules.new_rule_limits());
-    let apply = move |document: &mut Document| change_copy.apply(document, limits);
+    let apply = move |document: &mut RuleDocument| change_copy.apply(document, limits);
     change_ruleset(session, account, scope, apply).await?;
     Ok((change, notice))
 }
@@ -111,7 +114,7 @@ pub(super) async fn change_ruleset(
     session: &BrowserSession,
     account: &Account,
     scope: &RuleScope,
-    change: impl Fn(&mut Document) -> Result<(), RuleError> + Send + Sync + 'static,
+    change: impl Fn(&mut RuleDocument) -> Result<(), RuleError> + Send + Sync + 'static,
 ) -> Result<(), SubmitError<RejectionReason>> {
     let (writer, now) = (&session.state.rule_writer, session.state.clock.now());
     let result = writer.change_document(account.id, scope.clone(), now, change).await;
@@ -130,7 +133,7 @@ async fn redirect_to_part(
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
     if let Some(document) = rulesets.document(&view.scope()) {
-        view.show_changed_entry(&change, &Preferences::from_document(document));
+        view.select_changed_entry(&change, &Preferences::from_document(document));
     }
     let part = NotificationsPart::from_form(pairs).ok_or(CommonError::Internal)?;
     redirect(session, &view.path_after_change(part, notice))
@@ -144,7 +147,7 @@ pub(super) async fn load_rulesets(
     session.state.store.rulesets(account.id, session.state.clock.now()).await
 }
 
-async fn show_notifications_page(
+async fn render_notifications_page(
     session: &BrowserSession,
     account: &Account,
     view: &NotificationsView,
@@ -152,7 +155,7 @@ async fn show_notifications_page(
     rejected_form: Option<RejectedForm>,
 ) -> Result<Response, PageError> {
     let rulesets = load_rulesets(session, account).await?;
-    let empty_document = Document::new(view.scope());
+    let empty_document = RuleDocument::new(view.scope());
     let document = rulesets.document(&view.scope()).unwrap_or(&empty_document);
     let csrf = session.csrf_token();
     let mut nav = session.nav(AccountSection::Notifications);
@@ -169,5 +172,5 @@ async fn show_notifications_page(
         now: session.state.clock.now(),
         rejected_form,
     };
-    show_large_page(session, status, &page, account.id)
+    render_large_page(session, status, &page, account.id)
 }

@@ -13,16 +13,19 @@ use super::notifications::load_rulesets;
 use crate::http::error::PageError;
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, redirect_with_notice, respond, show_large_page};
+use crate::http::respond::{redirect, redirect_with_notice, render_large_page, respond};
 use crate::pages::{self, AccountNav, AccountPage, AccountSection, ListedApp, Notice, PageNumber};
 use crate::paths::{ACCOUNT, REMOVE_APP, REVOKE_TOKEN, SIGN_OUT, with_language, with_parameters};
 
 /// `GET /oauth/account`: redirects to the sign-in page unless the browser is signed in.
-pub(crate) async fn account_page(session: BrowserSession, Query(query): Query) -> Response {
-    respond(&session, show_account_page(&session, &query).await)
+pub(crate) async fn get_account_page(session: BrowserSession, Query(query): Query) -> Response {
+    respond(&session, render_account_page(&session, &query).await)
 }
 
-async fn show_account_page(session: &BrowserSession, query: &Pairs) -> Result<Response, PageError> {
+async fn render_account_page(
+    session: &BrowserSession,
+    query: &Pairs,
+) -> Result<Response, PageError> {
     let lang = session.lang;
     let account = session.require_account(AccountSection::Overview)?;
     let (store, now) = (&session.state.store, session.state.clock.now());
@@ -41,7 +44,7 @@ async fn show_account_page(session: &BrowserSession, query: &Pairs) -> Result<Re
         Some(Notice::AppRemoved) => load_removed_app_name(session, query).await?,
         _ => None,
     };
-    let [sign_out, remove_app, revoke_token] =
+    let [sign_out_path, remove_app_path, revoke_token_path] =
         [SIGN_OUT, REMOVE_APP, REVOKE_TOKEN].map(|action| with_language(action, lang));
     let page = AccountPage {
         layout: session.layout(lang),
@@ -49,15 +52,15 @@ async fn show_account_page(session: &BrowserSession, query: &Pairs) -> Result<Re
         account: &account.name,
         email: account.email.as_deref().or(account.unverified_email.as_deref()),
         pause: rulesets.document(&RuleScope::Global).and_then(Pause::from_document),
-        sign_out_form: pages::Form { action: &sign_out, csrf: &csrf, request: None },
-        remove_app_form: pages::Form { action: &remove_app, csrf: &csrf, request: None },
-        revoke_token_form: pages::Form { action: &revoke_token, csrf: &csrf, request: None },
+        sign_out_form: pages::Form { action: &sign_out_path, csrf: &csrf, request: None },
+        remove_app_form: pages::Form { action: &remove_app_path, csrf: &csrf, request: None },
+        revoke_token_form: pages::Form { action: &revoke_token_path, csrf: &csrf, request: None },
         apps: &listed_apps,
         app_count,
         page,
         now,
     };
-    show_large_page(session, StatusCode::OK, &page, account.id)
+    render_large_page(session, StatusCode::OK, &page, account.id)
 }
 
 /// Returns the name of the app that was just removed, for the notice about it. The parameter

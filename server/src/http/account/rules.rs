@@ -6,14 +6,14 @@ use axum::response::Response;
 use belfry_core::matrix;
 use belfry_core::oauth::form::{Pairs, last_value};
 use belfry_core::rules::preferences::PreferenceChange;
-use belfry_core::rules::{Document, RuleError, RuleListing, RuleRef, RuleScope, User};
+use belfry_core::rules::{RuleDocument, RuleError, RuleListing, RuleRef, RuleScope, User};
 use belfry_store::Account;
 
 use super::notifications::{change_ruleset, load_rulesets, save_preference};
 use crate::http::error::{CommonError, PageError, SubmitError, rejection_status};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, respond, show_large_page};
+use crate::http::respond::{redirect, render_large_page, respond};
 use crate::pages::{
     self, AccountSection, NewRuleFields, Notice, RejectionReason, RulePage, RulesPage, RulesView,
     rule_anchor,
@@ -21,23 +21,23 @@ use crate::pages::{
 use crate::paths::with_parameters;
 
 /// `GET /oauth/account/rules`
-pub(crate) async fn rules_page(session: BrowserSession, Query(query): Query) -> Response {
+pub(crate) async fn get_rules_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
         let (view, fields) = (RulesView::from_query(&query), NewRuleFields::default());
-        show_rules_page(&session, account, StatusCode::OK, &view, None, fields).await
+        render_rules_page(&session, account, StatusCode::OK, &view, None, fields).await
     };
     respond(&session, result.await)
 }
 
 /// `GET /oauth/account/rules/rule`: the JSON of one rule, and the form that deletes it.
-pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> Response {
+pub(crate) async fn get_rule_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Rules)?;
         let path = last_value(&query, "rule");
         let rule_ref = RuleRef::from_path(path).map_err(|_| CommonError::NotFound)?;
         let rulesets = load_rulesets(&session, account).await?;
-        let empty_document = Document::new(rule_ref.scope.clone());
+        let empty_document = RuleDocument::new(rule_ref.scope.clone());
         let document = rulesets.document(&rule_ref.scope).unwrap_or(&empty_document);
         let user_id = matrix::user_id(&account.name, session.state.server_name());
         let rule = document.rule(rule_ref.kind, &rule_ref.id, User::new(&user_id));
@@ -53,7 +53,7 @@ pub(crate) async fn rule_page(session: BrowserSession, Query(query): Query) -> R
             rule: &*rule.map_err(|_| CommonError::NotFound)?,
             rules_path: &RulesView::default().after_change(&rule_ref).path(session.lang),
         };
-        show_large_page(&session, StatusCode::OK, &page, account.id)
+        render_large_page(&session, StatusCode::OK, &page, account.id)
     };
     respond(&session, result.await)
 }
@@ -106,7 +106,7 @@ async fn add_rule(
             let reason = error.into_reason()?;
             let text = reason.text("", session.layout(session.lang).language);
             let fields = NewRuleFields::from_rejected(pairs, text);
-            show_rules_page(session, account, rejection_status(&reason), view, None, fields).await
+            render_rules_page(session, account, rejection_status(&reason), view, None, fields).await
         }
     }
 }
@@ -119,10 +119,10 @@ async fn set_rule_enabled(
     is_enabled: bool,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
-    let change = move |document: &mut Document| document.set_enabled(kind, &id, is_enabled);
+    let change = move |document: &mut RuleDocument| document.set_enabled(kind, &id, is_enabled);
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(()) => redirect_to_rule(session, view, rule, Notice::Saved),
-        Err(error) => show_rejected_change(session, account, view, rule, error).await,
+        Err(error) => render_rejected_change(session, account, view, rule, error).await,
     }
 }
 
@@ -135,14 +135,14 @@ async fn delete_rule(
     rule: &RuleRef,
 ) -> Result<Response, PageError> {
     let (kind, id) = (rule.kind, rule.id.clone());
-    let change = move |document: &mut Document| document.remove(kind, &id);
+    let change = move |document: &mut RuleDocument| document.remove(kind, &id);
     match change_ruleset(session, account, &rule.scope, change).await {
         Ok(())
         | Err(SubmitError::Rejected(RejectionReason::Rules(RuleError::NoSuchRule { .. }))) => {
             let path = view.after_change(rule).path(session.lang);
             redirect(session, &with_parameters(&path, [("notice", Notice::Removed.code())]))
         }
-        Err(error) => show_rejected_change(session, account, view, rule, error).await,
+        Err(error) => render_rejected_change(session, account, view, rule, error).await,
     }
 }
 
@@ -158,8 +158,8 @@ fn redirect_to_rule(
     redirect(session, &format!("{path}#{}", rule_anchor(rule)))
 }
 
-/// Shows the rules with the reason why a rule was not changed.
-async fn show_rejected_change(
+/// Renders the rules with the reason why a rule was not changed.
+async fn render_rejected_change(
     session: &BrowserSession,
     account: &Account,
     view: &RulesView,
@@ -169,10 +169,10 @@ async fn show_rejected_change(
     let reason = error.into_reason()?;
     let text = reason.text(&rule.id, session.layout(session.lang).language);
     let (view, fields) = (view.after_change(rule), NewRuleFields::default());
-    show_rules_page(session, account, rejection_status(&reason), &view, Some(text), fields).await
+    render_rules_page(session, account, rejection_status(&reason), &view, Some(text), fields).await
 }
 
-async fn show_rules_page(
+async fn render_rules_page(
     session: &BrowserSession,
     account: &Account,
     status: StatusCode,
@@ -202,5 +202,5 @@ async fn show_rules_page(
         rejection,
         new_rule,
     };
-    show_large_page(session, status, &page, account.id)
+    render_large_page(session, status, &page, account.id)
 }

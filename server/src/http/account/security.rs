@@ -5,7 +5,7 @@ mod data;
 use std::future::ready;
 
 use axum::response::Response;
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::limits::CountMode;
 use belfry_core::oauth::account::{DELETION_DELAY, check_email, check_password};
 use belfry_core::oauth::form::{Pairs, last_value};
@@ -21,17 +21,19 @@ use crate::http::error::{PageError, SubmitError, security_status};
 use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, redirect_with_notice, respond, show_page, with_retry_after};
+use crate::http::respond::{
+    redirect, redirect_with_notice, render_page, respond, with_retry_after,
+};
 use crate::pages::{self, AccountSection, MAX_SESSIONS, Notice, SecurityError, SecurityPage};
 use crate::paths::{ACCOUNT_SECURITY, END_SESSION, SIGN_OUT, with_language};
 
 /// `GET /oauth/account/security`: redirects to the sign-in page unless the browser is signed in.
-pub(crate) async fn security_page(session: BrowserSession) -> Response {
-    respond(&session, show_security_page(&session, None, &[]).await)
+pub(crate) async fn get_security_page(session: BrowserSession) -> Response {
+    respond(&session, render_security_page(&session, None, &[]).await)
 }
 
-/// Shows the page; after a rejected form, with the form's errors and the entered e-mail address.
-async fn show_security_page(
+/// Renders the page; after a rejected form, with the form's errors and the entered e-mail address.
+async fn render_security_page(
     session: &BrowserSession,
     entered_email: Option<&str>,
     errors: &[SecurityError],
@@ -41,10 +43,10 @@ async fn show_security_page(
     // One more than the page shows, so that the page can say that there are more.
     let max_sessions = i64::try_from(MAX_SESSIONS + 1).unwrap_or(i64::MAX);
     let mut sessions = session.state.store.account_sessions(account.id, now, max_sessions).await?;
-    let current_session = session.hashed_cookie().lookup;
+    let current_session = session.hashed_cookie().lookup_key;
     sessions.sort_by_key(|session| session.lookup != current_session);
     let csrf = session.csrf_token();
-    let end_session = with_language(END_SESSION, session.lang);
+    let end_session_path = with_language(END_SESSION, session.lang);
     let page = SecurityPage {
         layout: session.layout(session.lang),
         nav: session.nav(AccountSection::Security),
@@ -54,13 +56,13 @@ async fn show_security_page(
             .or(account.unverified_email.as_deref())
             .unwrap_or_default(),
         has_verified_email: account.email.is_some(),
-        form: pages::Form { action: &end_session, csrf: &csrf, request: None },
+        form: pages::Form { action: &end_session_path, csrf: &csrf, request: None },
         sessions: &sessions,
         current_session,
         now,
         errors,
     };
-    let response = show_page(session, security_status(errors), &page, None)?;
+    let response = render_page(session, security_status(errors), &page, None)?;
     Ok(with_retry_after(response, errors.iter().find_map(|error| error.retry_after())))
 }
 
@@ -74,7 +76,7 @@ async fn respond_to_form(
     let result = match result {
         Ok(response) => Ok(response),
         Err(SubmitError::Rejected(errors)) => {
-            show_security_page(session, entered_email, &errors).await
+            render_security_page(session, entered_email, &errors).await
         }
         Err(SubmitError::Failed(error)) => Err(error),
     };
@@ -197,7 +199,7 @@ async fn replace_password(
     let hash = hash.map_err(|_| VerifyError::Rejected(AuthenticationError::Busy))?;
     let events = session.audit.success_event(AuditKind::PasswordChange).into();
     let (store, now) = (&session.state.store, session.state.clock.now());
-    let current_session = session.hashed_cookie().lookup;
+    let current_session = session.hashed_cookie().lookup_key;
     match store.change_password(&events, verified_account, &hash, current_session, now).await? {
         UpdateOutcome::Updated => Ok(()),
         UpdateOutcome::NotFound => Err(VerifyError::Rejected(AuthenticationError::WrongPassword)),
@@ -247,7 +249,7 @@ pub(crate) async fn end_session(
     let result = async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
         if let Some(lookup) = LookupKey::from_text(last_value(&pairs, "session")) {
-            if lookup == session.hashed_cookie().lookup {
+            if lookup == session.hashed_cookie().lookup_key {
                 session.sign_out().await?;
                 return redirect(&session, &with_language(SIGN_OUT, session.lang));
             }
@@ -268,7 +270,8 @@ pub(crate) async fn end_other_sessions(
 ) -> Response {
     let result = async {
         let account = session.require_account_for_form(AccountSection::Security, &pairs)?;
-        let (current_session, now) = (session.hashed_cookie().lookup, session.state.clock.now());
+        let (current_session, now) =
+            (session.hashed_cookie().lookup_key, session.state.clock.now());
         let store = &session.state.store;
         let events = remote_sign_out_events(&session);
         store.end_other_sessions(&events, account.id, current_session, now).await?;
@@ -278,9 +281,9 @@ pub(crate) async fn end_other_sessions(
 }
 
 /// Returns the audit event for a user who ends sessions in other browsers.
-fn remote_sign_out_events(session: &BrowserSession) -> Events {
+fn remote_sign_out_events(session: &BrowserSession) -> NewAuditEvents {
     let detail = Some("another session".to_owned());
-    AuditEntry { detail, ..session.audit.success_event(AuditKind::SignOut) }.into()
+    NewAuditEvent { detail, ..session.audit.success_event(AuditKind::SignOut) }.into()
 }
 
 /// `POST /oauth/account/security/delete`: requests the deletion of the account after a waiting

@@ -18,16 +18,16 @@ use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
-use crate::http::respond::{redirect, respond, show_page, sign_in_path, with_retry_after};
+use crate::http::respond::{redirect, render_page, respond, sign_in_path, with_retry_after};
 use crate::language::Language;
 use crate::pages::{self, AccountSection, Notice, SignInPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language, with_parameters};
 
 /// `GET /oauth/sign_in`: shows the sign-in page, or redirects to the account if the browser is
 /// signed in.
-pub(crate) async fn sign_in_page(session: BrowserSession) -> Response {
+pub(crate) async fn get_sign_in_page(session: BrowserSession) -> Response {
     let result = match session.account() {
-        None => show_sign_in_page(&session, None, "", None),
+        None => render_sign_in_page(&session, None, "", None),
         Some(_) => redirect_back(&session, session.lang),
     };
     respond(&session, result)
@@ -40,9 +40,9 @@ fn redirect_back(session: &BrowserSession, lang: Option<Language>) -> Result<Res
     redirect(session, &with_parameters(&with_language(section.path(), lang), notice))
 }
 
-/// Shows the sign-in page, on its own or for a pending authorization, with the error if an attempt
-/// failed.
-pub(crate) fn show_sign_in_page(
+/// Renders the sign-in page, on its own or for a pending authorization, with the error if an
+/// attempt failed.
+pub(crate) fn render_sign_in_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
     name: &str,
@@ -75,7 +75,7 @@ pub(crate) fn show_sign_in_page(
     };
     let redirect_uri = pending.map(|pending| &pending.request.target.redirect_uri);
     let status = failure.map_or(StatusCode::OK, sign_in_status);
-    let mut response = show_page(session, status, &page, redirect_uri)?;
+    let mut response = render_page(session, status, &page, redirect_uri)?;
     if session.has_ended() {
         // The end of a session is reported once.
         let removal_header = Cookie::SignedIn.set_cookie_header(&session.state.base_url, "", 0);
@@ -103,7 +103,8 @@ pub(crate) fn sign_up_url(
     })
 }
 
-/// `POST /oauth/sign_in`: verifies the password and starts a session, in the language of the page.
+/// `POST /oauth/sign_in`: verifies the password and starts a session, which stores the
+/// language of the page.
 pub(crate) async fn sign_in(
     mut session: BrowserSession,
     PageGuard(guard): PageGuard,
@@ -118,17 +119,18 @@ async fn handle_sign_in(
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    let (handle, name) = (last_value(pairs, "request"), last_value(pairs, "username").trim());
+    let (request_handle, name) =
+        (last_value(pairs, "request"), last_value(pairs, "username").trim());
     if let Err(error) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         // The redirect changes nothing, so no CSRF token is required.
         return if is_signed_in_as(session, name) {
-            redirect_signed_in(session, handle).await
+            redirect_signed_in(session, request_handle).await
         } else {
             Err(error)
         };
     }
-    let pending = load_pending_authorization(session, handle).await?;
+    let pending = load_pending_authorization(session, request_handle).await?;
     let password = Secret::new(last_value(pairs, "password"));
     let sign_ins = &guard.audit.state.metrics.authentication.page_sign_ins;
     let login = Login::NameOrEmail(name);
@@ -136,7 +138,8 @@ async fn handle_sign_in(
     let failure = match authenticator.sign_in(guard, sign_ins, login, password).await {
         Ok(authenticated) => {
             let account_id = authenticated.account.id;
-            let response = start_session(session, pending.as_ref(), handle, authenticated).await?;
+            let response =
+                start_session(session, pending.as_ref(), request_handle, authenticated).await?;
             if let Some(response) = response {
                 return Ok(response);
             }
@@ -147,17 +150,17 @@ async fn handle_sign_in(
         Err(VerifyError::Rejected(failure)) => failure,
         Err(VerifyError::Store(error)) => return Err(error.into()),
     };
-    show_sign_in_page(session, pending.as_ref(), name, Some(failure))
+    render_sign_in_page(session, pending.as_ref(), name, Some(failure))
 }
 
 /// Returns the pending authorization with this handle; `None` if the handle is empty.
 pub(super) async fn load_pending_authorization(
     session: &BrowserSession,
-    handle: &str,
+    request_handle: &str,
 ) -> Result<Option<PendingAuthorization>, PageError> {
-    match handle {
+    match request_handle {
         "" => Ok(None),
-        handle => PendingAuthorization::load(session, handle).await.map(Some),
+        request_handle => PendingAuthorization::load(session, request_handle).await.map(Some),
     }
 }
 
@@ -165,13 +168,13 @@ pub(super) async fn load_pending_authorization(
 /// account if the handle is empty.
 pub(super) async fn redirect_signed_in(
     session: &BrowserSession,
-    handle: &str,
+    request_handle: &str,
 ) -> Result<Response, PageError> {
-    if handle.is_empty() {
+    if request_handle.is_empty() {
         return redirect_back(session, None);
     }
-    PendingAuthorization::load(session, handle).await?;
-    redirect(session, &resume_path(handle, session.lang))
+    PendingAuthorization::load(session, request_handle).await?;
+    redirect(session, &resume_path(request_handle, session.lang))
 }
 
 /// Signs the account in, and redirects the browser to the pending authorization, or to the account.
@@ -179,7 +182,7 @@ pub(super) async fn redirect_signed_in(
 pub(super) async fn start_session(
     session: &mut BrowserSession,
     pending: Option<&PendingAuthorization>,
-    handle: &str,
+    request_handle: &str,
     authenticated: Authenticated,
 ) -> Result<Option<Response>, PageError> {
     let (old_cookie, account_id) = (session.hashed_cookie(), authenticated.account.id);
@@ -188,15 +191,17 @@ pub(super) async fn start_session(
         return Ok(None);
     }
     session.state.metrics.authentication.page_sign_ins.success.inc();
-    let response = match handle {
+    let response = match request_handle {
         "" => redirect_back(session, None),
-        handle => rebind_request(session, handle, old_cookie, Some(account_id)).await,
+        request_handle => {
+            rebind_request(session, request_handle, old_cookie, Some(account_id)).await
+        }
     };
     response.map(Some)
 }
 
-/// Returns whether the request does not come from another site, and the account with this name or
-/// e-mail address is already signed in.
+/// Returns whether the request does not come from a different site, and the account with this name
+/// or e-mail address is already signed in.
 pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
     let name = name.to_lowercase();
     let is_named =
@@ -207,14 +212,14 @@ pub(super) fn is_signed_in_as(session: &BrowserSession, name: &str) -> bool {
 /// Binds an authorization request to the browser's new cookie, and redirects to the request.
 pub(crate) async fn rebind_request(
     session: &BrowserSession,
-    handle: &str,
+    request_handle: &str,
     old_cookie: HashedSecret,
     account: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
-    let request = SplitToken::parse(handle).ok_or(PageError::Expired)?.hashed_secret();
+    let request = SplitToken::parse(request_handle).ok_or(PageError::Expired)?.hashed_secret();
     match store.rebind_request(request, old_cookie, session.hashed_cookie(), account).await? {
-        UpdateOutcome::Updated => redirect(session, &resume_path(handle, session.lang)),
+        UpdateOutcome::Updated => redirect(session, &resume_path(request_handle, session.lang)),
         UpdateOutcome::NotFound => Err(PageError::Expired),
     }
 }

@@ -8,19 +8,19 @@ use super::sign_in::rebind_request;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{redirect, respond, show_page};
+use crate::http::respond::{redirect, render_page, respond};
 use crate::pages::SignedOutPage;
 use crate::paths::{ACCOUNT, SIGN_IN, SIGN_OUT, with_language};
 
 /// `GET /oauth/sign_out`: the page after signing out; redirects to the account if the browser is
 /// still signed in. A GET does not sign out, because links and images on other sites can cause one.
-pub(crate) async fn sign_out_page(session: BrowserSession) -> Response {
+pub(crate) async fn get_sign_out_page(session: BrowserSession) -> Response {
     let result = if session.account().is_some() {
         redirect(&session, &with_language(ACCOUNT, session.lang))
     } else {
         let sign_in_path = &with_language(SIGN_IN, session.lang);
         let page = SignedOutPage { layout: session.layout(session.lang), sign_in_path };
-        show_page(&session, StatusCode::OK, &page, None)
+        render_page(&session, StatusCode::OK, &page, None)
     };
     respond(&session, result)
 }

@@ -23,7 +23,7 @@ use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
-use crate::http::respond::{respond, show_page, with_retry_after};
+use crate::http::respond::{render_page, respond, with_retry_after};
 use crate::pages::{self, SignUpPage};
 use crate::paths::{SIGN_IN, SIGN_UP, with_language};
 
@@ -32,15 +32,15 @@ const DOUBLE_SUBMIT_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 /// `GET /oauth/sign_up`: shows the sign-up page. If the browser is signed in, redirects to the
 /// pending authorization or to the account.
-pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -> Response {
+pub(crate) async fn get_sign_up_page(session: BrowserSession, Query(query): Query) -> Response {
     let result = async {
-        let handle = last_value(&query, "request");
+        let request_handle = last_value(&query, "request");
         if session.account().is_some() {
-            return redirect_signed_in(&session, handle).await;
+            return redirect_signed_in(&session, request_handle).await;
         }
         require_open_registration(&session)?;
-        let pending = load_pending_authorization(&session, handle).await?;
-        show_sign_up_page(
+        let pending = load_pending_authorization(&session, request_handle).await?;
+        render_sign_up_page(
             &session,
             pending.as_ref(),
             &SignUp::from_pairs(&Pairs::new()),
@@ -50,7 +50,7 @@ pub(crate) async fn sign_up_page(session: BrowserSession, Query(query): Query) -
     respond(&session, result.await)
 }
 
-/// `POST /oauth/sign_up`: creates an account and signs in to it, in the language of the page.
+/// `POST /oauth/sign_up`: creates an account and signs in to it.
 pub(crate) async fn sign_up(
     mut session: BrowserSession,
     PageGuard(guard): PageGuard,
@@ -84,38 +84,40 @@ async fn handle_sign_up(
     guard: &AbuseGuard,
     pairs: &Pairs,
 ) -> Result<Response, PageError> {
-    let handle = last_value(pairs, "request");
+    let request_handle = last_value(pairs, "request");
     let sign_up = SignUp::from_pairs(pairs).with_optional_email();
     if let Err(error) = session.check_form(pairs) {
         // A double submit: the first one replaced the cookie that the CSRF token is derived from.
         return if is_signed_in_as(session, &sign_up.username) {
-            redirect_signed_in(session, handle).await
+            redirect_signed_in(session, request_handle).await
         } else {
             Err(error)
         };
     }
     require_open_registration(session)?;
-    let pending = load_pending_authorization(session, handle).await?;
+    let pending = load_pending_authorization(session, request_handle).await?;
     let authenticated = match create_from_form(session, guard, pairs, sign_up.clone()).await {
         Ok(authenticated) => authenticated,
         Err(error) => {
             let errors = error.into_reason()?;
-            match find_double_submit(session, guard, &sign_up, &errors).await? {
+            match authenticate_double_submit(session, guard, &sign_up, &errors).await? {
                 Some(authenticated) => authenticated,
-                None => return show_sign_up_page(session, pending.as_ref(), &sign_up, &errors),
+                None => return render_sign_up_page(session, pending.as_ref(), &sign_up, &errors),
             }
         }
     };
-    if let Some(response) = start_session(session, pending.as_ref(), handle, authenticated).await? {
+    if let Some(response) =
+        start_session(session, pending.as_ref(), request_handle, authenticated).await?
+    {
         return Ok(response);
     }
     // Someone else has just changed the password of the new account.
     let errors = FormErrors::from_failure(AuthenticationError::WrongPassword);
-    show_sign_up_page(session, pending.as_ref(), &sign_up, &errors)
+    render_sign_up_page(session, pending.as_ref(), &sign_up, &errors)
 }
 
 /// Creates the account. Whether the name is taken is checked after the sign-up has counted towards
-/// the limits, so that names cannot be tried out faster than with the API.
+/// the limits, so that names cannot be enumerated faster than with the API.
 async fn create_from_form(
     session: &BrowserSession,
     guard: &AbuseGuard,
@@ -144,9 +146,9 @@ async fn create_from_form(
     })
 }
 
-/// Returns the account that the first of two identical forms has just created. The password must be
-/// right, and the attempt counts as a sign-in.
-async fn find_double_submit(
+/// Signs in to the account that the first of two identical forms has just created. The password
+/// must be correct, and the attempt counts as a sign-in.
+async fn authenticate_double_submit(
     session: &BrowserSession,
     guard: &AbuseGuard,
     sign_up: &SignUp,
@@ -179,7 +181,7 @@ fn require_open_registration(session: &BrowserSession) -> Result<(), PageError> 
     }
 }
 
-fn show_sign_up_page(
+fn render_sign_up_page(
     session: &BrowserSession,
     pending: Option<&PendingAuthorization>,
     sign_up: &SignUp,
@@ -215,6 +217,6 @@ fn show_sign_up_page(
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let redirect_uri = pending.map(|pending| &pending.request.target.redirect_uri);
-    let response = show_page(session, status, &page, redirect_uri)?;
+    let response = render_page(session, status, &page, redirect_uri)?;
     Ok(with_retry_after(response, errors.failure.and_then(AuthenticationError::retry_after)))
 }

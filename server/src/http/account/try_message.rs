@@ -18,12 +18,12 @@ use crate::evaluation::pool::EvaluationError;
 use crate::http::error::PageError;
 use crate::http::extract::form::PageForm;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{respond, show_large_page};
+use crate::http::respond::{render_large_page, respond};
 use crate::pages::{self, AccountSection, Trial, TryErrors, TryFields, TryPage};
 use crate::paths::{ACCOUNT_TRY, with_language};
 
 /// `GET /oauth/account/try`
-pub(crate) async fn try_page(session: BrowserSession) -> Response {
+pub(crate) async fn get_try_page(session: BrowserSession) -> Response {
     let result = async {
         let account = session.require_account(AccountSection::Try)?;
         let rulesets = load_rulesets(&session, account).await?;
@@ -35,7 +35,7 @@ pub(crate) async fn try_page(session: BrowserSession) -> Response {
             name: account.name.clone(),
             ..TryFields::default()
         };
-        show_try_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
+        render_try_page(&session, account, &rulesets, &fields, &Trial::NotRun, StatusCode::OK)
     };
     respond(&session, result.await)
 }
@@ -48,7 +48,7 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
         let rulesets = load_rulesets(&session, account).await?;
         let (trial, status) = match parse_message(&fields) {
             Err(errors) => (Trial::Invalid(errors), StatusCode::UNPROCESSABLE_ENTITY),
-            Ok(message) => match evaluate(&session, account, &rulesets, message).await {
+            Ok(message) => match evaluate_message(&session, account, &rulesets, message).await {
                 Ok(result) => (Trial::Result(result), StatusCode::OK),
                 Err(error @ (EvaluationError::QueueFull | EvaluationError::AccountBusy)) => {
                     (Trial::Busy, PageError::from(error).status())
@@ -56,7 +56,7 @@ pub(crate) async fn try_message(session: BrowserSession, PageForm(pairs): PageFo
                 Err(error) => return Err(error.into()),
             },
         };
-        show_try_page(&session, account, &rulesets, &fields, &trial, status)
+        render_try_page(&session, account, &rulesets, &fields, &trial, status)
     };
     respond(&session, result.await)
 }
@@ -108,7 +108,7 @@ fn parse_message(fields: &TryFields) -> Result<TrialMessage, TryErrors> {
 }
 
 /// Evaluates the rules, with the same limits as `explain`.
-async fn evaluate(
+async fn evaluate_message(
     session: &BrowserSession,
     account: &Account,
     rulesets: &StoredRulesets,
@@ -126,7 +126,7 @@ async fn evaluate(
     Ok(result)
 }
 
-fn show_try_page(
+fn render_try_page(
     session: &BrowserSession,
     account: &Account,
     rulesets: &StoredRulesets,
@@ -143,5 +143,5 @@ fn show_try_page(
         profiles: &rulesets.profile_tags(),
         trial,
     };
-    show_large_page(session, status, &page, account.id)
+    render_large_page(session, status, &page, account.id)
 }

@@ -78,7 +78,7 @@ impl IntoResponse for ApiError {
         };
         let realm = "Bearer realm=\"belfry\"";
         let challenge = match &self {
-            // Without a token, the challenge has no error code (RFC 6750 section 3.1).
+            // Without a token, the challenge has no error code (RFC 6750, section 3.1).
             Self::MissingToken => Some(realm.to_owned()),
             Self::OutsideScopes(scopes) => {
                 let scope = scopes.first().map_or("", |scope| scope.as_str());

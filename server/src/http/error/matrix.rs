@@ -119,7 +119,7 @@ impl MatrixError {
         }
     }
 
-    /// Returns the `WWW-Authenticate` header for OAuth clients (RFC 6750 section 3).
+    /// Returns the `WWW-Authenticate` header for OAuth clients (RFC 6750, section 3).
     fn challenge(&self) -> Option<String> {
         match self {
             Self::MissingToken => Some("Bearer".to_owned()),

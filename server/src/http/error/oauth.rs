@@ -13,7 +13,7 @@ use crate::auth::tokens::IssueError;
 use crate::escape::shorten;
 use crate::http::json::Json;
 
-/// Maximum length of a redirect URI in the log, in bytes. Clients choose it.
+/// Maximum length of a redirect URI in the log, in bytes. Bounded because clients choose it.
 const MAX_LOGGED_URI_BYTES: usize = 500;
 
 /// An error of an OAuth endpoint: `{"error": "code", "error_description": "…"}`. When it becomes a

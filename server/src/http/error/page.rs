@@ -23,7 +23,7 @@ pub(crate) enum PageError {
     /// The authorization request belongs to a different browser, is completed, or has expired.
     #[error("The authorization request is completed or has expired")]
     Expired,
-    /// The form may come from another site: its CSRF token or origin is wrong.
+    /// The form may come from a different site: its CSRF token or origin is wrong.
     #[error("The form does not come from a page of this server")]
     ForgedForm,
     /// The operator has closed registration.

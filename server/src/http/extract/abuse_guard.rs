@@ -14,7 +14,7 @@ use belfry_store::Account;
 
 use crate::app::AppState;
 use crate::auth::authentication::{Guess, GuessGuard};
-use crate::config::LimitMode;
+use crate::config::RateLimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::audit::RequestAudit;
 use crate::limits::ActiveLimits;
@@ -97,8 +97,9 @@ impl AbuseGuard {
         drop(self.decision_slot.take());
     }
 
-    /// Counts a sign-up on the page or through the Matrix API, by the limits of Mastodon's sign-up
-    /// endpoint, except those that apply to every request and have already counted this one.
+    /// Counts a sign-up on the page or through the Matrix API towards the limits of Mastodon's
+    /// sign-up endpoint, except those that apply to every request and have already counted this
+    /// one.
     pub async fn count_sign_up(&self) -> Result<(), LimitExceeded> {
         let limits = self.state.limits.active();
         self.apply_limits(&limits, CountMode::Check, &limits.table.sign_up_buckets(self.network))
@@ -123,7 +124,7 @@ impl AbuseGuard {
         mode: CountMode,
         buckets: &[Bucket<'_>],
     ) -> Result<(), LimitExceeded> {
-        if limits.mode == LimitMode::Off
+        if limits.mode == RateLimitMode::Off
             || mode == CountMode::Refund && !self.is_counted.load(Ordering::Relaxed)
         {
             return Ok(());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::admin::audit_detail;
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 
@@ -43,8 +43,8 @@ impl Admin {
     }
 
     /// Returns the audit event of an action by the admin, with the reason, which may be empty.
-    pub(crate) fn audit_event(&self, kind: AuditKind, reason: &str) -> AuditEntry {
-        AuditEntry {
+    pub(crate) fn audit_event(&self, kind: AuditKind, reason: &str) -> NewAuditEvent {
+        NewAuditEvent {
             detail: Some(audit_detail(&self.name, reason)),
             ..self.audit.success_event(kind)
         }

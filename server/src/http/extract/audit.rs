@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::audit::{AuditClient, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Subject};
+use belfry_core::audit::{
+    AuditClient, AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, Subject,
+};
 use belfry_core::request::RequestId;
 
 use crate::app::AppState;
@@ -30,17 +32,17 @@ impl RequestAudit {
         Self { state, address, request_id, origin }
     }
 
-    /// Returns a copy for a browser's request to a page.
+    /// Sets the origin to a page, for a request from a browser.
     pub(crate) fn for_page(self) -> Self {
         Self { origin: AuditOrigin::Page, ..self }
     }
 
     /// Returns a success event, to be stored with the change that it records.
-    pub(crate) fn success_event(&self, kind: AuditKind) -> AuditEntry {
+    pub(crate) fn success_event(&self, kind: AuditKind) -> NewAuditEvent {
         let address = self.state.audit.recorded_address(self.address);
         let client = Some(AuditClient { address, request_id: self.request_id });
         let (at, outcome) = (self.state.clock.now(), AuditOutcome::Success);
-        AuditEntry { at, kind, outcome, origin: self.origin, client, detail: None }
+        NewAuditEvent { at, kind, outcome, origin: self.origin, client, detail: None }
     }
 
     /// Counts a failure event for the client's address.

@@ -43,7 +43,7 @@ impl FromRequestParts<Arc<AppState>> for Bearer {
         };
         let now = state.clock.now();
         token.check_validity(now)?;
-        state.store.record_use(secret.lookup, &token, now);
+        state.store.record_use(secret.lookup_key, &token, now);
         Ok(Self { token })
     }
 }

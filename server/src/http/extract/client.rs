@@ -161,9 +161,9 @@ pub(crate) fn client_address(limits: &ActiveLimits, peer: IpAddr, headers: &Head
     peer
 }
 
-/// Returns the client's address, if it is certain: the peer's, unless a proxy may have forwarded
-/// the request, or the one that a trusted proxy forwards.
-pub(crate) fn certain_address(limits: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
+/// Returns the client's address, if it is known: the peer's, unless a proxy may have forwarded the
+/// request, or the one that a trusted proxy forwards.
+pub(crate) fn verified_address(limits: &ActiveLimits, parts: &Parts) -> Option<IpAddr> {
     let peer = peer_address();
     let address = client_address(limits, peer, &parts.headers);
     // A trusted proxy whose headers are missing, malformed or contradictory counts as the client.

@@ -22,9 +22,9 @@ pub(crate) enum Cookie {
 
 impl Cookie {
     /// Returns the cookie's name. With HTTPS, the prefix `__Host-` makes browsers reject a
-    /// cookie set by another host or over a plain connection (RFC 6265bis section 4.1.3).
+    /// cookie set by a different host or over a plain connection (RFC 6265bis, section 4.1.3).
     fn name(self, base_url: &BaseUrl) -> &'static str {
-        match (self, base_url.is_secure()) {
+        match (self, base_url.is_https()) {
             (Self::Browser, true) => "__Host-belfry",
             (Self::Browser, false) => "belfry",
             (Self::SignedIn, true) => "__Host-belfry-signed-in",
@@ -63,7 +63,7 @@ impl Cookie {
         max_age_seconds: u64,
     ) -> HeaderValue {
         let name = self.name(base_url);
-        let secure = if base_url.is_secure() { "; Secure" } else { "" };
+        let secure = if base_url.is_https() { "; Secure" } else { "" };
         let cookie = format!(
             "{name}={value}; Path=/; Max-Age={max_age_seconds}; HttpOnly; SameSite=Lax{secure}"
         );

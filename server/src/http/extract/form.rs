@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_content_type_decides_how_a_body_is_parsed() {
+    fn the_content_type_determines_how_a_body_is_parsed() {
         let multipart = |boundary: &str| Some(FormEncoding::Multipart(boundary.to_owned()));
         for (content_type, encoding) in [
             ("application/x-www-form-urlencoded", Some(FormEncoding::UrlEncoded)),

@@ -48,8 +48,8 @@ pub(crate) fn chosen_language(headers: &HeaderMap, base_url: &BaseUrl) -> Option
 }
 
 /// Returns the beginning of the links for choosing a language. They point to the same page with its
-/// other parameters, and are relative without a path, so they cannot point to another server. If
-/// the page responds to a form, which a link cannot repeat, or the query would make the page too
+/// other parameters, and are relative without a path, so they cannot point to a different server.
+/// If the page responds to a form, which a link cannot repeat, or the query would make the page too
 /// large, they point to the account page with the form; if there is none, to the front page.
 pub(crate) fn language_link(method: &Method, uri: &Uri) -> String {
     let is_short = uri.query().is_none_or(|query| query.len() <= MAX_QUERY_BYTES);

@@ -90,12 +90,12 @@ async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwne
     Client::inspect(parts, state, |client| match &client.credential {
         Credential::Token(secret, token) => match token.check_validity(client.now) {
             Ok(()) => {
-                state.store.record_use(secret.lookup, token, client.now);
+                state.store.record_use(secret.lookup_key, token, client.now);
                 let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
                 Ok(TokenOwner::User(Requester {
                     account: account.id,
                     name: account.name.clone(),
-                    token: Some(secret.lookup),
+                    token: Some(secret.lookup_key),
                     scopes: Some(token.scopes.clone()),
                     now: client.now,
                 }))

@@ -28,14 +28,14 @@ use crate::language::Language;
 use crate::log::request_context::RequestContext;
 use crate::pages::{AccountNav, AccountSection, Layout, Notice, PendingDeletion};
 
-static SESSION_USE_ERROR_LINES: LogThrottle =
+static SESSION_USE_ERROR_LOG: LogThrottle =
     LogThrottle::new("failed to store the last use of a session");
 
 /// Minimum time between two updates of a session's last use.
 const LAST_USE_INTERVAL_SECONDS: i64 = 60;
 
 /// A browser, and the account that is signed in there.
-#[expect(clippy::struct_excessive_bools, reason = "they are independent headers of a request")]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent properties of a request")]
 pub(crate) struct BrowserSession {
     pub(crate) state: Arc<AppState>,
     /// Records the audit events of the request.
@@ -249,7 +249,7 @@ impl BrowserSession {
     pub(crate) async fn sign_out(&mut self) -> Result<(), CommonError> {
         if let Some(SignedInUser { account, .. }) = self.user.take() {
             let events = self.audit.success_event(AuditKind::SignOut).into();
-            let lookup = self.cookie.hashed_secret().lookup;
+            let lookup = self.cookie.hashed_secret().lookup_key;
             self.state.store.end_session(&events, account.id, lookup).await?;
         }
         self.cookie = random::secret(self.state.clock.now());
@@ -272,10 +272,10 @@ async fn load_session(
     };
     if now.as_second() - session.seen_at.as_second() >= LAST_USE_INTERVAL_SECONDS {
         let expires_at = session_expiry(session.created_at, now, state.config.sessions);
-        let result = state.store.record_session_use(cookie.lookup, now, expires_at).await;
+        let result = state.store.record_session_use(cookie.lookup_key, now, expires_at).await;
         // The page is shown even if nothing can be written, for example because the disk is full.
         if let Err(error) = result
-            && SESSION_USE_ERROR_LINES.admits()
+            && SESSION_USE_ERROR_LOG.admits()
         {
             tracing::warn!(%error, "failed to store the last use of a session");
         }

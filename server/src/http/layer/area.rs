@@ -20,7 +20,7 @@ use crate::http::error::format::ErrorFormat;
 use crate::http::extract::page_language::{
     accepts_html, language_cookie, language_link, page_language, wants_json,
 };
-use crate::http::respond::error_page;
+use crate::http::respond::render_error_page;
 
 /// The policies of a group of routes. Every route belongs to one area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,7 @@ async fn handle(
         page_options.as_ref().and_then(|_| language_cookie(uri, headers, base_url));
     let write_error = |error: CommonError| {
         let mut response = match &page_options {
-            Some((language, link)) => error_page(state, *language, link, error),
+            Some((language, link)) => render_error_page(state, *language, link, error),
             None => error.to_response(area.error_format),
         };
         // hyper would add the length, except in responses to HEAD.

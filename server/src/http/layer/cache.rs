@@ -1,5 +1,5 @@
 //! Cache policies: the `Cache-Control` header of responses. Every response has one, because shared
-//! caches may store a response without it, even one with the status 404 or 405 (RFC 9110 section
+//! caches may store a response without it, even one with the status 404 or 405 (RFC 9110, section
 //! 15.1).
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 pub(crate) enum CachePolicy {
     /// `private, no-store`: responses belong to one user.
     PrivateNoStore,
-    /// `no-store`, and `Pragma` for HTTP/1.0 caches, as RFC 6749 section 5.1 requires.
+    /// `no-store`, and `Pragma` for HTTP/1.0 caches, as RFC 6749, section 5.1 requires.
     NoStore,
 }
 

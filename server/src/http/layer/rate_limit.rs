@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 pub(crate) use self::headers::RateLimitHeaders;
 use crate::app::AppState;
-use crate::config::LimitMode;
+use crate::config::RateLimitMode;
 use crate::http::error::LimitExceeded;
 use crate::http::extract::client::{self, Client, Credential};
 use crate::limits::ActiveLimits;
@@ -40,7 +40,7 @@ pub(crate) async fn apply_limits(
     may_use_guard: bool,
 ) -> Result<(), LimitExceeded> {
     let limits = state.limits.active();
-    if limits.mode == LimitMode::Off {
+    if limits.mode == RateLimitMode::Off {
         return Ok(());
     }
     let limited_request = LimitedRequest {
@@ -63,8 +63,8 @@ pub(crate) async fn apply_limits(
 }
 
 /// Resolves the client and counts the request for its address and, with a valid token, for the
-/// token's account, or for its app if it is an app token. Requests of an application service count
-/// only if its registration says so.
+/// token's account, or for its app if it is an app token. Requests from an application service
+/// count only if its registration says so.
 pub(crate) async fn check_limits(
     state: &AppState,
     limits: &ActiveLimits,
@@ -80,7 +80,7 @@ pub(crate) async fn check_limits(
         Err(secret) => {
             // The address is checked first, because each invented token would otherwise cost a
             // database query.
-            if limits.mode == LimitMode::Enforce {
+            if limits.mode == RateLimitMode::Enforce {
                 let decision =
                     state.limits.apply(limits, CountMode::Peek, &buckets_for(None), now).await;
                 if !decision.is_admitted() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use belfry_core::audit::{AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvents};
 use belfry_core::matrix::{LOGIN_PASSWORD, LoginRequest, RequestedDevice, localpart, user_id};
 use belfry_core::oauth::scope::{Scope, Scopes};
 use belfry_runtime::random;
@@ -35,8 +35,8 @@ pub(crate) async fn login(
     let authenticated =
         authenticator.sign_in(&guard, sign_ins, Login::Name(name), login.password).await?;
     RequestContext::record_account(authenticated.account.id);
-    let events = Events::from(guard.audit.success_event(AuditKind::SignIn))
-        .with_entry(guard.audit.success_event(AuditKind::TokenIssue));
+    let events = NewAuditEvents::from(guard.audit.success_event(AuditKind::SignIn))
+        .with_event(guard.audit.success_event(AuditKind::TokenIssue));
     let response = issue_login_token(&events, &state, &authenticated, login.device).await?;
     sign_ins.success.inc();
     Ok(response)
@@ -44,7 +44,7 @@ pub(crate) async fn login(
 
 /// Issues a token to a device, recorded by these events, and returns the login response.
 pub(super) async fn issue_login_token(
-    events: &Events,
+    events: &NewAuditEvents,
     state: &AppState,
     authenticated: &Authenticated,
     device: RequestedDevice,

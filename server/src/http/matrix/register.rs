@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::{RawQuery, State};
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::json::JsonError;
 use belfry_core::matrix::{RegisterRequest, RegistrationStage, RegistrationType, user_id};
 use belfry_core::oauth::account::{self, check_name, check_password, check_unreserved_name};
@@ -57,7 +57,7 @@ pub(crate) async fn register(
             return Err(MatrixError::ReservedName);
         }
         // The lookup is counted as a sign-up before its result is known, so that names cannot be
-        // tried out faster than accounts can be created, even concurrently.
+        // enumerated faster than accounts can be created, even concurrently.
         guard.count_sign_up().await?;
         let name_lookup = state.store.account_by_name(name).await;
         if !matches!(name_lookup, Ok(Some(_))) {
@@ -125,7 +125,7 @@ async fn register_for_service(
             .await?;
     }
     let detail = Some(service.id.clone());
-    let event = |kind| AuditEntry { detail: detail.clone(), ..audit.success_event(kind) };
+    let event = |kind| NewAuditEvent { detail: detail.clone(), ..audit.success_event(kind) };
     let events = event(AuditKind::AccountAdd).into();
     let authenticated = state.authenticator().sign_up(&events, name, None, None).await?;
     if request.inhibit_login {
@@ -143,7 +143,7 @@ fn response_without_token(state: &AppState, name: &str) -> Json<Value> {
 /// Generates a name that no application service has reserved.
 fn generate_name(state: &AppState) -> Result<String, MatrixError> {
     let number = u64::from_be_bytes(random::bytes());
-    // `u` for user, or another letter if names with `u` are reserved.
+    // `u` for user, or a different letter if names with `u` are reserved.
     let mut names =
         ('u'..='z').chain('a'..'u').map(|first_letter| format!("{first_letter}{number:016x}"));
     names.find(|name| !is_reserved(name, state)).ok_or(MatrixError::ReservedName)

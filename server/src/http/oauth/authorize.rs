@@ -11,7 +11,7 @@ use crate::http::extract::abuse_guard::{AbuseGuard, PageGuard};
 use crate::http::extract::form::{PageForm, Query};
 use crate::http::extract::session::BrowserSession;
 use crate::http::pending_authorization::{PendingAuthorization, resume_path};
-use crate::http::respond::{respond, show_page};
+use crate::http::respond::{render_page, respond};
 use crate::pages::{self, ConsentPage};
 use crate::paths;
 
@@ -70,15 +70,15 @@ async fn take_next_step(
             pending.save(session, guard).await?;
             // The name is known if `force_login` requires the password of a signed-in user again.
             let name = session.account().map_or("", |account| account.name.as_str());
-            sign_in::show_sign_in_page(session, Some(&pending), name, None)
+            sign_in::render_sign_in_page(session, Some(&pending), name, None)
         }
         NextStep::AskConsent => {
             pending.save(session, guard).await?;
-            show_consent_page(session, &pending)
+            render_consent_page(session, &pending)
         }
         NextStep::ShowError(error) => {
             log_rejection(&error.clone().into(), Some(pending.app.id), None);
-            pending.show_error(session, error)
+            pending.render_error(session, error)
         }
         NextStep::Reject(error) => {
             log_rejection(&error.clone().into(), Some(pending.app.id), None);
@@ -89,8 +89,8 @@ async fn take_next_step(
     }
 }
 
-/// Shows the consent page of an authorization.
-fn show_consent_page(
+/// Renders the consent page of an authorization.
+fn render_consent_page(
     session: &BrowserSession,
     pending: &PendingAuthorization,
 ) -> Result<Response, PageError> {
@@ -111,7 +111,7 @@ fn show_consent_page(
         scopes: &grant.scopes,
         redirect_uri: &pending.request.target.redirect_uri,
     };
-    show_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
+    render_page(session, StatusCode::OK, &page, Some(page.redirect_uri))
 }
 
 /// Rejects a method. `HEAD` is rejected too and not listed as allowed, because a response may

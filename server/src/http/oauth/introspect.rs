@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use belfry_core::oauth::client_token_request::{ClientTokenRequest, may_introspect};
+use belfry_core::oauth::client_token_request::{ClientTokenRequest, can_introspect};
 use belfry_core::oauth::metadata::issuer;
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::secret::SplitToken;
@@ -38,12 +38,12 @@ pub(crate) async fn introspect(
     let Some(token) = token.filter(|token| token.check_validity(now).is_ok()) else {
         return inactive;
     };
-    if !may_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {
+    if !can_introspect(&app, token.app_id, &state.config.oauth.resource_servers) {
         log_throttled!(info, "introspection by an app that is not in oauth.resource_servers");
         return inactive;
     }
     // Counted as a use, because the resource server has received a request with the token.
-    state.store.record_use(secret.lookup, &token, now);
+    state.store.record_use(secret.lookup_key, &token, now);
     let Some(token_app) = state.store.cached_app(token.app_id).await? else { return inactive };
     let mut response = json!({
         "active": true,

@@ -12,13 +12,13 @@ use belfry_core::secret::SplitToken;
 use crate::http::extract::cookie::Cookie;
 use crate::http::extract::form::Query;
 use crate::http::extract::session::BrowserSession;
-use crate::http::respond::{respond, show_page};
+use crate::http::respond::{render_page, respond};
 use crate::pages::CodePage;
 
 /// Shows the code from the cookie, or from the parameter `code`, only if it is redeemable, and only
 /// to the account that approved it: otherwise a link could show an attacker's code as if this
 /// server had issued it to the user.
-pub(crate) async fn show_code_page(
+pub(crate) async fn get_code_page(
     session: BrowserSession,
     headers: HeaderMap,
     Query(pairs): Query,
@@ -41,7 +41,7 @@ pub(crate) async fn show_code_page(
         let app = store.app(app_id).await?.ok_or(OAuthError::InvalidGrant)?.app.details.name;
         let layout = session.layout(session.lang);
         let page = CodePage { layout, app: &app, code: code.secret() };
-        show_page(&session, StatusCode::OK, &page, None)
+        render_page(&session, StatusCode::OK, &page, None)
     };
     respond(&session, result.await)
 }

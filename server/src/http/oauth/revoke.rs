@@ -51,7 +51,7 @@ pub(crate) async fn revoke_token(
         return Err(reject_revocation("the token belongs to another app"));
     }
     let events = guard.audit.success_event(AuditKind::TokenRevoke).into();
-    state.store.revoke_token(&events, secret.lookup, state.clock.now()).await?;
+    state.store.revoke_token(&events, secret.lookup_key, state.clock.now()).await?;
     Ok(Json(json!({})))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOutcome, Subject};
+use belfry_core::audit::{AuditKind, AuditOutcome, NewAuditEvent, Subject};
 use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
@@ -105,7 +105,7 @@ async fn redeem_code(
     let owner = Some(grant.account_id);
     if let Err(error) = grant.check_redemption(attempt, stored_code.token.is_some(), now) {
         if let (GrantError::Replayed, Some(token)) = (error, stored_code.token) {
-            // The first redemption may have been a theft (RFC 6749 section 4.1.2).
+            // The first redemption may have been a theft (RFC 6749, section 4.1.2).
             revoke_replayed_token(state, audit, token).await?;
         }
         return Err(reject(error, owner));
@@ -119,7 +119,7 @@ async fn redeem_code(
         return Err(reject(GrantError::Revoked, owner));
     }
     let events = audit.success_event(AuditKind::TokenIssue).into();
-    match state.token_issuer().redeem_code(&events, code.lookup, grant).await {
+    match state.token_issuer().redeem_code(&events, code.lookup_key, grant).await {
         Ok(issued_token) => Ok(issued_token),
         Err(RedeemError::AlreadyRedeemed(token)) => {
             // Another request has redeemed the code since it was read, so this one is the replay.
@@ -138,6 +138,6 @@ async fn revoke_replayed_token(
     token: LookupKey,
 ) -> Result<(), StoreError> {
     let detail = Some("authorization code used twice".to_owned());
-    let events = AuditEntry { detail, ..audit.success_event(AuditKind::TokenRevoke) }.into();
+    let events = NewAuditEvent { detail, ..audit.success_event(AuditKind::TokenRevoke) }.into();
     state.store.revoke_token(&events, token, state.clock.now()).await.map(drop)
 }

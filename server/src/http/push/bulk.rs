@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use belfry_core::rules::body::read_reset;
-use belfry_core::rules::{Documents, RuleAccess, RuleChanges, RuleError, read_import};
+use belfry_core::rules::{RuleAccess, RuleChanges, RuleError, UserRuleDocuments, read_import};
 use bytes::Bytes;
 
 use crate::app::AppState;
@@ -66,7 +66,7 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     requester: &Requester,
     request: Request,
     parse: impl FnOnce(&[u8]) -> Result<T, RuleError> + Send + 'static,
-    apply: fn(&T, &mut Documents<'_>) -> Result<(), RuleError>,
+    apply: fn(&T, &mut UserRuleDocuments<'_>) -> Result<(), RuleError>,
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
     let (account, rules) = (requester.account, &state.config.rules);

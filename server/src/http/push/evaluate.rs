@@ -144,10 +144,10 @@ impl Batch {
         members: &[RequestedMember],
         positions: &[usize],
     ) -> Result<(), StoreError> {
-        let name = |position: &usize| {
+        let member_name = |position: &usize| {
             matrix::localpart(&members[*position].user_id, state.server_name()).unwrap_or_default()
         };
-        let names: Vec<&str> = positions.iter().map(name).collect();
+        let names: Vec<&str> = positions.iter().map(member_name).collect();
         let accounts = state.store.account_ids(&names).await?;
         let (positions, accounts): (Vec<usize>, Vec<i64>) = positions
             .iter()

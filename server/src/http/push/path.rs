@@ -65,9 +65,9 @@ path_extractor! {
 path_extractor! {
     /// `{scope}/{kind}/{rule_id}`, and the attributes below it.
     RuleRefPath(RuleRef)
-    from rules::RulePath::Rule(name)
-        | rules::RulePath::Enabled(name)
-        | rules::RulePath::Actions(name) => RuleRefPath(name)
+    from rules::RulePath::Rule(rule_ref)
+        | rules::RulePath::Enabled(rule_ref)
+        | rules::RulePath::Actions(rule_ref) => RuleRefPath(rule_ref)
 }
 
 /// Rejects an unknown path: with the path's error if it is invalid, otherwise with 404.

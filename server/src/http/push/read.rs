@@ -6,7 +6,9 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use belfry_core::json::to_bytes;
-use belfry_core::rules::{Document, RuleAccess, RuleScope, RulesetsExport, RulesetsResponse, User};
+use belfry_core::rules::{
+    RuleAccess, RuleDocument, RuleScope, RulesetsExport, RulesetsResponse, User,
+};
 use belfry_store::StoredRulesets;
 use bytes::Bytes;
 use serde::Serialize;
@@ -56,17 +58,21 @@ pub(crate) async fn get_rules_of_kind(
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}`
 pub(crate) async fn get_rule(rules: UserRules<RuleRefPath>) -> Result<JsonBytes, MatrixError> {
-    let RuleRefPath(path) = &rules.path;
-    rules.respond(rules.document(&path.scope).rule(path.kind, &path.id, rules.user())?)
+    let RuleRefPath(rule_ref) = &rules.path;
+    rules.respond(rules.document(&rule_ref.scope).rule(
+        rule_ref.kind,
+        &rule_ref.id,
+        rules.user(),
+    )?)
 }
 
 /// `GET …/pushrules/{scope}/{kind}/{rule_id}/enabled`
 pub(crate) async fn get_rule_enabled(
     rules: UserRules<RuleRefPath>,
 ) -> Result<JsonBytes, MatrixError> {
-    let RuleRefPath(path) = &rules.path;
-    let document = rules.document(&path.scope);
-    let rule = document.rule(path.kind, &path.id, rules.user())?;
+    let RuleRefPath(rule_ref) = &rules.path;
+    let document = rules.document(&rule_ref.scope);
+    let rule = document.rule(rule_ref.kind, &rule_ref.id, rules.user())?;
     rules.respond(json!({ "enabled": rule.enabled }))
 }
 
@@ -74,9 +80,9 @@ pub(crate) async fn get_rule_enabled(
 pub(crate) async fn get_rule_actions(
     rules: UserRules<RuleRefPath>,
 ) -> Result<JsonBytes, MatrixError> {
-    let RuleRefPath(path) = &rules.path;
-    let document = rules.document(&path.scope);
-    let rule = document.rule(path.kind, &path.id, rules.user())?;
+    let RuleRefPath(rule_ref) = &rules.path;
+    let document = rules.document(&rule_ref.scope);
+    let rule = document.rule(rule_ref.kind, &rule_ref.id, rules.user())?;
     rules.respond(json!({ "actions": rule.actions }))
 }
 
@@ -130,10 +136,10 @@ impl<P> UserRules<P> {
         Ok(JsonBytes(self.unread_responses.count(self.account, json)?))
     }
 
-    fn document(&self, scope: &RuleScope) -> Cow<'_, Document> {
+    fn document(&self, scope: &RuleScope) -> Cow<'_, RuleDocument> {
         match self.rulesets.document(scope) {
             Some(document) => Cow::Borrowed(document),
-            None => Cow::Owned(Document::new(scope.clone())),
+            None => Cow::Owned(RuleDocument::new(scope.clone())),
         }
     }
 }

@@ -339,7 +339,7 @@ async fn a_page_form_is_read_up_to_64_kib() {
             form_count += 1;
         }
     }
-    assert_eq!(form_count, 2 * 16, "all pages with a form");
+    assert_eq!(form_count, 2 * 16, "every page with a form was checked");
 }
 
 /// Shared caches may store a 200, a redirect, a 404 or a 405 without a policy, and serve it to

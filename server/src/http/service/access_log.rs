@@ -12,23 +12,23 @@ use crate::config::AccessLog;
 use crate::escape::shorten;
 use crate::http::extract::client::{client_address, peer_address};
 
-/// The maximum length of a path in the log, in bytes. Clients choose it.
+/// The maximum length of a path in the log, in bytes. Bounded because clients choose the path.
 const MAX_PATH_BYTES: usize = 500;
 
-/// The maximum length of a user agent in the log, in bytes. Clients choose it.
+/// The maximum length of a user agent in the log, in bytes. Bounded because clients choose it.
 const MAX_USER_AGENT_BYTES: usize = 200;
 
 /// A request that may be logged once its response is known.
 pub(super) struct AccessLogEntry {
     uri: Uri,
-    /// The client's address, as far as `audit.addresses` allows.
+    /// The client's address, reduced according to `audit.addresses`.
     address: Option<String>,
     user_agent: Option<HeaderValue>,
 }
 
 impl AccessLogEntry {
-    /// Creates the entry of a request; `None` if the access log is off. At the level `debug` all
-    /// requests are logged.
+    /// Creates the entry for a request, or `None` if the access log is off and the log level is not
+    /// `debug`, which logs all requests.
     pub(super) fn new(state: &AppState, request: &Request<Body>) -> Option<Self> {
         if state.config.log.access == AccessLog::Off && !is_debug_enabled() {
             return None;

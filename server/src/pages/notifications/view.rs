@@ -108,7 +108,11 @@ impl NotificationsView {
     }
 
     /// Selects the page of the lists that contains the changed entry, if there is one.
-    pub fn show_changed_entry(&mut self, change: &PreferenceChange, preferences: &Preferences<'_>) {
+    pub fn select_changed_entry(
+        &mut self,
+        change: &PreferenceChange,
+        preferences: &Preferences<'_>,
+    ) {
         let Preferences { keywords, muted_words, people, rooms, .. } = preferences;
         let index = match change {
             PreferenceChange::SetKeyword { target, .. } => {

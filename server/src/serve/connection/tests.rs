@@ -266,14 +266,14 @@ async fn an_http2_connection_with_only_exempt_requests_is_closed_after_ten_minut
 /// A peer that speaks HTTP/2.
 struct Http2Peer(TestServer);
 
-// Frame types (RFC 9113 section 6).
+// Frame types (RFC 9113, section 6).
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const WINDOW_UPDATE: u8 = 8;
 
-// Frame flags (RFC 9113 section 6).
+// Frame flags (RFC 9113, section 6).
 const END_STREAM: u8 = 1;
 const ACK: u8 = 1;
 const END_HEADERS: u8 = 4;

@@ -1,7 +1,7 @@
 //! Access to the admin API requires an admin and the endpoint's scope.
 
 use axum::http::StatusCode;
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::scope::Scope;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ async fn an_application_service_acting_for_an_admin_has_no_access() {
          hs_token = 'x'\nsender_localpart = 'irc_bot'\n\
          [application_services.namespaces]\nusers = [{ exclusive = false, regex = '@.*' }]";
     let mut config: belfry::config::Config = toml::from_str(settings).unwrap();
-    config.limits.mode = LimitMode::Off;
+    config.limits.mode = RateLimitMode::Off;
     let service = Service::start_with(config).await;
     admin_client(&service, "read").await;
     let bridge = service.anonymous_client().with_token("as_token_of_irc");

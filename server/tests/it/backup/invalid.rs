@@ -285,7 +285,7 @@ async fn a_file_that_is_not_a_backup_is_rejected() {
     assert!(error.starts_with(&format!("cannot read {}", dir.path().display())), "{error}");
 }
 
-async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
+async fn assert_nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
     let (_source, _dir, file) = create_filled_backup().await;
     let store = target.open().await;
     store.release_name("nobody").await.unwrap();
@@ -307,17 +307,17 @@ async fn nothing_is_restored_into_a_database_with_rows(target: TestDatabase) {
 
 #[tokio::test]
 async fn nothing_is_restored_into_a_sqlite_database_with_rows() {
-    nothing_is_restored_into_a_database_with_rows(TestDatabase::sqlite()).await;
+    assert_nothing_is_restored_into_a_database_with_rows(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn nothing_is_restored_into_a_postgres_database_with_rows() {
     if let Some(database) = TestDatabase::postgres().await {
-        nothing_is_restored_into_a_database_with_rows(database).await;
+        assert_nothing_is_restored_into_a_database_with_rows(database).await;
     }
 }
 
-async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
+async fn assert_a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
     let (source, _dir, file) = create_filled_backup().await;
     let store = target.open().await;
     // As a server does when it starts.
@@ -332,13 +332,13 @@ async fn a_backup_is_restored_into_an_empty_database(target: TestDatabase) {
 
 #[tokio::test]
 async fn a_backup_is_restored_into_an_empty_sqlite_database() {
-    a_backup_is_restored_into_an_empty_database(TestDatabase::sqlite()).await;
+    assert_a_backup_is_restored_into_an_empty_database(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn a_backup_is_restored_into_an_empty_postgres_database() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_backup_is_restored_into_an_empty_database(database).await;
+        assert_a_backup_is_restored_into_an_empty_database(database).await;
     }
 }
 
@@ -400,13 +400,13 @@ async fn an_existing_file_is_overwritten_only_if_requested() {
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let file_names: Vec<_> =
         fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(file_names, ["backup"], "nothing else is left");
+    assert_eq!(file_names, ["backup"], "no temporary file is left");
     let link_target = dir.path().join("kept");
     fs::rename(&file, &link_target).unwrap();
     std::os::unix::fs::symlink(&link_target, &file).unwrap();
     let error = create_with(Overwrite::Replace).await.unwrap_err().to_string();
     let expected = format!("{} exists and is not a file; choose a different name", file.display());
-    assert_eq!(error, expected, "a link, or a device such as /dev/null");
+    assert_eq!(error, expected, "links and devices are not replaced");
 }
 
 /// Other users may be able to write to the directory. They could also create a named pipe there,

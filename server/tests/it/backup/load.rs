@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::account::Role;
 use belfry_store::test_support::options;
 use belfry_store::{Account, Overwrite, Progress, ProgressCallback, create_backup};
@@ -39,7 +39,7 @@ pub(super) fn new_account(id: i64) -> Account {
 
 /// Each writer adds accounts, with an audit event in the same transaction. The backup must
 /// contain exactly the events of its accounts, although it reads accounts first and events later.
-async fn a_backup_is_consistent_under_load(database: TestDatabase) {
+async fn assert_a_backup_is_consistent_under_load(database: TestDatabase) {
     let store = database.open().await;
     let (next_id, written_accounts) = (Arc::new(AtomicI64::new(1)), Arc::new(AtomicI64::new(0)));
     let is_stopped = Arc::new(AtomicBool::new(false));
@@ -49,7 +49,7 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
         let (next_id, written_accounts) = (Arc::clone(&next_id), Arc::clone(&written_accounts));
         writers.spawn(async move {
             while !is_stopped.load(Ordering::SeqCst) {
-                let entry = AuditEntry::from_command(now(), AuditKind::AccountAdd);
+                let entry = NewAuditEvent::for_command(now(), AuditKind::AccountAdd);
                 let account = new_account(next_id.fetch_add(1, Ordering::SeqCst));
                 store.add_account(&entry.into(), &account).await.unwrap();
                 written_accounts.fetch_add(1, Ordering::SeqCst);
@@ -93,13 +93,13 @@ async fn a_backup_is_consistent_under_load(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_is_consistent_while_64_clients_write_on_sqlite() {
-    a_backup_is_consistent_under_load(TestDatabase::sqlite()).await;
+    assert_a_backup_is_consistent_under_load(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_backup_is_consistent_while_64_clients_write_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_backup_is_consistent_under_load(database).await;
+        assert_a_backup_is_consistent_under_load(database).await;
     }
 }
 
@@ -130,7 +130,7 @@ async fn statement_timeouts_do_not_end_a_backup_or_restore() {
     let delete_rows = "delete from accounts; delete from audit_events";
     client.batch_execute(delete_rows).await.unwrap();
     let backup = belfry_store::Backup::open(&file, &options()).unwrap();
-    let event = AuditEntry::from_command(now(), AuditKind::Restore);
+    let event = NewAuditEvent::for_command(now(), AuditKind::Restore);
     let tokens = belfry_store::RestoredTokens::Keep;
     belfry_store::restore_backup(&backup, database, &options(), tokens, &event, &mut delay)
         .await

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use belfry_core::rules::{Document, RuleScope};
+use belfry_core::rules::{RuleDocument, RuleScope};
 use belfry_store::{Database, RestoredTokens};
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ fn valid_value(table: &str, column: &str, number: usize) -> Option<rusqlite::typ
             json!({"version": 1, "redirect_uri": uri, "code_challenge": null}).to_string()
         }
         ("rulesets", "scope") => format!("device/{number}"),
-        ("rulesets", "document") => Document::new(RuleScope::Global).to_text(),
+        ("rulesets", "document") => RuleDocument::new(RuleScope::Global).to_text(),
         _ => return None,
     };
     Some(text.into())
@@ -215,7 +215,7 @@ async fn a_restored_sqlite_database_has_every_row() {
     assert!(expected.len() >= 8 && expected.values().all(|rows| rows.len() == STRINGS.len()));
     let dir = tempfile::tempdir().unwrap();
     let manifest = back_up(&source, &dir.path().join("backup")).await;
-    assert_eq!(manifest.rows(), (expected.len() * STRINGS.len()) as u64);
+    assert_eq!(manifest.row_count(), (expected.len() * STRINGS.len()) as u64);
 
     restore(&dir.path().join("backup"), &target).await;
 
@@ -227,7 +227,7 @@ async fn a_restored_sqlite_database_has_every_row() {
     assert_eq!(
         schema_statements(&target),
         schema_statements(&source),
-        "with the same indexes and constraints"
+        "indexes and constraints are the same"
     );
 }
 
@@ -315,7 +315,7 @@ async fn both_engines_have_the_same_tables_and_columns() {
 }
 
 /// By default, tokens that were revoked after the backup are valid again.
-async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
+async fn assert_a_restore_can_revoke_all_tokens(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
@@ -337,12 +337,12 @@ async fn a_restore_can_revoke_all_tokens(target: TestDatabase) {
 
 #[tokio::test]
 async fn a_restore_can_revoke_all_tokens_on_sqlite() {
-    a_restore_can_revoke_all_tokens(TestDatabase::sqlite()).await;
+    assert_a_restore_can_revoke_all_tokens(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn a_restore_can_revoke_all_tokens_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_restore_can_revoke_all_tokens(database).await;
+        assert_a_restore_can_revoke_all_tokens(database).await;
     }
 }

@@ -148,7 +148,7 @@ async fn a_backup_from_a_pre_release_is_rejected() {
 }
 
 /// The next release restores the backups of this one.
-async fn a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
+async fn assert_a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
     let source = TestDatabase::sqlite();
     fill_tables(&source).await;
     let dir = tempfile::tempdir().unwrap();
@@ -172,12 +172,12 @@ async fn a_backup_from_an_older_version_is_migrated(target: TestDatabase) {
 
 #[tokio::test]
 async fn a_backup_from_an_older_version_is_migrated_on_sqlite() {
-    a_backup_from_an_older_version_is_migrated(TestDatabase::sqlite()).await;
+    assert_a_backup_from_an_older_version_is_migrated(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test]
 async fn a_backup_from_an_older_version_is_migrated_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_backup_from_an_older_version_is_migrated(database).await;
+        assert_a_backup_from_an_older_version_is_migrated(database).await;
     }
 }

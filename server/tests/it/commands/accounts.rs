@@ -182,7 +182,7 @@ async fn any_role_except_the_last_admins_can_be_changed(workspace: Workspace) {
         let request = reqwest::Client::new().get(url).bearer_auth(token.trim_end());
         request.send().await.unwrap().status().as_u16()
     };
-    assert_eq!(fetch_status().await, 200, "and the token is cached now");
+    assert_eq!(fetch_status().await, 200, "the token is cached now");
     workspace.run(&["account", "role", "bob", "user"]);
     assert_eq!(fetch_status().await, 403);
 

@@ -67,8 +67,8 @@ fn another_users_database_is_reported_as_denied() {
     let message = fail_as_nobody(&workspace, &["serve", "--listen", "127.0.0.1:0"]);
     assert!(message.contains("cannot lock data/belfry.lock: permission denied"), "{message}");
     // A server that root runs is rarely intended, so this remedy comes last.
-    let position_of = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
-    assert!(position_of("(chown -R ") < position_of("(sudo -u root "), "{message}");
+    let find_position = |text: &str| message.find(text).unwrap_or_else(|| panic!("{message}"));
+    assert!(find_position("(chown -R ") < find_position("(sudo -u root "), "{message}");
 }
 
 /// Runs the command with this name that a message recommends, as the operator would.

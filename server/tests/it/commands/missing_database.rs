@@ -2,7 +2,7 @@
 
 use super::Workspace;
 
-fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace) {
+fn assert_commands_report_a_missing_database(workspace: &Workspace) {
     for arguments in [
         &["account", "list"][..],
         &["account", "disable", "alice"],
@@ -37,7 +37,7 @@ fn commands_that_need_a_database_report_that_there_is_none(workspace: &Workspace
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn a_missing_input_file_is_named_in_the_error() {
     let workspace = Workspace::sqlite();
     workspace.run(&["account", "add", "alice"]);
     for arguments in [
@@ -53,13 +53,13 @@ fn a_missing_file_is_named() {
 
 #[test]
 fn commands_do_not_create_a_database_on_sqlite() {
-    commands_that_need_a_database_report_that_there_is_none(&Workspace::sqlite());
+    assert_commands_report_a_missing_database(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_do_not_create_a_database_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        commands_that_need_a_database_report_that_there_is_none(&workspace);
+        assert_commands_report_a_missing_database(&workspace);
     }
 }
 

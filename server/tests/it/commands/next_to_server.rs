@@ -3,7 +3,7 @@
 use super::Workspace;
 use crate::support::ServerProcess;
 
-fn commands_succeed_next_to_a_server(workspace: &Workspace) {
+fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
     let _server = ServerProcess::start(workspace.path(), &workspace.flags());
 
     let output = workspace.run(&["account", "add", "alice", "--email", "Alice@Example.org"]);
@@ -65,12 +65,12 @@ fn commands_succeed_next_to_a_server(workspace: &Workspace) {
 
 #[test]
 fn commands_succeed_next_to_a_server_on_sqlite() {
-    commands_succeed_next_to_a_server(&Workspace::sqlite());
+    assert_commands_succeed_next_to_a_server(&Workspace::sqlite());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_succeed_next_to_a_server_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        commands_succeed_next_to_a_server(&workspace);
+        assert_commands_succeed_next_to_a_server(&workspace);
     }
 }

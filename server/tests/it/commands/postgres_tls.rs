@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use belfry_store::test_support::{Authority, TlsPostgres};
+use belfry_store::test_support::{CertificateAuthority, TlsPostgres};
 
 use crate::support::process::belfry_command;
 
@@ -13,7 +13,7 @@ async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
     let add_account_trusting = |authority: &str| {
         let parameters = format!("sslmode=verify-full&sslrootcert=FILES/{authority}");
         let url = server.url("belfry", "localhost", &parameters);
-        let mut command = belfry_command(server.files.path(), &["account", "add", "alice"]);
+        let mut command = belfry_command(server.client_files.path(), &["account", "add", "alice"]);
         command.env("BELFRY_DATABASE", url).output().unwrap()
     };
     let output = add_account_trusting("other.pem");
@@ -25,7 +25,7 @@ async fn commands_connect_to_postgres_with_a_private_certificate_authority() {
 #[test]
 fn the_configuration_is_invalid_if_a_certificate_cannot_be_read() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("ca.pem"), Authority::new("Belfry").pem()).unwrap();
+    fs::write(dir.path().join("ca.pem"), CertificateAuthority::new("Belfry").pem()).unwrap();
     fs::write(dir.path().join("empty.pem"), "").unwrap();
     for (parameters, problem) in [
         ("sslmode=verify-full&sslrootcert=ca.pem", None),

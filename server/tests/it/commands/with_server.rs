@@ -99,7 +99,7 @@ impl ServedWorkspace {
     }
 }
 
-async fn a_server_notices_changes_by_commands(workspace: Workspace) {
+async fn assert_a_server_notices_changes_by_commands(workspace: Workspace) {
     let served_workspace = ServedWorkspace::start(workspace);
     let find_password = |output: &str| {
         let password = output.lines().find_map(|line| line.strip_prefix("password: "));
@@ -168,13 +168,13 @@ async fn a_server_notices_changes_by_commands(workspace: Workspace) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_notices_changes_by_commands_on_sqlite() {
-    a_server_notices_changes_by_commands(Workspace::sqlite()).await;
+    assert_a_server_notices_changes_by_commands(Workspace::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_notices_changes_by_commands_on_postgres() {
     if let Some(workspace) = Workspace::postgres().await {
-        a_server_notices_changes_by_commands(workspace).await;
+        assert_a_server_notices_changes_by_commands(workspace).await;
     }
 }
 

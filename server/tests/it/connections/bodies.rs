@@ -91,7 +91,7 @@ async fn the_body_length_is_unambiguous() {
         assert!(response.starts_with("HTTP/1.1 400 "), "{headers}: {response}");
         assert_eq!(response.matches("HTTP/1.1 ").count(), 1, "{headers}: {response}");
     }
-    // The chunks decide (RFC 9112 6.3), in either order of the headers.
+    // The chunks determine the length (RFC 9112, section 6.3), in either order of the headers.
     for headers in [
         "Content-Length: 1\r\nTransfer-Encoding: chunked\r\nConnection: close",
         "Transfer-Encoding: chunked\r\nContent-Length: 1\r\nConnection: close",

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::many::{add_accounts, add_silent_rule};
 use super::{
-    PRODUCT_SETTINGS, members, message_event, rule_group, start_on, start_with_product,
-    start_with_settings, user_id,
+    APPLICATION_SERVICE_SETTINGS, members, message_event, rule_group, start_on,
+    start_with_application_service, start_with_settings, user_id,
 };
 use crate::support::{Service, TestDatabase, any_events};
 
@@ -20,7 +20,7 @@ async fn start_with_small_cache() -> Option<(Service, Store, tokio_postgres::Cli
     let database = TestDatabase::postgres().await?;
     let url = database.url().unwrap().to_owned();
     let other_store = database.open().await;
-    let settings = format!("{PRODUCT_SETTINGS}\n[store]\ncache_bytes = {}\n", 1 << 20);
+    let settings = format!("{APPLICATION_SERVICE_SETTINGS}\n[store]\ncache_bytes = {}\n", 1 << 20);
     let (service, _) = start_on(database, &settings).await;
     while !service.store().is_cache_enabled() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -42,9 +42,9 @@ async fn wait_for_groups(
     body: &Value,
     expected: &[(Option<String>, Vec<String>)],
 ) {
-    let product = service.anonymous_client().with_token("token of product");
+    let application_service = service.anonymous_client().with_token("token of product");
     for _ in 0..4000 {
-        if product.evaluate(body).await == expected {
+        if application_service.evaluate(body).await == expected {
             return;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -78,8 +78,12 @@ async fn indexed_users_are_evaluated_without_the_database() {
     let lock = client.transaction().await.unwrap();
     let lock_tables = "lock table accounts, rulesets in access exclusive mode";
     lock.batch_execute(lock_tables).await.unwrap();
-    let product = service.anonymous_client().with_token("token of product");
-    assert_eq!(product.evaluate(&body).await, after, "although the tables are locked");
+    let application_service = service.anonymous_client().with_token("token of product");
+    assert_eq!(
+        application_service.evaluate(&body).await,
+        after,
+        "cached rules are used while the tables are locked"
+    );
     lock.rollback().await.unwrap();
 }
 
@@ -99,25 +103,28 @@ async fn changes_on_another_node_take_effect() {
 
 #[tokio::test]
 async fn a_first_rule_and_a_disabled_account_take_effect_immediately() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let names = add_accounts(&service, 3).await;
     let store = service.store();
     let body = evaluation_request(&names);
     let message_rule = ".m.rule.message";
     assert_eq!(
-        product.evaluate(&body).await,
+        application_service.evaluate(&body).await,
         [rule_group(message_rule, &["person_0", "person_1", "person_2"])]
     );
 
     add_silent_rule(store, 1001, "cake").await;
     let [message_group, cake_group] =
         [rule_group(message_rule, &["person_0", "person_2"]), rule_group("cake", &["person_1"])];
-    assert_eq!(product.evaluate(&body).await, [message_group.clone(), cake_group.clone()]);
+    assert_eq!(
+        application_service.evaluate(&body).await,
+        [message_group.clone(), cake_group.clone()]
+    );
 
     store.set_account_disabled_at(&any_events(), 1001, Some(service.now())).await.unwrap();
-    assert_eq!(product.evaluate(&body).await, std::slice::from_ref(&message_group));
+    assert_eq!(application_service.evaluate(&body).await, std::slice::from_ref(&message_group));
     store.set_account_disabled_at(&any_events(), 1001, None).await.unwrap();
-    assert_eq!(product.evaluate(&body).await, [message_group, cake_group]);
+    assert_eq!(application_service.evaluate(&body).await, [message_group, cake_group]);
 }
 
 #[tokio::test]
@@ -125,8 +132,8 @@ async fn an_index_that_overflows_repeatedly_has_the_same_results() {
     const USERS: usize = 12;
     // The index may use an eighth of this, enough for the rules of a few users.
     for bytes in [0, 4_000, 8_000] {
-        let settings = format!("{PRODUCT_SETTINGS}\n[store]\ncache_bytes = {bytes}\n");
-        let (service, product) = start_with_settings(&settings).await;
+        let settings = format!("{APPLICATION_SERVICE_SETTINGS}\n[store]\ncache_bytes = {bytes}\n");
+        let (service, application_service) = start_with_settings(&settings).await;
         let names = add_accounts(&service, 12).await;
         for number in 0..8 {
             add_silent_rule(service.store(), 1000 + number, "cake").await;
@@ -138,7 +145,9 @@ async fn an_index_that_overflows_repeatedly_has_the_same_results() {
             let requested_names: Vec<String> =
                 indices.clone().map(|index| names[index].clone()).collect();
             let mut actual: Vec<(String, bool)> = Vec::new();
-            for (rule, users) in product.evaluate(&evaluation_request(&requested_names)).await {
+            for (rule, users) in
+                application_service.evaluate(&evaluation_request(&requested_names)).await
+            {
                 let is_silenced = rule.as_deref() == Some("cake");
                 actual.extend(users.into_iter().map(|user| (user, is_silenced)));
             }

@@ -4,14 +4,14 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{
-    EVALUATE, PRODUCT_SETTINGS, members, message_event, rule_group, silent_rule,
-    start_with_product, start_with_settings, user_id,
+    APPLICATION_SERVICE_SETTINGS, EVALUATE, members, message_event, rule_group, silent_rule,
+    start_with_application_service, start_with_settings, user_id,
 };
 use crate::support::any_events;
 
 #[tokio::test]
 async fn notified_users_are_grouped_by_rule() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     for name in ["ann", "ben", "cat"] {
         service.user_client(name).await;
     }
@@ -26,7 +26,7 @@ async fn notified_users_are_grouped_by_rule() {
         "members": members(&["ann", "ben", "cat", "dora", "emma"]),
     });
     body["members"][2]["display_name"] = json!("for");
-    let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
+    let response = application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
 
     let highlight = json!([
         "notify", { "set_tweak": "sound", "value": "default" }, { "set_tweak": "highlight" }
@@ -54,14 +54,14 @@ async fn notified_users_are_grouped_by_rule() {
     assert_eq!(response, expected);
 
     body["all"] = json!(true);
-    let all_groups = product.evaluate(&body).await;
+    let all_groups = application_service.evaluate(&body).await;
     assert_eq!(all_groups.len(), 5);
     assert_eq!(all_groups[3], rule_group("cake", &["dora"]));
 }
 
 #[tokio::test]
 async fn creators_may_notify_the_room() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     service.user_client("ann").await;
     let request_body = |room: serde_json::Value| json!({ "event": message_event("hello @room"), "room": room, "members": members(&["ann"]) });
     let bob = "@bob:elsewhere.example";
@@ -69,13 +69,16 @@ async fn creators_may_notify_the_room() {
         (json!({ "power_levels": {}, "creators": ["@c:x", bob] }), ".m.rule.roomnotif"),
         (json!({ "power_levels": {}, "creators": ["@c:x"] }), ".m.rule.message"),
     ] {
-        assert_eq!(product.evaluate(&request_body(room)).await, [rule_group(rule, &["ann"])]);
+        assert_eq!(
+            application_service.evaluate(&request_body(room)).await,
+            [rule_group(rule, &["ann"])]
+        );
     }
 }
 
 #[tokio::test]
 async fn long_actions_are_omitted_from_the_response() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let names = ["ann", "ben", "cat"];
     for name in names {
         let sound = json!({ "set_tweak": "sound", "value": name.repeat(20_000) });
@@ -83,7 +86,7 @@ async fn long_actions_are_omitted_from_the_response() {
         service.user_client(name).await.put_rules_ok("global/room/!r:x", &rule).await;
     }
     let body = json!({ "event": message_event("hello"), "members": members(&names) });
-    let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
+    let response = application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
     let expected = json!({ "groups": [{
         "notify": true, "rule": { "scope": "global", "kind": "room", "rule_id": "!r:x" },
         "actions": [{ "set_tweak": "highlight" }, "notify"], "tweaks": { "highlight": true },
@@ -94,7 +97,7 @@ async fn long_actions_are_omitted_from_the_response() {
 
 #[tokio::test]
 async fn the_all_flag_includes_every_member_and_the_sender() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     for name in ["ann", "ben"] {
         service.user_client(name).await;
     }
@@ -103,17 +106,20 @@ async fn the_all_flag_includes_every_member_and_the_sender() {
     let mut body = json!({ "event": event, "members": members(&["ann", "ben"]), "all": true });
     let sender_group = (None, vec![user_id("ann")]);
     assert_eq!(
-        product.evaluate(&body).await,
+        application_service.evaluate(&body).await,
         [sender_group, rule_group(".m.rule.message", &["ben"])]
     );
     body["all"] = json!(false);
-    assert_eq!(product.evaluate(&body).await, [rule_group(".m.rule.message", &["ben"])]);
+    assert_eq!(
+        application_service.evaluate(&body).await,
+        [rule_group(".m.rule.message", &["ben"])]
+    );
 }
 
 #[tokio::test]
 async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
-    let settings = PRODUCT_SETTINGS.replace("@.*", "@in_.*");
-    let (service, product) = start_with_settings(&settings).await;
+    let settings = APPLICATION_SERVICE_SETTINGS.replace("@.*", "@in_.*");
+    let (service, application_service) = start_with_settings(&settings).await;
     for name in ["in_ann", "in_off", "outside"] {
         service.add_account(name).await;
     }
@@ -128,7 +134,7 @@ async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
         ],
     });
     let enabled_members = rule_group(".m.rule.message", &["in_ann", "product", "in_off"]);
-    assert_eq!(product.evaluate(&body).await, [enabled_members]);
+    assert_eq!(application_service.evaluate(&body).await, [enabled_members]);
 
     service
         .store()
@@ -136,17 +142,17 @@ async fn members_other_than_enabled_users_in_the_namespace_are_omitted() {
         .await
         .unwrap();
     let remaining_members = rule_group(".m.rule.message", &["in_ann", "product"]);
-    assert_eq!(product.evaluate(&body).await, [remaining_members]);
+    assert_eq!(application_service.evaluate(&body).await, [remaining_members]);
 
     service.add_account("in_nobody").await;
     let members_with_new_account =
         rule_group(".m.rule.message", &["in_ann", "product", "in_nobody"]);
-    assert_eq!(product.evaluate(&body).await, [members_with_new_account]);
+    assert_eq!(application_service.evaluate(&body).await, [members_with_new_account]);
 }
 
 #[tokio::test]
 async fn a_member_is_evaluated_separately_for_each_device() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let ann = service.user_client("ann").await;
     ann.put_rules_ok("device/phone/content/cake", &silent_rule("cake")).await;
     let member = |tag: &str| json!({ "user_id": user_id("ann"), "profile_tag": tag });
@@ -154,7 +160,7 @@ async fn a_member_is_evaluated_separately_for_each_device() {
         "event": message_event("cake"), "all": true,
         "members": [member("phone"), member("tablet"), { "user_id": user_id("ann") }],
     });
-    let groups = product.evaluate(&body).await;
+    let groups = application_service.evaluate(&body).await;
     assert_eq!(
         groups,
         [rule_group("cake", &["ann"]), rule_group(".m.rule.message", &["ann", "ann"])]
@@ -163,7 +169,7 @@ async fn a_member_is_evaluated_separately_for_each_device() {
 
 #[tokio::test]
 async fn an_application_service_token_is_required() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
     let body = json!({ "event": message_event("cake"), "members": [] });
     let response = alice.send_json(EVALUATE, &body).await;
@@ -178,15 +184,15 @@ async fn an_application_service_token_is_required() {
         service.anonymous_client().with_token("made up").send_json(EVALUATE, &body).await;
     assert_eq!(response.status_and_errcode(), (401, "M_UNKNOWN_TOKEN".into()));
 
-    let response = product.send_json("POST /_matrix/app/v1/evaluate", &body).await;
+    let response = application_service.send_json("POST /_matrix/app/v1/evaluate", &body).await;
     assert_eq!(response.expect_json(StatusCode::OK), json!({ "groups": [] }));
-    let response = product.get("/_matrix/app/v1/evaluate").await;
+    let response = application_service.get("/_matrix/app/v1/evaluate").await;
     assert_eq!(response.status_and_errcode(), (405, "M_UNRECOGNIZED".into()));
 }
 
 #[tokio::test]
 async fn an_invalid_body_is_rejected() {
-    let (_service, product) = start_with_product().await;
+    let (_service, application_service) = start_with_application_service().await;
     for (body, errcode) in [
         ("", "M_NOT_JSON"),
         ("cake", "M_NOT_JSON"),
@@ -204,18 +210,18 @@ async fn an_invalid_body_is_rejected() {
         (r#"{"event":[],"members":[]}"#, "M_BAD_JSON"),
         (r#"{"event":{},"members":[{"user_id":"@a:x","profile_tag":""}]}"#, "M_INVALID_PARAM"),
     ] {
-        let response = product.send(EVALUATE, body).await;
+        let response = application_service.send(EVALUATE, body).await;
         assert_eq!(response.status_and_errcode(), (400, errcode.to_owned()), "{body}");
     }
 }
 
 #[tokio::test]
 async fn evaluate_bodies_have_a_separate_size_limit() {
-    let settings = format!("{PRODUCT_SETTINGS}\n[rules]\nmax_body_bytes = 64\n");
-    let (_service, product) = start_with_settings(&settings).await;
+    let settings = format!("{APPLICATION_SERVICE_SETTINGS}\n[rules]\nmax_body_bytes = 64\n");
+    let (_service, application_service) = start_with_settings(&settings).await;
     let body = json!({ "event": message_event("x"), "members": members(&["ann"]) }).to_string();
     let pad_body = |bytes: usize| format!("{body}{}", " ".repeat(bytes - body.len()));
-    assert_eq!(product.send(EVALUATE, pad_body(16 << 20)).await.status, 200);
-    let response = product.send(EVALUATE, pad_body((16 << 20) + 1)).await;
+    assert_eq!(application_service.send(EVALUATE, pad_body(16 << 20)).await.status, 200);
+    let response = application_service.send(EVALUATE, pad_body((16 << 20) + 1)).await;
     assert_eq!(response.status_and_errcode(), (413, "M_TOO_LARGE".into()));
 }

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{EXPLAIN, message_event, silent_rule, start_with_product};
+use super::{EXPLAIN, message_event, silent_rule, start_with_application_service};
 use crate::rules::start_unlimited;
 
 /// Returns the step of the walk for a rule.
@@ -108,7 +108,7 @@ async fn explain_is_a_post_under_every_push_rules_prefix() {
 
 #[tokio::test]
 async fn a_token_with_a_read_scope_is_required() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let body = json!({ "event": message_event("cake") });
     for (scopes, status) in [("read:notifications", 200), ("push", 200), ("write", 403)] {
         let client = service.user_client_with_scopes("alice", scopes).await;
@@ -122,11 +122,12 @@ async fn a_token_with_a_read_scope_is_required() {
     let alice = service.user_client("alice").await;
     alice.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
     let as_alice = format!("{EXPLAIN}?user_id=@alice:ring.example");
-    let explanation = product.send_json(&as_alice, &body).await.expect_json(StatusCode::OK);
+    let explanation =
+        application_service.send_json(&as_alice, &body).await.expect_json(StatusCode::OK);
     assert_eq!(explanation["rule"]["rule_id"], "cake");
     let as_nobody = format!("{EXPLAIN}?user_id=@nobody:ring.example");
     assert_eq!(
-        product.send_json(&as_nobody, &body).await.status_and_errcode(),
+        application_service.send_json(&as_nobody, &body).await.status_and_errcode(),
         (403, "M_FORBIDDEN".into())
     );
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{PRODUCT_SETTINGS, message_event, silent_rule, user_id};
+use super::{APPLICATION_SERVICE_SETTINGS, message_event, silent_rule, user_id};
 use crate::support::ServerProcess;
 use crate::support::process::run_successfully;
 
@@ -37,7 +37,7 @@ fn has_silent_rule(number: u32) -> bool {
 
 /// Returns two kilobytes of rules, with `NUMBER` as a placeholder for the person's number.
 fn ruleset_document(has_silent_rule: bool) -> String {
-    let mut document = Document::new(RuleScope::Global);
+    let mut document = RuleDocument::new(RuleScope::Global);
     let mut put_rule = |id: &str, rule: Value| {
         let rule = NewRule::read(
             RuleKind::Content,
@@ -106,10 +106,11 @@ async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
     const ACCOUNTS: u32 = 24;
     let dir = tempfile::tempdir().unwrap();
     let settings = "base_url = 'https://ring.example'\nlimits.mode = 'off'\n";
-    fs::write(dir.path().join("belfry.toml"), format!("{settings}{PRODUCT_SETTINGS}")).unwrap();
+    fs::write(dir.path().join("belfry.toml"), format!("{settings}{APPLICATION_SERVICE_SETTINGS}"))
+        .unwrap();
     run_successfully(dir.path(), &["account", "add", "alice"]);
     let database = rusqlite::Connection::open(dir.path().join("data/belfry.db")).unwrap();
-    let mut document = Document::new(RuleScope::Global);
+    let mut document = RuleDocument::new(RuleScope::Global);
     for number in 0..16 {
         let rule = silent_rule(&format!("{}{number}", "?a".repeat(32_000)));
         let rule = NewRule::read(
@@ -147,7 +148,8 @@ async fn rules_of_maximum_size_are_evaluated_in_bounded_memory() {
 #[ignore = "long: a hundred thousand members"]
 async fn a_hundred_thousand_members_are_evaluated_in_bounded_memory() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{PRODUCT_SETTINGS}")).unwrap();
+    fs::write(dir.path().join("belfry.toml"), format!("{SETTINGS}{APPLICATION_SERVICE_SETTINGS}"))
+        .unwrap();
     create_accounts(dir.path());
     let server = ServerProcess::start(dir.path(), &[]);
 

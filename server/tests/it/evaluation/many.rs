@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use belfry_core::oauth::account::Role;
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 use belfry_store::{Account, SaveOutcome, SerializedDocument, Store};
 use futures_util::future::join_all;
 use jiff::Timestamp;
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{
-    EVALUATE, PRODUCT_SETTINGS, members, message_event, rule_group, silent_rule,
-    start_with_product, start_with_settings, user_id,
+    APPLICATION_SERVICE_SETTINGS, EVALUATE, members, message_event, rule_group, silent_rule,
+    start_with_application_service, start_with_settings, user_id,
 };
 use crate::support::{Service, any_events};
 
@@ -44,7 +44,7 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
 
 /// Adds a silent rule for a word to an account.
 pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
-    let mut document = Document::new(RuleScope::Global);
+    let mut document = RuleDocument::new(RuleScope::Global);
     let rule = NewRule::read(
         RuleKind::Content,
         silent_rule(word).to_string().as_bytes(),
@@ -63,7 +63,7 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
 /// Evaluates an event for many members, of whom every twentieth has a silent rule for `cake`.
 async fn evaluate_twenty_thousand_members(settings: &str) {
     const MEMBERS: i64 = 20_000;
-    let (service, product) = start_with_settings(settings).await;
+    let (service, application_service) = start_with_settings(settings).await;
     let names = add_accounts(&service, MEMBERS).await;
     let silent_members = (0..MEMBERS).filter(|number| number % 20 == 7);
     join_all(silent_members.map(|number| add_silent_rule(service.store(), 1000 + number, "cake")))
@@ -77,63 +77,66 @@ async fn evaluate_twenty_thousand_members(settings: &str) {
         members.map(|(_, name)| user_id(name)).collect()
     };
     for _ in 0..2 {
-        let groups: BTreeMap<_, _> = product.evaluate(&body).await.into_iter().collect();
+        let groups: BTreeMap<_, _> =
+            application_service.evaluate(&body).await.into_iter().collect();
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[&Some("cake".to_owned())], expected_users(true));
         assert_eq!(groups[&Some(".m.rule.message".to_owned())], expected_users(false));
     }
     body["all"] = json!(false);
-    let notified_groups = product.evaluate(&body).await;
+    let notified_groups = application_service.evaluate(&body).await;
     assert_eq!(notified_groups, [(Some(".m.rule.message".to_owned()), expected_users(false))]);
 }
 
 #[tokio::test]
 async fn twenty_thousand_members_are_evaluated_in_one_request() {
-    evaluate_twenty_thousand_members(PRODUCT_SETTINGS).await;
+    evaluate_twenty_thousand_members(APPLICATION_SERVICE_SETTINGS).await;
 }
 
 #[tokio::test]
 async fn evaluation_without_a_cache_has_the_same_results() {
-    evaluate_twenty_thousand_members(&format!("{PRODUCT_SETTINGS}\n[store]\ncache_bytes = 0\n"))
-        .await;
+    evaluate_twenty_thousand_members(&format!(
+        "{APPLICATION_SERVICE_SETTINGS}\n[store]\ncache_bytes = 0\n"
+    ))
+    .await;
 }
 
 #[tokio::test]
 async fn a_rule_change_takes_effect_for_the_next_event() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let [ann, ben] = [service.user_client("ann").await, service.user_client("ben").await];
     let body =
         json!({ "event": message_event("cake"), "members": members(&["ann", "ben"]), "all": true });
     let unchanged_groups = [rule_group(".m.rule.message", &["ann", "ben"])];
-    assert_eq!(product.evaluate(&body).await, unchanged_groups);
+    assert_eq!(application_service.evaluate(&body).await, unchanged_groups);
 
     ann.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
     let [cake_group, message_group] =
         [rule_group("cake", &["ann"]), rule_group(".m.rule.message", &["ben"])];
-    assert_eq!(product.evaluate(&body).await, [cake_group, message_group]);
+    assert_eq!(application_service.evaluate(&body).await, [cake_group, message_group]);
 
     ben.put_rules_ok("global/content/cake", &silent_rule("cake")).await;
-    assert_eq!(product.evaluate(&body).await, [rule_group("cake", &["ann", "ben"])]);
+    assert_eq!(application_service.evaluate(&body).await, [rule_group("cake", &["ann", "ben"])]);
 
     ann.put_rules_ok("global/content/cake/enabled", &json!(false)).await;
     let [message_group, cake_group] =
         [rule_group(".m.rule.message", &["ann"]), rule_group("cake", &["ben"])];
-    assert_eq!(product.evaluate(&body).await, [message_group, cake_group]);
+    assert_eq!(application_service.evaluate(&body).await, [message_group, cake_group]);
 
     for user in [&ann, &ben] {
         user.delete_rule("global/content/cake").await.expect_json(StatusCode::OK);
     }
-    assert_eq!(product.evaluate(&body).await, unchanged_groups);
+    assert_eq!(application_service.evaluate(&body).await, unchanged_groups);
 
     ann.put_rules_ok("global/override/.m.rule.master/enabled", &json!(true)).await;
     let [master_group, message_group] =
         [rule_group(".m.rule.master", &["ann"]), rule_group(".m.rule.message", &["ben"])];
-    assert_eq!(product.evaluate(&body).await, [master_group, message_group]);
+    assert_eq!(application_service.evaluate(&body).await, [master_group, message_group]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_takes_effect_while_other_requests_are_evaluated() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let ann = service.user_client("ann").await;
     add_accounts(&service, 200).await;
     let body = Arc::new(json!({
@@ -141,10 +144,10 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
     }));
     let mut other_requests = JoinSet::new();
     for _ in 0..3 {
-        let (product, body) = (product.clone(), Arc::clone(&body));
+        let (application_service, body) = (application_service.clone(), Arc::clone(&body));
         other_requests.spawn(async move {
             loop {
-                product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
+                application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
             }
         });
     }
@@ -152,14 +155,14 @@ async fn a_change_takes_effect_while_other_requests_are_evaluated() {
         let rule = format!("rule_{number}");
         let loud_rule = json!({ "actions": ["notify"], "pattern": "cake" });
         ann.put_rules_ok(&format!("global/content/{rule}"), &loud_rule).await;
-        assert_eq!(product.evaluate(&body).await[0], rule_group(&rule, &["ann"]));
+        assert_eq!(application_service.evaluate(&body).await[0], rule_group(&rule, &["ann"]));
     }
     other_requests.shutdown().await;
 }
 
 #[tokio::test]
 async fn evaluate_and_explain_have_the_same_results() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let mut users = Vec::new();
     for (name, rule_path, rule) in [
         ("ann", "content/tea", json!({ "actions": ["notify"], "pattern": "t?a" })),
@@ -203,7 +206,8 @@ async fn evaluate_and_explain_have_the_same_results() {
         }
         body["members"] = members(&names);
         body["all"] = json!(true);
-        let response = product.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
+        let response =
+            application_service.send_json(EVALUATE, &body).await.expect_json(StatusCode::OK);
         let mut evaluations = Vec::new();
         for group in response["groups"].as_array().unwrap() {
             let mut result = group.clone();

@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{PRODUCT_SETTINGS, members, message_event, rule_group, start_on, start_with_product};
+use super::{
+    APPLICATION_SERVICE_SETTINGS, members, message_event, rule_group, start_on,
+    start_with_application_service,
+};
 use crate::support::service::START_SECONDS;
 use crate::support::{Service, TestClient, TestDatabase};
 
 const HOUR_SECONDS: i64 = 3600;
 
-/// Returns the time this many seconds after the start of the clock, in milliseconds since 1970.
+/// Returns the time this many seconds after the start of the clock, in milliseconds since the Unix
+/// epoch.
 fn millis_after_start(seconds: i64) -> i64 {
     (START_SECONDS + seconds) * 1000
 }
@@ -33,7 +37,7 @@ async fn explain_message(alice: &TestClient) -> (String, Vec<String>) {
 
 #[tokio::test]
 async fn a_timed_rule_is_evaluated_until_it_expires() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let (alice, _bob) = (service.user_client("alice").await, service.user_client("bob").await);
     let mute_rule = json!({ "actions": [], "until": millis_after_start(HOUR_SECONDS) });
     alice.put_rules_ok("global/room/!r:x", &mute_rule).await;
@@ -41,17 +45,17 @@ async fn a_timed_rule_is_evaluated_until_it_expires() {
     let muted_groups = [rule_group("!r:x", &["alice"]), rule_group(".m.rule.message", &["bob"])];
     // The second evaluation uses the cached index.
     for _ in 0..2 {
-        assert_eq!(product.evaluate(&body).await, muted_groups);
+        assert_eq!(application_service.evaluate(&body).await, muted_groups);
         assert_eq!(explain_message(&alice).await.0, "!r:x");
     }
     service.clock.advance_millis(HOUR_SECONDS * 1000 - 1);
-    assert_eq!(product.evaluate(&body).await, muted_groups);
+    assert_eq!(application_service.evaluate(&body).await, muted_groups);
     assert_eq!(explain_message(&alice).await.0, "!r:x");
 
     service.clock.advance_millis(1);
     for _ in 0..2 {
         let unmuted_groups = [rule_group(".m.rule.message", &["alice", "bob"])];
-        assert_eq!(product.evaluate(&body).await, unmuted_groups);
+        assert_eq!(application_service.evaluate(&body).await, unmuted_groups);
         let (rule, walk) = explain_message(&alice).await;
         assert_eq!(rule, ".m.rule.message");
         assert!(!walk.contains(&"!r:x".to_owned()), "{walk:?}");
@@ -60,7 +64,7 @@ async fn a_timed_rule_is_evaluated_until_it_expires() {
 
 #[tokio::test]
 async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
     let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS) });
     alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
@@ -68,7 +72,7 @@ async fn a_pause_of_all_notifications_is_evaluated_until_it_expires() {
         [(0, ".m.rule.master"), (HOUR_SECONDS - 1, ".m.rule.master"), (1, ".m.rule.message")]
     {
         service.clock.advance(advance);
-        let groups = product.evaluate(&evaluation_request(&["alice"])).await;
+        let groups = application_service.evaluate(&evaluation_request(&["alice"])).await;
         assert_eq!(groups, [rule_group(rule, &["alice"])]);
         assert_eq!(explain_message(&alice).await.0, rule);
     }
@@ -96,8 +100,10 @@ async fn wait_for_cache(service: &Service) {
 async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let Some(database) = TestDatabase::postgres().await else { return };
     let url = database.url().unwrap().to_owned();
-    let (other_node, remote_product) = start_on(database.share(), PRODUCT_SETTINGS).await;
-    let (service, local_product) = start_on(database, PRODUCT_SETTINGS).await;
+    let (other_node, remote_application_service) =
+        start_on(database.share(), APPLICATION_SERVICE_SETTINGS).await;
+    let (service, local_application_service) =
+        start_on(database, APPLICATION_SERVICE_SETTINGS).await;
     wait_for_cache(&service).await;
     wait_for_cache(&other_node).await;
     let alice = service.user_client("alice").await;
@@ -113,7 +119,10 @@ async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     let pause_body = json!({ "enabled": true, "until": millis_after_start(HOUR_SECONDS / 2) });
     alice.put_rules_ok("global/override/.m.rule.master/enabled", &pause_body).await;
     wait_for_rule(&remote_alice, ".m.rule.master").await;
-    assert_eq!(remote_product.evaluate(&body).await, [rule_group(".m.rule.master", &["alice"])]);
+    assert_eq!(
+        remote_application_service.evaluate(&body).await,
+        [rule_group(".m.rule.master", &["alice"])]
+    );
 
     let (mut client, connection) =
         tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
@@ -128,15 +137,24 @@ async fn a_mute_set_on_one_node_expires_on_time_on_another() {
     ] {
         other_node.clock.advance_millis(millis);
         assert_eq!(explain_message(&remote_alice).await.0, rule);
-        assert_eq!(remote_product.evaluate(&body).await, [rule_group(rule, &["alice"])]);
+        assert_eq!(
+            remote_application_service.evaluate(&body).await,
+            [rule_group(rule, &["alice"])]
+        );
     }
     lock.rollback().await.unwrap();
     let rules = remote_alice.get_rules("global/room/").await;
     assert_eq!(rules, json!([]));
 
     // The clock of the first node has not advanced.
-    assert_eq!(local_product.evaluate(&body).await, [rule_group(".m.rule.master", &["alice"])]);
+    assert_eq!(
+        local_application_service.evaluate(&body).await,
+        [rule_group(".m.rule.master", &["alice"])]
+    );
     service.clock.advance(HOUR_SECONDS);
-    assert_eq!(local_product.evaluate(&body).await, [rule_group(".m.rule.message", &["alice"])]);
+    assert_eq!(
+        local_application_service.evaluate(&body).await,
+        [rule_group(".m.rule.message", &["alice"])]
+    );
     assert_eq!(explain_message(&alice).await.0, ".m.rule.message");
 }

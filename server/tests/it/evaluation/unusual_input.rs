@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{EVALUATE, EXPLAIN, members, silent_rule, start_with_product, user_id};
+use super::{EVALUATE, EXPLAIN, members, silent_rule, start_with_application_service, user_id};
 
 fn nested_event(depth: usize) -> Value {
     (0..depth).fold(json!("cake"), |inner, _| json!({ "content": inner }))
@@ -10,7 +10,7 @@ fn nested_event(depth: usize) -> Value {
 
 #[tokio::test]
 async fn every_event_is_evaluated_or_rejected() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
     alice.put_rules_ok("global/content/stars", &silent_rule(&"*a".repeat(200))).await;
     alice.put_rules_ok("global/content/marks", &silent_rule(&"?".repeat(1000))).await;
@@ -50,7 +50,7 @@ async fn every_event_is_evaluated_or_rejected() {
             assert!(matches!(response.status, 200 | 400), "{response:?}");
             body["members"] = members(&["alice"]);
             body["members"][0]["display_name"] = json!("*\u{0}a");
-            let response = product.send_json(EVALUATE, &body).await;
+            let response = application_service.send_json(EVALUATE, &body).await;
             assert!(matches!(response.status, 200 | 400), "{response:?}");
         }
     }

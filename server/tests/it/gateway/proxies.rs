@@ -296,7 +296,11 @@ async fn scripts_from_other_origins_can_read_nginx_rejections() {
     for _ in 0..30 {
         let response = gateway.send("POST /api/v1/media", token, &[]).await;
         let origin = response.headers().get("access-control-allow-origin");
-        assert_eq!((response.status().as_u16(), origin), (200, None), "left to the server");
+        assert_eq!(
+            (response.status().as_u16(), origin),
+            (200, None),
+            "the proxied server sets CORS headers"
+        );
     }
     verify_rejection("POST /api/v1/media", token, 429).await;
     gateway.belfry.signal("KILL");

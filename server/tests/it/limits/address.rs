@@ -56,7 +56,10 @@ async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
         .with_header("x-forwarded-for", "198.51.100.1");
     assert!(!is_admitted(&client_with_two_lines, "GET /x").await);
     let other_client = proxy.with_header("x-forwarded-for", "198.51.100.1, 198.51.100.2");
-    assert!(is_admitted(&other_client, "GET /x").await, "another client of the same proxy");
+    assert!(
+        is_admitted(&other_client, "GET /x").await,
+        "other clients of the same proxy are admitted"
+    );
 }
 
 /// A request whose header has no valid address is counted for the proxy that sent it.
@@ -118,7 +121,10 @@ async fn an_ipv6_48_has_eight_times_the_limit_of_a_64() {
     assert!(rejection.header("ratelimit-policy").contains("\"ip-48\";q=24"), "{rejection:?}");
     // A request that the /48 rejects does not count towards its /64 either.
     assert!(rejection.header("ratelimit").contains("\"ip\";r=3"), "{rejection:?}");
-    assert!(is_admitted(&client_at("2001:db8:2:1::1"), "GET /x").await, "another /48");
+    assert!(
+        is_admitted(&client_at("2001:db8:2:1::1"), "GET /x").await,
+        "other /48 networks are admitted"
+    );
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ async fn a_killed_primary_fails_no_request_and_other_shards_keep_their_counts() 
     let address_on = |cluster: &RedisCluster, primary| {
         let mut addresses = (1..250).map(|last| format!("192.0.2.{last}"));
         let is_on_primary = |address: &String| {
-            cluster.primary_of(&format!("belfry:{{ip:{address}}}:ip")).unwrap() == primary
+            cluster.primary_for_key(&format!("belfry:{{ip:{address}}}:ip")).unwrap() == primary
         };
         addresses.find(is_on_primary).unwrap()
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use belfry::auth::authentication::{Guess, GuessGuard};
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use belfry::http::AbuseGuard;
 use belfry_core::limits::CountMode;
 
@@ -91,7 +91,7 @@ async fn only_failed_sign_ins_use_up_the_limit() {
 #[tokio::test]
 async fn in_shadow_mode_only_attempts_that_were_counted_are_refunded() {
     let config = config_with(|config| {
-        config.limits.mode = LimitMode::Shadow;
+        config.limits.mode = RateLimitMode::Shadow;
         config.limits.abuse = toml::from_str("sign_in_name = { requests = 2 }").unwrap();
     });
     let service = Service::start_with(config).await;
@@ -168,7 +168,7 @@ async fn an_address_can_register_30_apps_in_10_minutes() {
 
 #[tokio::test]
 async fn mode_and_settings_apply_to_abuse_limits() {
-    for mode in [LimitMode::Shadow, LimitMode::Off] {
+    for mode in [RateLimitMode::Shadow, RateLimitMode::Off] {
         let service = Service::start_with(config_with(|config| config.limits.mode = mode)).await;
         for _ in 0..100 {
             assert!(

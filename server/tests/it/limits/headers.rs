@@ -89,7 +89,11 @@ async fn a_rejection_reports_when_to_retry_in_its_areas_format() {
         assert_eq!(response.header("retry-after"), "200", "{path}");
     }
     service.clock.advance(200);
-    assert_eq!(anonymous.get("/x").await.header("x-ratelimit-remaining"), "299", "as reported");
+    assert_eq!(
+        anonymous.get("/x").await.header("x-ratelimit-remaining"),
+        "299",
+        "the limit resets at the reported time"
+    );
 }
 
 #[tokio::test]

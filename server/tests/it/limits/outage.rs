@@ -46,7 +46,7 @@ impl Load {
 pub(super) async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
     let start = Instant::now();
     while !is_done().await {
-        assert!(start.elapsed() < DEADLINE, "timed out");
+        assert!(start.elapsed() < DEADLINE, "the condition was not met in time");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -153,7 +153,11 @@ rows.ip = { requests = 20 }
         load.wait_for_progress().await;
         assert!(count_in_log("connected to Redis, using shared counters") > number + 1);
         assert!(get_text(&server, "/readyz").await.contains("\"redis\":\"ok\""));
-        assert_eq!(count_admitted(&server, client, 3).await, 0, "exhausted until the window ends");
+        assert_eq!(
+            count_admitted(&server, client, 3).await,
+            0,
+            "the limit stays exhausted until the window ends"
+        );
     }
     load.is_stopped.store(true, Ordering::Relaxed);
     clients.join_all().await;

@@ -1,7 +1,7 @@
 //! The limit table over HTTP: which requests are counted, under which key, and how many are
 //! admitted.
 
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use belfry_runtime::clock::Clock;
 
 use super::{count_admitted, is_admitted};
@@ -31,9 +31,12 @@ async fn an_account_has_300_requests_in_5_minutes_over_all_tokens_and_addresses(
         );
     }
     let bob = service.user_client("bob").await.with_address(documentation_address(1));
-    assert!(is_admitted(&bob, "GET /api/v1/timelines/home").await, "another account");
+    assert!(is_admitted(&bob, "GET /api/v1/timelines/home").await, "other accounts are admitted");
     service.clock.advance(300);
-    assert!(is_admitted(&alice_clients[0], "GET /api/v1/timelines/home").await, "the next window");
+    assert!(
+        is_admitted(&alice_clients[0], "GET /api/v1/timelines/home").await,
+        "the limit resets in the next window"
+    );
 }
 
 #[tokio::test]
@@ -50,7 +53,7 @@ async fn an_address_has_300_requests_in_5_minutes_over_all_accounts() {
         assert!(!is_admitted(client, "GET /api/v1/x").await);
         assert!(
             is_admitted(&client.with_address(documentation_address(2)), "GET /api/v1/x").await,
-            "another address"
+            "other addresses are admitted"
         );
     }
 }
@@ -100,7 +103,10 @@ async fn an_address_can_sign_up_5_accounts_in_30_minutes() {
     let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "POST /api/v1/accounts", 8).await, 5);
     let alice = service.user_client("alice").await;
-    assert!(!is_admitted(&alice, "POST /api/v1/accounts").await, "even with a token");
+    assert!(
+        !is_admitted(&alice, "POST /api/v1/accounts").await,
+        "a token does not raise the limit"
+    );
     assert!(
         is_admitted(&anonymous.with_address(documentation_address(2)), "POST /api/v1/accounts")
             .await
@@ -167,7 +173,7 @@ async fn invalid_tokens_count_for_their_address_and_never_for_an_account() {
     let revoked_token = belfry_core::secret::SplitToken::parse(revoked_token_client.token())
         .unwrap()
         .hashed_secret()
-        .lookup;
+        .lookup_key;
     service.store().revoke_token(&any_events(), revoked_token, service.now()).await.unwrap();
     let unknown_token_client =
         service.anonymous_client().with_address(documentation_address(3)).with_token("made-up");
@@ -191,7 +197,10 @@ async fn a_token_in_header_or_query_counts_for_its_account_but_two_tokens_do_not
     assert!(counts_for_account(&alice, "/api/v1/x").await);
     assert!(counts_for_account(&service.anonymous_client(), &path_with_token).await);
     assert!(counts_for_account(&service.anonymous_client(), &escaped_path).await);
-    assert!(!counts_for_account(&alice, &path_with_token).await, "in two places");
+    assert!(
+        !counts_for_account(&alice, &path_with_token).await,
+        "a token in two places is not used"
+    );
     assert!(!counts_for_account(&service.anonymous_client(), "/api/v1/x?access_token=").await);
     // Two tokens grant no access either.
     for query in ["access_token=", "access_token=x", &format!("access_token={}", alice.token())] {
@@ -223,7 +232,7 @@ async fn a_limit_per_app_counts_all_its_users() {
     assert_eq!(
         count_admitted(&service.anonymous_client(), "GET /api/v1/x", 3).await,
         3,
-        "without a token"
+        "requests without a token are admitted"
     );
 }
 
@@ -256,7 +265,7 @@ async fn an_application_service_counts_for_its_address_only_if_its_registration_
         assert_eq!(
             count_admitted(&service.anonymous_client(), "GET /_matrix/x", 310).await,
             remaining_for_address,
-            "its address"
+            "the address is limited like the service"
         );
     }
 }
@@ -293,9 +302,13 @@ async fn a_clock_change_locks_nobody_out_and_grants_no_extra_window() {
     let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-3600);
-    assert!(!is_admitted(&anonymous, "GET /x").await, "no free reset");
+    assert!(!is_admitted(&anonymous, "GET /x").await, "the limit is not reset");
     service.clock.advance(300);
-    assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300, "no longer than one window");
+    assert_eq!(
+        count_admitted(&anonymous, "GET /x", 310).await,
+        300,
+        "the rejection lasts at most one window"
+    );
     service.clock.advance(86_400);
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 300);
     service.clock.advance(-86_400);
@@ -338,7 +351,7 @@ async fn a_rejected_request_does_not_use_the_database() {
 #[tokio::test]
 async fn shadow_mode_counts_and_reports_and_never_rejects() {
     let service =
-        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Shadow)).await;
+        Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Shadow)).await;
     let anonymous = service.anonymous_client();
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 310);
     let response = anonymous.get("/x").await;
@@ -355,7 +368,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
 #[tokio::test]
 async fn off_mode_counts_and_reports_nothing() {
     let service =
-        Service::start_with(config_with(|config| config.limits.mode = LimitMode::Off)).await;
+        Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Off)).await;
     let alice = service.user_client("alice").await;
     assert_eq!(count_admitted(&alice, "POST /api/v1/media", 310).await, 310);
     assert_eq!(alice.get("/x").await.header("x-ratelimit-limit"), "");

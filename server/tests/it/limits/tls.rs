@@ -10,8 +10,8 @@ use crate::support::ServerProcess;
 use crate::support::files::write_certificate;
 use crate::support::process::belfry_command;
 
-/// Starts a Redis with a certificate for localhost, and returns it with its URL `rediss://…`.
-/// Returns `None` if Redis tests are skipped.
+/// Starts a Redis server with a certificate for localhost, and returns it with its URL
+/// `rediss://…`. Returns `None` if Redis tests are skipped.
 fn start_tls_redis(dir: &Path) -> Option<(Redis, String)> {
     engine_url("Redis", "BELFRY_TEST_REDIS")?;
     write_certificate(dir, "localhost");
@@ -103,6 +103,7 @@ async fn nodes_share_counters_in_a_cluster_over_tls() {
     let second_node = start_node("two", dir.path(), &cluster.url(), &certificate);
     for node in [&first_node, &second_node] {
         assert!(get_readiness(node).await.contains("\"redis\":\"ok\""), "{}", node.log());
+        // The password is not logged.
         assert!(!node.log().contains("one,two"));
     }
     for address in ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"] {

@@ -1,7 +1,7 @@
 //! `register` by an application service.
 
 use axum::http::StatusCode;
-use belfry::config::{Config, LimitMode, RegistrationPolicy};
+use belfry::config::{Config, RateLimitMode, RegistrationPolicy};
 use belfry_store::{AuditFilter, NO_PASSWORD};
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ namespaces.users = [{ regex = '@.*' }]
 
 async fn start_with_services(change: impl FnOnce(&mut Config)) -> Service {
     let mut config: Config = toml::from_str(SERVICES).unwrap();
-    config.limits.mode = LimitMode::Off;
+    config.limits.mode = RateLimitMode::Off;
     change(&mut config);
     Service::start_with(config).await
 }
@@ -220,7 +220,7 @@ async fn a_users_creation_is_recorded_with_the_service_id() {
 
 #[tokio::test]
 async fn service_users_do_not_count_as_sign_ups() {
-    let service = start_with_services(|config| config.limits.mode = LimitMode::Enforce).await;
+    let service = start_with_services(|config| config.limits.mode = RateLimitMode::Enforce).await;
     for number in 0..20 {
         let body = service_registration_without_login(&format!("irc_{number}"));
         assert_eq!(post(&irc_client(&service), "register", &body).await.status, 200, "{number}");
@@ -230,8 +230,8 @@ async fn service_users_do_not_count_as_sign_ups() {
     assert!(response.header("ratelimit").contains("\"sign_up\";r=4"), "{response:?}");
 }
 
-/// With `inhibit_login`, a service can register users even if the built-in app for Matrix clients is
-/// disabled.
+/// With `inhibit_login`, a service can register users even if the built-in app for Matrix clients
+/// is disabled.
 #[tokio::test]
 async fn while_matrix_clients_are_disabled_a_service_gets_no_token_for_its_users() {
     let service = start_with_services(|_| {}).await;

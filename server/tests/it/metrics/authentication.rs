@@ -53,7 +53,7 @@ async fn tokens_are_counted_by_grant() {
     let app = service.register_client().await;
     let code = app.obtain_code(&mut service.browser(), "alice", &[]).await;
     assert_eq!(app.redeem(&code, &[]).await.status, 200);
-    assert_eq!(app.redeem(&code, &[]).await.status, 400, "no token, so not counted");
+    assert_eq!(app.redeem(&code, &[]).await.status, 400, "no token is issued or counted");
     let app_token = app.obtain_app_token("write:accounts").await;
     let sign_up_fields = [
         ("username", "bob"),

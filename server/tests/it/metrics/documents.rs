@@ -173,7 +173,7 @@ fn the_dashboard_uses_metrics_and_labels_that_exist() {
 fn the_dashboard_can_be_imported() {
     let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
     assert!(dashboard["schemaVersion"].as_u64().is_some_and(|version| version >= 36));
-    assert!(dashboard["id"].is_null(), "Grafana assigns it");
+    assert!(dashboard["id"].is_null(), "Grafana assigns the id");
     let variables: Vec<_> = dashboard["templating"]["list"].as_array().unwrap().iter().collect();
     let names: Vec<_> =
         variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();

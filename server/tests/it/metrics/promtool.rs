@@ -41,7 +41,7 @@ pub(super) fn assert_valid_metrics(text: &str) {
     let dir = tempfile::tempdir().unwrap();
     let Some(output) = run_promtool(dir.path(), &["check", "metrics"], text) else { return };
     assert_success(&output);
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "without a warning");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "promtool printed a warning");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Many rules on the page.
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition};
 use belfry_store::SerializedDocument;
 use jiff::Timestamp;
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::support::browser::visible_text;
 /// Stores as many words, people and rooms as the limits allow. The last 50 words are muted.
 async fn add_thousand_rules(alice: &Alice) {
     let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let mut document = Document::new("global".parse().unwrap());
+    let mut document = RuleDocument::new("global".parse().unwrap());
     for (kind, count, prefix) in [
         (RuleKind::Content, 400, ""),
         (RuleKind::Sender, 300, "@"),

@@ -256,7 +256,7 @@ async fn the_page_has_security_headers_is_not_cached_and_is_rate_limited() {
     let scripts: Vec<&str> = page.text.split("<script src=\"/static/").skip(1).collect();
     let file_names = scripts.iter().filter_map(|script| Some(script.rsplit_once(".js\"")?.0));
     let names: Vec<&str> = file_names.filter_map(|name| Some(name.rsplit_once('-')?.0)).collect();
-    assert_eq!(names, ["press-guard", "local-times"], "unexpected scripts");
+    assert_eq!(names, ["press-guard", "local-times"], "the page loads only these scripts");
     let second_page = browser.get(ACCOUNT).await;
     let remaining_requests =
         |response: &TestResponse| response.header("x-ratelimit-remaining").parse::<u32>().unwrap();

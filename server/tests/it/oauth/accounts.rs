@@ -268,7 +268,7 @@ async fn each_token_error_has_its_message_and_challenge() {
     assert_error(&app_client, 422, "This method requires an authenticated user", "").await;
 
     let lookup =
-        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup;
+        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup_key;
     service.store().revoke_token(&any_events(), lookup, service.now()).await.unwrap();
     let revoked_challenge = invalid_challenge.replace("is invalid", "was revoked");
     assert_error(&alice, 401, "The access token was revoked", &revoked_challenge).await;

@@ -30,7 +30,7 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
             "https://app.example/cb#",
             "https://app.example/cb\r\nX: y",
             "urn:ietf:wg:oauth:2.0:oob",
-            // Registered by another app.
+            // Registered by a different app.
             "http://127.0.0.1/cb",
             "",
         ] {
@@ -183,7 +183,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
         .await
         .assert_page(400, "invalid_scope");
 
-    // The user decides about a valid request as well.
+    // A valid request needs consent. After a denial, errors are still not sent to the app.
     let page = browser.get(&evil_client.authorize_path(&[])).await;
     let denial = browser.decide(&page, "deny").await;
     assert_eq!(denial.redirect_parameters("https://evil.example/cb")["error"], "access_denied");

@@ -140,7 +140,7 @@ async fn an_ambiguous_or_malformed_body_is_rejected() {
         assert!(response.json()["error"].is_string(), "{body_start}");
     }
     let response = service.anonymous_client().send("POST /oauth/token", "a=b").await;
-    assert_eq!(response.status, 415, "without a Content-Type");
+    assert_eq!(response.status, 415, "a body without Content-Type is rejected");
 }
 
 #[tokio::test]

@@ -108,7 +108,7 @@ async fn a_code_with_a_challenge_requires_its_verifier() {
     assert_eq!(
         status_and_error(&response),
         oauth_error(400, "invalid_grant"),
-        "a verifier without a challenge"
+        "a verifier without a challenge is rejected"
     );
 }
 

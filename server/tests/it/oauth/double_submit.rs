@@ -53,11 +53,11 @@ async fn a_second_submit_continues_only_for_the_same_account_and_request() {
     try_sign_in(&mut browser, &page, "bob", "correct horse bob")
         .await
         .assert_page(403, "could not be checked");
-    // A request from another browser.
+    // A request from a different browser.
     try_sign_in(&mut browser, &other_browsers_page, "alice", "")
         .await
         .assert_page(400, "no longer open");
-    // A form from another site.
+    // A form from a different site.
     browser.fetch_site = Some("cross-site");
     let response = try_sign_in(&mut browser, &page, "alice", "correct horse alice").await;
     response.assert_page(403, "could not be checked");

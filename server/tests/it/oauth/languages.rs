@@ -142,7 +142,7 @@ async fn language_links_stay_on_this_server_and_escape_the_repeated_query() {
     let long_path = format!("/nowhere?a={}", "b".repeat(5000));
     let page = browser.get(&long_path).await;
     assert_eq!(language_link(&page, "pl"), "/?lang=pl&remember=1");
-    assert!(!page.text.contains("bbb"), "no large page for a large request");
+    assert!(!page.text.contains("bbb"), "a long query is not repeated");
 }
 
 #[tokio::test]

@@ -35,11 +35,11 @@ async fn every_request_with_a_valid_token_updates_its_apps_last_use() {
 
     let now = advance_two_hours(&service);
     user_client.get("/_matrix/client/v3/pushrules/").await.expect_json(StatusCode::OK);
-    assert_eq!(last_used_at(&service, &client).await, Some(now), "push rules");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "reading push rules is a use");
 
     let now = advance_two_hours(&service);
     app_client.get("/api/v1/apps/verify_credentials").await.expect_json(StatusCode::OK);
-    assert_eq!(last_used_at(&service, &client).await, Some(now), "API");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "an API request is a use");
 
     let now = advance_two_hours(&service);
     let proxy =
@@ -56,7 +56,7 @@ async fn every_request_with_a_valid_token_updates_its_apps_last_use() {
     client.post("/oauth/revoke", &[("token", &token)]).await.expect_json(StatusCode::OK);
     assert_eq!(user_client.get("/_matrix/client/v3/pushrules/").await.status, 401);
     assert_eq!(proxy.get("/gateway/check").await.status, 401);
-    assert_eq!(last_used_at(&service, &client).await, Some(now), "a revoked token");
+    assert_eq!(last_used_at(&service, &client).await, Some(now), "a revoked token is not a use");
 }
 
 #[tokio::test]

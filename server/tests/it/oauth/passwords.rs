@@ -173,7 +173,7 @@ async fn an_overlong_password_is_not_hashed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
     let one_hash_config = config_with(|config| {
-        config.limits.mode = belfry::config::LimitMode::Off;
+        config.limits.mode = belfry::config::RateLimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
     let service = Service::start_with(one_hash_config).await;
@@ -221,7 +221,7 @@ async fn excess_concurrent_logins_are_rejected_and_the_api_stays_responsive() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_sign_in_during_a_password_change_does_not_survive_it() {
     let one_hash_config = config_with(|config| {
-        config.limits.mode = belfry::config::LimitMode::Off;
+        config.limits.mode = belfry::config::RateLimitMode::Off;
         config.passwords.parallel = std::num::NonZeroUsize::new(1);
     });
     let service = Service::start_with(one_hash_config).await;

@@ -11,7 +11,8 @@ use crate::support::process::run_successfully;
 use crate::support::service::unlimited_config;
 use crate::support::{Browser, ServerProcess, Service, TestDatabase};
 
-/// Redeems one code 200 times concurrently, and asserts that exactly one redemption succeeds.
+/// Redeems one code 200 times concurrently, and asserts that exactly one redemption succeeds and
+/// that the replays revoke its token.
 async fn redeem_200_times(database: TestDatabase) {
     let service = Service::start_on(database, unlimited_config()).await;
     service.add_account("alice").await;

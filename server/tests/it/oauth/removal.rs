@@ -211,7 +211,7 @@ async fn a_form_from_another_site_removes_nothing() {
     let app = app_id(&service, &client).await;
     let page = browser.get(ACCOUNT).await;
     let csrf = page.hidden_fields(REMOVE_APP)[0].1.clone();
-    // The CSRF token of another browser.
+    // The CSRF token of a different browser.
     service.add_account("bob").await;
     let mut bob = service.browser();
     let sign_in_page = bob.get("/oauth/sign_in").await;

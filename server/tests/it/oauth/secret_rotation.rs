@@ -46,7 +46,7 @@ async fn can_authenticate(client: &OAuthClient) -> bool {
     true
 }
 
-async fn a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) {
+async fn assert_a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) {
     let service = Service::start_on(database, Config::default()).await;
     let with_first_secret = service.register_client().await;
     assert!(can_authenticate(&with_first_secret).await);
@@ -56,9 +56,12 @@ async fn a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) 
         can_authenticate(&with_second_secret).await && can_authenticate(&with_first_secret).await
     );
     service.clock.advance(3599);
-    assert!(can_authenticate(&with_first_secret).await, "a second before its expiry");
+    assert!(
+        can_authenticate(&with_first_secret).await,
+        "it is accepted a second before its expiry"
+    );
     service.clock.advance(1);
-    assert!(!can_authenticate(&with_first_secret).await, "at its expiry");
+    assert!(!can_authenticate(&with_first_secret).await, "it is rejected at its expiry");
     assert!(can_authenticate(&with_second_secret).await);
 
     let with_third_secret = rotate_secret(&service, &with_second_secret, Some(3600)).await;
@@ -77,13 +80,13 @@ async fn a_replaced_secret_is_accepted_until_its_expiry(database: TestDatabase) 
 
 #[tokio::test]
 async fn a_replaced_secret_is_accepted_until_its_expiry_on_sqlite() {
-    a_replaced_secret_is_accepted_until_its_expiry(TestDatabase::sqlite()).await;
+    assert_a_replaced_secret_is_accepted_until_its_expiry(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replaced_secret_is_accepted_until_its_expiry_on_postgres() {
     if let Some(database) = TestDatabase::postgres().await {
-        a_replaced_secret_is_accepted_until_its_expiry(database).await;
+        assert_a_replaced_secret_is_accepted_until_its_expiry(database).await;
     }
 }
 

@@ -107,7 +107,7 @@ async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
         fields.extend(client_credentials);
         post(path, &fields).await;
     }
-    // Secrets in a query, and in a header of another scheme.
+    // Secrets in a query, and in a header of a different scheme.
     for path in [
         format!("/oauth/token?code={code}&client_secret={secret}"),
         format!("/oauth/userinfo?access_token={app_token}"),

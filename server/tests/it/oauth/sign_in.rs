@@ -148,7 +148,7 @@ async fn a_form_from_another_site_is_rejected() {
             [("csrf", csrf), ("request", request), ("username", "alice"), ("password", password)];
         browser.post("/oauth/sign_in", &fields).await.assert_page(403, "could not be checked");
     }
-    // A valid CSRF token, but from another site.
+    // A valid CSRF token, but from a different site.
     for site in ["cross-site", "same-site"] {
         browser.fetch_site = Some(site);
         try_sign_in(&mut browser, &page, "alice", password)
@@ -301,7 +301,7 @@ async fn the_chosen_language_is_stored_in_the_session() {
 }
 
 #[tokio::test]
-async fn two_accounts_may_authorise_the_same_app() {
+async fn two_accounts_may_authorize_the_same_app() {
     let (service, client, mut browser) = start_with_alice().await;
     service.add_account("bob").await;
     let mut names = Vec::new();

@@ -17,7 +17,7 @@ fn a_clock_that_was_set_back_since_the_last_run_is_logged() {
     let wait_until = |is_done: &dyn Fn() -> bool| {
         let start = Instant::now();
         while !is_done() {
-            assert!(start.elapsed() < DEADLINE, "timed out");
+            assert!(start.elapsed() < DEADLINE, "the condition was not met in time");
             std::thread::sleep(Duration::from_millis(20));
         }
     };

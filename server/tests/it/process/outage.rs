@@ -83,7 +83,7 @@ async fn the_server_recovers_from_a_postgres_outage() {
     let start = Instant::now();
     assert!(wait_for_status(&get_rules, 200).await["global"].is_object());
     while get_readiness().await.0 != 200 || !store.is_cache_enabled() {
-        assert!(start.elapsed() < Duration::from_mins(1), "no recovery");
+        assert!(start.elapsed() < Duration::from_mins(1), "the server has not recovered");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     // The log shows the cause and the end of the outage.
@@ -129,7 +129,7 @@ impl Load {
             let start = Instant::now();
             let operations = async {
                 let session = belfry_runtime::random::secret(Timestamp::UNIX_EPOCH).hashed_secret();
-                store.end_session(&any_events(), 7, session.lookup).await?;
+                store.end_session(&any_events(), 7, session.lookup_key).await?;
                 store.session(session, Timestamp::UNIX_EPOCH).await
             };
             match operations.await {
@@ -157,7 +157,7 @@ impl Load {
 async fn wait_for_increase(count: &AtomicU64, increase: u64) {
     let (start, before) = (Instant::now(), count.load(Ordering::Relaxed));
     while count.load(Ordering::Relaxed) < before + increase {
-        assert!(start.elapsed() < Duration::from_mins(1), "no progress");
+        assert!(start.elapsed() < Duration::from_mins(1), "the count has not increased");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Graceful shutdown: requests in flight are finished, and nothing but `http.shutdown_delay` delays
+//! Graceful shutdown: requests in flight are finished; idle and incomplete connections do not delay
 //! the exit.
 
 use std::io::{Read, Write};
@@ -76,7 +76,7 @@ async fn readyz_reports_the_shutdown_while_requests_are_still_served() {
     assert_eq!(get(&format!("{}/healthz", server.url)).await, health_response);
     assert!(!server.log().contains("draining"), "{}", server.log());
 
-    // The server stops without waiting for the delay.
+    // A second SIGTERM ends the delay immediately, with exit code 1.
     server.signal("TERM");
     assert_eq!(server.wait(), Some(1));
 }
@@ -98,7 +98,7 @@ fn the_server_exits_after_the_shutdown_delay() {
     );
 }
 
-/// A person at a terminal does not wait for load balancers.
+/// SIGINT comes from a terminal, where no load balancer has to notice the shutdown.
 #[test]
 fn sigint_skips_the_shutdown_delay() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,7 +162,7 @@ fn a_request_in_flight_is_finished_while_an_incomplete_head_is_dropped() {
         token.trim_end()
     );
     let mut request_stream = connect_and_send(&server, head.as_bytes());
-    // The handler is waiting for the body once the server asks for it.
+    // `100 Continue` shows that the handler is waiting for the body.
     let expected = b"HTTP/1.1 100 Continue\r\n\r\n";
     let mut interim_response = [0; 25];
     request_stream.read_exact(&mut interim_response).unwrap();

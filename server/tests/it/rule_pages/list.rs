@@ -1,6 +1,6 @@
 //! The list of all rules.
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition};
 use belfry_store::SerializedDocument;
 use jiff::Timestamp;
 use serde_json::json;
@@ -112,7 +112,7 @@ async fn hostile_names_are_escaped_and_visible() {
 /// Returns Alice with a thousand rules of one kind, as many as the limits allow.
 async fn alice_with_a_thousand_rules() -> Alice {
     let alice = Alice::new().await;
-    let mut document = Document::new("global".parse().unwrap());
+    let mut document = RuleDocument::new("global".parse().unwrap());
     for number in 0..1000 {
         let rule = json!({ "pattern": "x".repeat(900), "actions": ["notify"] }).to_string();
         let rule = NewRule::read(
@@ -193,7 +193,7 @@ async fn a_changed_rule_is_shown_on_its_page() {
     // The notice is there, and not at the top of the page.
     assert!(row.contains("role=\"status\">Saved.") && page.text.matches("Saved.").count() == 1);
     assert_eq!(page.text.matches("<details open>").count(), 1);
-    // A link from another page opens the right page too.
+    // A link from a different page of the list opens the correct page too.
     let path = format!("{RULES_PATH}?changed=global%2Fcontent%2F060");
     assert!(alice.browser.get(&path).await.text.contains(anchor));
 }

@@ -1,7 +1,7 @@
 //! Application services, configured inline or with a Matrix registration file.
 
 use axum::http::StatusCode;
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use belfry_store::NO_PASSWORD;
 use serde_json::json;
 
@@ -35,7 +35,7 @@ async fn start_with_registration(registration: &str) -> (Service, TestClient) {
     std::fs::write(&path, registration).unwrap();
     let settings = format!("application_services = ['{}']", path.display());
     let mut config: Config = toml::from_str(&settings).unwrap();
-    config.limits.mode = LimitMode::Off;
+    config.limits.mode = RateLimitMode::Off;
     let service = Service::start_with(config).await;
     for name in ["irc_ann", "zoe"] {
         service.add_account(name).await;

@@ -158,7 +158,7 @@ async fn a_revoked_or_expired_token_is_rejected_immediately() {
     let alice = service.user_client("alice").await;
     assert_eq!(alice.get(&pushrules_path("")).await.status, 200);
     let lookup =
-        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup;
+        belfry_core::secret::SplitToken::parse(alice.token()).unwrap().hashed_secret().lookup_key;
     service.store().revoke_token(&any_events(), lookup, service.now()).await.unwrap();
     let unknown_token = (401, "M_UNKNOWN_TOKEN".to_owned());
     assert_eq!(alice.get(&pushrules_path("")).await.status_and_errcode(), unknown_token);

@@ -9,7 +9,7 @@ use super::{KINDS, minimal_rule, pushrules_path, start_unlimited};
 async fn a_rule_has_the_fields_of_its_kind() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    for (kind, fields) in [
+    for (kind, expected_fields) in [
         ("override", &["actions", "conditions", "default", "enabled", "rule_id"][..]),
         ("underride", &["actions", "conditions", "default", "enabled", "rule_id"]),
         ("content", &["actions", "default", "enabled", "pattern", "rule_id"]),
@@ -18,9 +18,9 @@ async fn a_rule_has_the_fields_of_its_kind() {
     ] {
         alice.put_rules_ok(&format!("global/{kind}/a"), &minimal_rule(kind)).await;
         let rule = alice.get_rules(&format!("global/{kind}/a")).await;
-        let mut keys: Vec<&String> = rule.as_object().unwrap().keys().collect();
-        keys.sort();
-        assert_eq!(keys, fields, "{kind}");
+        let mut field_names: Vec<&String> = rule.as_object().unwrap().keys().collect();
+        field_names.sort();
+        assert_eq!(field_names, expected_fields, "{kind}");
     }
 }
 
@@ -46,8 +46,8 @@ async fn a_misspelt_field_changes_nothing_and_is_named() {
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
     let response = alice.get(&pushrules_path("global/override/a")).await;
     assert_eq!(response.status_and_errcode(), (404, "M_NOT_FOUND".into()));
-    let event = json!({ "event": {}, "rom": 1 });
-    let response = alice.post_rules("explain", &event).await;
+    let explain_body = json!({ "event": {}, "rom": 1 });
+    let response = alice.post_rules("explain", &explain_body).await;
     let message = "unknown field `rom`; did you mean `room`?";
     let error = json!({ "errcode": "M_BAD_JSON", "error": message });
     assert_eq!(response.expect_json(StatusCode::BAD_REQUEST), error);
@@ -198,7 +198,7 @@ async fn a_content_rule_requires_a_pattern_and_other_kinds_store_one() {
 }
 
 #[tokio::test]
-async fn unknown_top_level_keys_are_stored_and_reserved_ones_ignored() {
+async fn unknown_fields_unlike_any_known_field_are_stored_and_reserved_ones_ignored() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let extra_value = json!({ "list": [1, null], "text": "\u{0}\u{1F514}", "number": -0.5 });
@@ -254,7 +254,7 @@ fn percent_encode(text: &str) -> String {
 
 /// Injection attempts are stored and returned as text.
 #[tokio::test]
-async fn special_characters_have_no_effect() {
+async fn special_characters_are_stored_unchanged() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for text in [

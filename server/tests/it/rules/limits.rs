@@ -1,8 +1,8 @@
-//! Limits on the number and size of rules, and on the size of bodies.
+//! Limits on rules, request bodies and unread responses, and rate-limited rule changes.
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use belfry::http::Peer;
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::support::service::{config_with, peer_address};
 
 async fn start_with_limits(max_rules: usize, max_bytes: usize, max_body_bytes: usize) -> Service {
     Service::start_with(config_with(|config| {
-        config.limits.mode = LimitMode::Off;
+        config.limits.mode = RateLimitMode::Off;
         config.rules.max_rules = max_rules;
         config.rules.max_bytes = max_bytes;
         config.rules.max_body_bytes = max_body_bytes;
@@ -200,7 +200,7 @@ async fn the_size_of_unread_responses_is_limited_per_account() {
         assert_eq!(unread_responses.len(), 8, "{path}");
         assert_eq!(rejection.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
         let rule = get_unread(alice.token(), &pushrules_path("global/content/1")).await;
-        assert_eq!(rule.status(), StatusCode::OK, "a small response");
+        assert_eq!(rule.status(), StatusCode::OK, "small responses are not limited");
         assert_eq!(get_unread(bob.token(), &pushrules_path("")).await.status(), StatusCode::OK);
         drop(unread_responses);
         assert_eq!(get_unread(alice.token(), &path).await.status(), StatusCode::OK, "{path}");

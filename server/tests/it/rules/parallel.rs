@@ -1,6 +1,6 @@
 //! Concurrent writes by many clients of one account.
 
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use serde_json::json;
 use tokio::task::JoinSet;
 
@@ -25,7 +25,7 @@ async fn no_rule_of_64_concurrent_clients_is_lost_on_postgres() {
 
 async fn assert_no_rule_is_lost(database: TestDatabase) {
     let service =
-        Service::start_on(database, config_with(|config| config.limits.mode = LimitMode::Off))
+        Service::start_on(database, config_with(|config| config.limits.mode = RateLimitMode::Off))
             .await;
     let alice = service.user_client("alice").await;
     let mut clients = JoinSet::new();

@@ -1,7 +1,7 @@
 //! Timed rules: `until` in a user rule, and in a change of a built-in rule.
 
 use axum::http::StatusCode;
-use belfry::config::LimitMode;
+use belfry::config::RateLimitMode;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::support::{Service, TestClient, any_events};
 const HOUR_SECONDS: i64 = 3600;
 
 /// Returns the time this many seconds after the start of the fake clock, in milliseconds since
-/// 1970.
+/// the Unix epoch.
 fn millis_after_start(seconds: i64) -> i64 {
     (START_SECONDS + seconds) * 1000
 }
@@ -252,7 +252,7 @@ async fn an_expiry_is_not_accepted_with_enabled_for_a_user_rule() {
 #[tokio::test]
 async fn expired_rules_do_not_count_towards_the_limits() {
     let config = config_with(|config| {
-        config.limits.mode = LimitMode::Off;
+        config.limits.mode = RateLimitMode::Off;
         config.rules.max_rules = 2;
     });
     let service = Service::start_with(config).await;
@@ -273,7 +273,7 @@ async fn count_stored_rules(service: &Service, account: i64) -> usize {
     // Clears the cache.
     service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
     let rulesets = service.store().rulesets(account, Timestamp::UNIX_EPOCH).await.unwrap();
-    let count = rulesets.len();
+    let count = rulesets.rule_count();
     // Clears it again, because it now contains the expired rules.
     service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
     count
@@ -320,5 +320,8 @@ async fn an_unreadable_ruleset_does_not_block_the_deletion_of_others() {
         service.state.sweep().await;
     }
     assert_eq!(count_stored_rules(&service, bob).await, 0);
-    assert!(service.store().rulesets(alice, service.now()).await.is_err(), "it is still there");
+    assert!(
+        service.store().rulesets(alice, service.now()).await.is_err(),
+        "the damaged ruleset still exists"
+    );
 }

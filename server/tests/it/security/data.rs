@@ -1,7 +1,7 @@
 //! Downloading the account's data.
 
 use axum::http::StatusCode;
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use serde_json::{Value, json};
 
 use super::{SAFARI, SECURITY_PATH, read_events, sign_in, sign_in_alice};
@@ -121,9 +121,11 @@ async fn admin_actions_are_exported_without_address_and_notes() {
     let mut browser = sign_in_alice(&service).await;
     let alice = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let detail = Some("by root: a private note".to_owned());
-    let event =
-        AuditEntry { detail, ..AuditEntry::from_command(service.now(), AuditKind::AccountNote) };
-    service.store().record_account_event(&event.into(), alice).await.unwrap();
+    let event = NewAuditEvent {
+        detail,
+        ..NewAuditEvent::for_command(service.now(), AuditKind::AccountNote)
+    };
+    service.store().record_account_events(&event.into(), alice).await.unwrap();
     let page = browser.get(SECURITY_PATH).await;
     let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
     let data = response.expect_json(StatusCode::OK);

@@ -203,7 +203,7 @@ async fn wrong_passwords_in_a_session_count_as_sign_in_attempts() {
     let delete_fields = [("password", "correct horse alice")];
     let response = browser.submit(&page, "/oauth/account/security/delete", &delete_fields).await;
     response.assert_page(429, "Too many attempts.");
-    // A stolen session cannot be used to guess from another address.
+    // A stolen session cannot be used to guess from a different address.
     let mut thief = Browser::new(service.anonymous_client().with_address(documentation_address(9)));
     thief.cookies = browser.cookies.clone();
     let response = change_password(&mut thief, &page, "correct horse alice", "a new horse").await;

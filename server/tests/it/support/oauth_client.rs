@@ -86,7 +86,7 @@ impl OAuthClient {
         expect_token(&self.post("/oauth/token", &fields).await)
     }
 
-    /// Signs the user in and approves the request, as far as necessary, and returns the code.
+    /// Signs the user in and approves the request, if the server asks for it, and returns the code.
     pub(crate) async fn obtain_code(
         &self,
         browser: &mut Browser,
@@ -120,7 +120,7 @@ pub(crate) fn status_and_error(response: &TestResponse) -> (u16, String) {
     (response.status, body["error"].as_str().unwrap().to_owned())
 }
 
-/// Returns the expected result of [`expect_error`].
+/// Returns the expected result of [`status_and_error`].
 pub(crate) fn oauth_error(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }

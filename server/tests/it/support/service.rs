@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use belfry::app::AppState;
-use belfry::config::{Config, LimitMode};
+use belfry::config::{Config, RateLimitMode};
 use belfry::http::{HttpService, Peer};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::app::{App, AppDetails};
@@ -79,7 +79,7 @@ impl Service {
         Self { clock, state, http, database }
     }
 
-    /// Restarts the service with different settings. The clock is reset to [`START`].
+    /// Restarts the service with different settings. The clock is reset to [`START_SECONDS`].
     pub(crate) async fn restart(self, config: Config) -> Self {
         let Self { state, http, database, .. } = self;
         drop((state, http));
@@ -209,7 +209,7 @@ pub(crate) fn peer_address(ip: impl Into<IpAddr>) -> SocketAddr {
 
 /// Returns the default settings without rate limits.
 pub(crate) fn unlimited_config() -> Config {
-    config_with(|config| config.limits.mode = LimitMode::Off)
+    config_with(|config| config.limits.mode = RateLimitMode::Off)
 }
 
 /// Returns the default settings with a change.

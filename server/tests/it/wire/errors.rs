@@ -21,7 +21,7 @@ async fn app_client(service: &Service, scopes: &str) -> TestClient {
 /// Returns a client with a revoked token.
 async fn revoked_client(service: &Service) -> TestClient {
     let client = service.user_client("bob").await;
-    let token = SplitToken::parse(client.token()).unwrap().hashed_secret().lookup;
+    let token = SplitToken::parse(client.token()).unwrap().hashed_secret().lookup_key;
     service.store().revoke_token(&any_events(), token, service.now()).await.unwrap();
     client
 }

@@ -56,7 +56,7 @@ pub(crate) async fn authorized_apps_are_those_with_valid_tokens(store: Store) {
     store.set_app_disabled_at(&any_events(), 1, Some(timestamp(1))).await.unwrap();
     assert_eq!(authorized_app_ids(&store, 7, 99).await, [2]);
     store.set_app_disabled_at(&any_events(), 1, None).await.unwrap();
-    store.revoke_token(&any_events(), hashed("one").lookup, timestamp(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("one").lookup_key, timestamp(1)).await.unwrap();
     assert_eq!(authorized_app_ids(&store, 7, 99).await, [2]);
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn an_authorized_app_has_the_scopes_and_the_earliest_time_of_it
         let new_token = NewToken { scopes, created_at, ..token(secret, Some(7)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("d").lookup, timestamp(40)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("d").lookup_key, timestamp(40)).await.unwrap();
     let expected = AuthorizedApp {
         app_id: 1,
         client_id: "client".to_owned(),
@@ -99,17 +99,21 @@ pub(crate) async fn revoking_access_revokes_the_tokens_immediately_and_nothing_e
     }
     let expired_token = NewToken { expires_at: Some(timestamp(5)), ..token("expired", Some(7)) };
     store.add_token(&any_events(), &expired_token).await.unwrap();
-    store.revoke_token(&any_events(), hashed("b").lookup, timestamp(9)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("b").lookup_key, timestamp(9)).await.unwrap();
 
     assert_eq!(
         store.revoke_access(&any_events(), 7, 1, timestamp(10)).await.unwrap(),
         1,
-        "one was still valid"
+        "one token was still valid"
     );
 
     let revoked_at = async |secret| store.token(hashed(secret)).await.unwrap().unwrap().revoked_at;
     assert_eq!(revoked_at("a").await, Some(timestamp(10)));
-    assert_eq!(revoked_at("b").await, Some(timestamp(9)), "the time of the first revocation");
+    assert_eq!(
+        revoked_at("b").await,
+        Some(timestamp(9)),
+        "the time of the first revocation remains"
+    );
     for (secret, ..) in other_tokens {
         assert_eq!(revoked_at(secret).await, None, "{secret}");
     }
@@ -136,7 +140,7 @@ pub(crate) async fn revoking_access_deletes_unredeemed_codes(store: Store) {
     assert!(redeem("other app").await && redeem("b").await);
     // The token of a redeemed code remains, so that a replay can be detected.
     let redeemed_code = store.code(hashed("redeemed")).await.unwrap().unwrap();
-    assert_eq!(redeemed_code.token, Some(hashed("token of redeemed").lookup));
+    assert_eq!(redeemed_code.token, Some(hashed("token of redeemed").lookup_key));
 }
 
 pub(crate) async fn revoking_access_that_does_not_exist_has_no_effect(store: Store) {

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::import::{AccountFileReader, ImportLimits, ImportedAccount};
 use belfry_core::rules::{
-    Document, NewRule, NewRuleLimits, RuleKind, RuleLimits, RulePosition, RuleScope,
+    NewRule, NewRuleLimits, RuleDocument, RuleKind, RuleLimits, RulePosition, RuleScope,
 };
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{AccountListFilter, AddAccountError, Store, StoreError};
@@ -17,8 +17,8 @@ use super::{account, add_alice_and_app, run_concurrently, timestamp};
 const NOW: i64 = 1_800_000_000;
 
 /// Returns a document with one rule.
-fn document(scope: &str, id: &str) -> Document {
-    let mut document = Document::new(scope.parse::<RuleScope>().unwrap());
+fn document(scope: &str, id: &str) -> RuleDocument {
+    let mut document = RuleDocument::new(scope.parse::<RuleScope>().unwrap());
     let rule = NewRule::read(
         RuleKind::Room,
         br#"{"actions":["notify"]}"#,
@@ -31,7 +31,7 @@ fn document(scope: &str, id: &str) -> Document {
 }
 
 /// Returns an account like [`account`], with these rulesets.
-pub(crate) fn import_with_rulesets(name: &str, rulesets: Vec<Document>) -> ImportedAccount {
+pub(crate) fn import_with_rulesets(name: &str, rulesets: Vec<RuleDocument>) -> ImportedAccount {
     let rules = RuleLimits { rules: 0, bytes: 0 };
     let limits = ImportLimits { rules, rule: NewRuleLimits::default() };
     let line = format!(r#"{{"name":"{name}","email":"{name}@example.org"}}"#);
@@ -47,7 +47,7 @@ fn import_with_two_rulesets(name: &str) -> ImportedAccount {
     import_with_rulesets(name, vec![document("global", name), document("device/phone", "other")])
 }
 
-async fn read_documents(store: &Store, account: i64) -> Vec<Document> {
+async fn read_documents(store: &Store, account: i64) -> Vec<RuleDocument> {
     store.rulesets(account, timestamp(5)).await.unwrap().documents().cloned().collect()
 }
 
@@ -115,8 +115,10 @@ pub(crate) async fn an_import_does_not_change_existing_accounts(store: Store) {
 pub(crate) async fn every_imported_account_has_an_audit_event(store: Store) {
     add_alice_and_app(&store).await;
     let detail = Some("import".to_owned());
-    let event =
-        AuditEntry { detail, ..AuditEntry::from_command(timestamp(NOW), AuditKind::AccountAdd) };
+    let event = NewAuditEvent {
+        detail,
+        ..NewAuditEvent::for_command(timestamp(NOW), AuditKind::AccountAdd)
+    };
     let imports = ["alice", "bob", "carol"].map(import_with_two_rulesets).into();
     store.import_accounts(&event.into(), timestamp(NOW), imports).await.unwrap();
     let mut events: Vec<_> = store

@@ -1,7 +1,7 @@
 //! Conformance cases for an account's security: its password, sessions and tokens, and its
 //! deletion by its owner.
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::account::Role;
 use belfry_core::oauth::grant::Grant;
 use belfry_core::user_agent::UserAgent;
@@ -26,8 +26,8 @@ async fn add_alice_and_bob(store: &Store) -> [Account; 2] {
     [account(7, "alice"), account(8, "bob")]
 }
 
-fn audit_event(kind: AuditKind) -> Events {
-    AuditEntry::from_command(timestamp(NOW), kind).into()
+fn audit_event(kind: AuditKind) -> NewAuditEvents {
+    NewAuditEvent::for_command(timestamp(NOW), kind).into()
 }
 
 /// Returns the kinds and counts of an account's events.
@@ -55,7 +55,7 @@ pub(crate) async fn a_changed_password_invalidates_sessions_codes_and_tokens_exc
                 &password_change,
                 account,
                 new_hash,
-                hashed("this").lookup,
+                hashed("this").lookup_key,
                 timestamp(NOW),
             )
             .await
@@ -124,7 +124,7 @@ pub(crate) async fn a_new_password_records_the_apps_that_lose_access(store: Stor
         async |access| store.set_password(&password_change, 7, "new", access).await.unwrap();
 
     issue_tokens("first").await;
-    let current_session = hashed("this").lookup;
+    let current_session = hashed("this").lookup_key;
     let outcome = store
         .change_password(&password_change, &alice, "new", current_session, timestamp(NOW))
         .await
@@ -152,7 +152,7 @@ pub(crate) async fn one_of_several_concurrent_password_changes_succeeds(store: S
                     &any_events(),
                     &alice,
                     &new_hash,
-                    hashed("s").lookup,
+                    hashed("s").lookup_key,
                     timestamp(NOW),
                 )
                 .await;
@@ -205,7 +205,7 @@ pub(crate) async fn sessions_are_listed_with_their_browser_most_recently_used_fi
     }
     assert_eq!(store.session(hashed("a"), timestamp(60)).await.unwrap().unwrap().browser, browser);
     let expected_session = |name: &str, seen_at| AccountSession {
-        lookup: hashed(name).lookup,
+        lookup: hashed(name).lookup_key,
         created_at: timestamp(1),
         seen_at: timestamp(seen_at),
         expires_at: timestamp(100),
@@ -227,7 +227,7 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     add_session(&store, hashed("expired"), &session(7, 40)).await;
     let sign_out = audit_event(AuditKind::SignOut);
     let end_session =
-        async |name: &str| store.end_session(&sign_out, 7, hashed(name).lookup).await.unwrap();
+        async |name: &str| store.end_session(&sign_out, 7, hashed(name).lookup_key).await.unwrap();
     assert_eq!(end_session("bob").await, UpdateOutcome::NotFound);
     assert_eq!(end_session("nobody").await, UpdateOutcome::NotFound);
     assert_eq!(event_counts(&store, 7).await, []);
@@ -236,7 +236,7 @@ pub(crate) async fn a_session_is_ended_only_by_its_account(store: Store) {
     assert_eq!(event_counts(&store, 7).await, [("sign_out".to_owned(), 1)]);
 
     add_session(&store, hashed("fourth"), &session(7, 100)).await;
-    let current_session = hashed("this").lookup;
+    let current_session = hashed("this").lookup_key;
     assert_eq!(
         store.end_other_sessions(&sign_out, 7, current_session, timestamp(50)).await.unwrap(),
         2
@@ -272,13 +272,13 @@ pub(crate) async fn an_apps_tokens_are_listed_most_recently_used_first(store: St
         let new_token = NewToken { app_id, created_at, expires_at, ..token(name, Some(id)) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup, timestamp(NOW)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(NOW)).await.unwrap();
     use_token(&store, "a", NOW - 50).await;
     store.flush_uses().await.unwrap();
     let expected_token =
         |name: &str, app_id, created_at, expires_at: Option<i64>, last_used_at: Option<i64>| {
             AccountToken {
-                lookup: hashed(name).lookup,
+                lookup: hashed(name).lookup_key,
                 app_id,
                 scopes: "read push".parse().unwrap(),
                 created_at: timestamp(created_at),
@@ -305,7 +305,7 @@ pub(crate) async fn a_token_is_revoked_only_by_its_account(store: Store) {
     let token_revocation = audit_event(AuditKind::TokenRevoke);
     let revoke_token = async |name: &str| {
         store
-            .revoke_account_token(&token_revocation, 7, hashed(name).lookup, timestamp(NOW))
+            .revoke_account_token(&token_revocation, 7, hashed(name).lookup_key, timestamp(NOW))
             .await
             .unwrap()
     };
@@ -396,8 +396,8 @@ pub(crate) async fn the_last_admin_cannot_request_deletion_and_is_not_deleted(st
     assert_eq!(store.account(8).await.unwrap(), None);
 }
 
-/// The deletion is cancelled concurrently with the sweep that would make it: either the account
-/// remains unchanged, or no cancellation succeeds.
+/// The deletion is cancelled concurrently with the sweep that would delete the account: either the
+/// account remains unchanged, or no cancellation succeeds.
 pub(crate) async fn a_cancelled_deletion_never_deletes_the_account(store: Store) {
     add_alice_and_app(&store).await;
     let alice = account(7, "alice");

@@ -267,7 +267,7 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
         }
     }
     assert!(sign_in("current", 3).await);
-    let current_session = hashed("current").lookup;
+    let current_session = hashed("current").lookup_key;
     let change_password = async |account| {
         store
             .change_password(&any_events(), account, "newer", current_session, timestamp(20))
@@ -280,7 +280,7 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
     assert!(!sign_in("outdated", 3).await);
     assert!(
         store.session(hashed("current"), timestamp(60)).await.unwrap().is_some(),
-        "it was kept"
+        "the current session remains"
     );
     assert!(sign_in("newest", 4).await);
 }

@@ -1,7 +1,7 @@
 //! Conformance cases for roles, and for the rule that the last enabled admin is not disabled,
 //! demoted or deleted.
 
-use belfry_core::audit::{AuditEntry, AuditKind, Events};
+use belfry_core::audit::{AuditKind, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::account::Role;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
@@ -35,8 +35,8 @@ async fn event_kinds(store: &Store) -> Vec<String> {
     events.into_iter().map(|event| event.kind).collect()
 }
 
-fn audit_event(kind: AuditKind) -> Events {
-    AuditEntry::from_command(timestamp(1), kind).into()
+fn audit_event(kind: AuditKind) -> NewAuditEvents {
+    NewAuditEvent::for_command(timestamp(1), kind).into()
 }
 
 pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: Store) {
@@ -64,7 +64,11 @@ pub(crate) async fn a_role_is_stored_and_reported_by_tokens_immediately(store: S
     );
     let outcome = store.set_account_role(&role_change, 9, Role::Admin).await.unwrap();
     assert_eq!(outcome, AccountUpdateOutcome::NotFound);
-    assert_eq!(event_kinds(&store).await, ["role_change", "role_change"], "only for changes");
+    assert_eq!(
+        event_kinds(&store).await,
+        ["role_change", "role_change"],
+        "only changes are recorded"
+    );
 }
 
 pub(crate) async fn the_last_enabled_admin_is_not_removed(store: Store) {

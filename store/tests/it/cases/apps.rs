@@ -188,7 +188,7 @@ pub(crate) async fn an_apps_valid_tokens_are_counted(store: Store) {
         let new_token = NewToken { created_at, expires_at, ..token(secret, account) };
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
-    store.revoke_token(&any_events(), hashed("revoked").lookup, timestamp(50)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(50)).await.unwrap();
     assert_eq!(
         read_tokens(99).await,
         AppTokens { valid_count: 3, last_issued_at: Some(timestamp(40)) }

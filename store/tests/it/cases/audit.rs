@@ -2,7 +2,8 @@
 //! change, and counted events.
 
 use belfry_core::audit::{
-    AggregatedEvent, AuditClient, AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events, Subject,
+    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedEvent, NewAuditEvent, NewAuditEvents,
+    Subject,
 };
 use belfry_core::request::RequestId;
 use belfry_store::test_support::{any_events, recorded_events};
@@ -20,9 +21,9 @@ use super::{
 /// The time of every event.
 const NOW: i64 = 1_700_000_000;
 
-fn entry(kind: AuditKind) -> AuditEntry {
+fn new_event(kind: AuditKind) -> NewAuditEvent {
     let request_id = RequestId::parse(b"request-1").unwrap();
-    AuditEntry {
+    NewAuditEvent {
         at: timestamp(NOW),
         kind,
         outcome: AuditOutcome::Success,
@@ -57,44 +58,56 @@ fn request(account: i64) -> StoredRequest {
 
 pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
     let now = timestamp(NOW);
-    store.add_app(&entry(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
-    store.add_account(&entry(AuditKind::AccountAdd).into(), &account(7, "alice")).await.unwrap();
+    store.add_app(&new_event(AuditKind::AppRegister).into(), &app(1, "client")).await.unwrap();
+    store
+        .add_account(&new_event(AuditKind::AccountAdd).into(), &account(7, "alice"))
+        .await
+        .unwrap();
     let alice = session(7, NOW + 60);
-    store.add_session(&entry(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
-    let consent = Consent { session: hashed("s").lookup, at: timestamp(1), is_implied: false };
+    store.add_session(&new_event(AuditKind::SignIn).into(), hashed("s"), &alice, 0).await.unwrap();
+    let consent = Consent { session: hashed("s").lookup_key, at: timestamp(1), is_implied: false };
     let mut unexpired_grant = grant();
     unexpired_grant.expires_at = timestamp(NOW + 60);
     store
-        .add_code(&entry(AuditKind::Consent).into(), hashed("c"), &unexpired_grant, consent)
+        .add_code(&new_event(AuditKind::Consent).into(), hashed("c"), &unexpired_grant, consent)
         .await
         .unwrap();
-    let (code, secret) = (hashed("c").lookup, hashed("redeemed"));
-    store.redeem_code(&entry(AuditKind::TokenIssue).into(), code, secret, now, None).await.unwrap();
-    store.add_token(&entry(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
+    let (code, secret) = (hashed("c").lookup_key, hashed("redeemed"));
     store
-        .add_token_for_password(&entry(AuditKind::TokenIssue).into(), &token("u", Some(7)), 0)
+        .redeem_code(&new_event(AuditKind::TokenIssue).into(), code, secret, now, None)
+        .await
+        .unwrap();
+    store.add_token(&new_event(AuditKind::TokenIssue).into(), &token("t", Some(7))).await.unwrap();
+    store
+        .add_token_for_password(&new_event(AuditKind::TokenIssue).into(), &token("u", Some(7)), 0)
         .await
         .unwrap();
     store
-        .revoke_token(&entry(AuditKind::TokenRevoke).into(), hashed("t").lookup, now)
+        .revoke_token(&new_event(AuditKind::TokenRevoke).into(), hashed("t").lookup_key, now)
         .await
         .unwrap();
-    store.revoke_access(&entry(AuditKind::TokenRevoke).into(), 7, 1, now).await.unwrap();
+    store.revoke_access(&new_event(AuditKind::TokenRevoke).into(), 7, 1, now).await.unwrap();
     store.add_request(hashed("r"), &request(7)).await.unwrap();
-    let denial = AuditEntry { outcome: AuditOutcome::Denied, ..entry(AuditKind::Consent) };
+    let denial = NewAuditEvent { outcome: AuditOutcome::Denied, ..new_event(AuditKind::Consent) };
     let denied_request =
         store.consume_request(Some(&denial.into()), hashed("r"), hashed("cookie"), now).await;
     assert!(denied_request.unwrap().is_some());
-    store.end_session(&entry(AuditKind::SignOut).into(), 7, hashed("s").lookup).await.unwrap();
     store
-        .set_password(&entry(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
+        .end_session(&new_event(AuditKind::SignOut).into(), 7, hashed("s").lookup_key)
         .await
         .unwrap();
     store
-        .set_account_disabled_at(&entry(AuditKind::AccountDisable).into(), 7, Some(now))
+        .set_password(&new_event(AuditKind::PasswordChange).into(), 7, "x", ExistingAccess::Keep)
         .await
         .unwrap();
-    store.set_app_disabled_at(&entry(AuditKind::AppDisable).into(), 1, Some(now)).await.unwrap();
+    store
+        .set_account_disabled_at(&new_event(AuditKind::AccountDisable).into(), 7, Some(now))
+        .await
+        .unwrap();
+    store
+        .set_app_disabled_at(&new_event(AuditKind::AppDisable).into(), 1, Some(now))
+        .await
+        .unwrap();
 
     let mut expected = vec![
         ("app_register", None, Some(1), 1),
@@ -143,7 +156,7 @@ pub(crate) async fn an_event_is_stored_with_every_change(store: Store) {
 pub(crate) async fn simultaneous_events_are_listed_in_change_order(store: Store) {
     let kinds = [AuditKind::SignIn, AuditKind::TokenIssue].repeat(10);
     for pair in kinds.chunks(2) {
-        let events = Events::from(entry(pair[0])).with_entry(entry(pair[1]));
+        let events = NewAuditEvents::from(new_event(pair[0])).with_event(new_event(pair[1]));
         store.record_events(&events).await.unwrap();
     }
     let events = read_events(&store).await;
@@ -153,7 +166,7 @@ pub(crate) async fn simultaneous_events_are_listed_in_change_order(store: Store)
 
 pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     add_alice_and_app(&store).await;
-    let (events, now) = (Events::from(entry(AuditKind::SignIn)), timestamp(NOW));
+    let (events, now) = (NewAuditEvents::from(new_event(AuditKind::SignIn)), timestamp(NOW));
     let error = store.add_account(&events, &account(8, "alice")).await.unwrap_err();
     assert!(matches!(error, AddAccountError::NameTaken));
     let error = store.add_account(&events, &account(7, "bob")).await.unwrap_err();
@@ -164,58 +177,59 @@ pub(crate) async fn a_change_without_effect_leaves_no_event(store: Store) {
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
     let outcome = store.add_token_for_password(&events, &token("t", Some(7)), 1).await.unwrap();
     assert_eq!(outcome, SignInOutcome::PasswordChanged);
-    let consent = Consent { session: hashed("none").lookup, at: timestamp(1), is_implied: false };
+    let consent =
+        Consent { session: hashed("none").lookup_key, at: timestamp(1), is_implied: false };
     let outcome = store.add_code(&events, hashed("c"), &grant(), consent).await.unwrap();
     assert_eq!(outcome, CodeOutcome::ConsentEnded);
     issue_code(&store, "used", &grant()).await;
     store
-        .redeem_code(&any_events(), hashed("used").lookup, hashed("first"), timestamp(20), None)
+        .redeem_code(&any_events(), hashed("used").lookup_key, hashed("first"), timestamp(20), None)
         .await
         .unwrap();
     let second_redemption = store
-        .redeem_code(&events, hashed("used").lookup, hashed("second"), timestamp(21), None)
+        .redeem_code(&events, hashed("used").lookup_key, hashed("second"), timestamp(21), None)
         .await;
     assert!(second_redemption.is_err());
     assert_eq!(
         store.consume_request(Some(&events), hashed("r"), hashed("cookie"), now).await.unwrap(),
         None
     );
-    store.revoke_token(&any_events(), hashed("first").lookup, now).await.unwrap();
-    store.revoke_token(&events, hashed("first").lookup, now).await.unwrap();
-    store.revoke_token(&events, hashed("unknown").lookup, now).await.unwrap();
+    store.revoke_token(&any_events(), hashed("first").lookup_key, now).await.unwrap();
+    store.revoke_token(&events, hashed("first").lookup_key, now).await.unwrap();
+    store.revoke_token(&events, hashed("unknown").lookup_key, now).await.unwrap();
     assert_eq!(store.revoke_access(&events, 7, 1, now).await.unwrap(), 0);
-    store.end_session(&events, 7, hashed("none").lookup).await.unwrap();
+    store.end_session(&events, 7, hashed("none").lookup_key).await.unwrap();
     store.set_password(&events, 9, "x", ExistingAccess::Keep).await.unwrap();
     store.set_account_disabled_at(&events, 9, Some(now)).await.unwrap();
     store.set_app_disabled_at(&events, 9, Some(now)).await.unwrap();
     // App tokens are counted instead.
     store.add_app_token(&token("app", None)).await.unwrap();
-    store.revoke_token(&events, hashed("app").lookup, now).await.unwrap();
+    store.revoke_token(&events, hashed("app").lookup_key, now).await.unwrap();
     assert_eq!(summarize_events(&store).await, []);
 }
 
 pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
-    let events = Events::from(entry(AuditKind::TokenIssue));
+    let events = NewAuditEvents::from(new_event(AuditKind::TokenIssue));
     // The token exists already.
     assert!(store.add_token(&events, &token("t", Some(7))).await.is_err());
     assert_eq!(summarize_events(&store).await, []);
     // The event cannot be stored.
     let detail = Some("\0".to_owned());
-    let events = Events::from(AuditEntry { detail, ..entry(AuditKind::TokenIssue) });
+    let events = NewAuditEvents::from(NewAuditEvent { detail, ..new_event(AuditKind::TokenIssue) });
     assert_eq!(store.add_token(&events, &token("u", Some(7))).await, Err(StoreError::Nul));
     assert_eq!(store.token(hashed("u")).await.unwrap(), None);
     assert_eq!(summarize_events(&store).await, []);
 }
 
-fn failed_sign_in(address: &str, hour: i64, count: i64) -> AggregatedEvent {
+fn failed_sign_in(address: &str, hour: i64, count: i64) -> CountedEvent {
     let subject = Subject {
         address: Some(address.to_owned()),
         ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
     };
     let (first, last) = (timestamp(hour * 3600 + 1), timestamp(hour * 3600 + count));
-    AggregatedEvent { hour, subject, count, first, last }
+    CountedEvent { hour, subject, count, first, last }
 }
 
 pub(crate) async fn counted_events_with_the_same_hour_and_subject_share_a_row(store: Store) {
@@ -244,7 +258,7 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
     for (second, account_id) in [(100, 7), (200, 8), (300, 7), (400, 8)] {
-        let event = AuditEntry { at: timestamp(second), ..entry(AuditKind::TokenIssue) };
+        let event = NewAuditEvent { at: timestamp(second), ..new_event(AuditKind::TokenIssue) };
         let new_token = token(&format!("t{second}"), Some(account_id));
         store.add_token(&event.into(), &new_token).await.unwrap();
     }
@@ -254,7 +268,7 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     };
     let all_events = recorded_events();
     assert_eq!(times(all_events, 10).await, [100, 200, 300, 400]);
-    assert_eq!(times(all_events, 2).await, [300, 400], "the newest");
+    assert_eq!(times(all_events, 2).await, [300, 400], "the newest events are returned");
     assert_eq!(times(AuditFilter { account: Some(7), ..all_events }, 10).await, [100, 300]);
     assert_eq!(times(AuditFilter { account: Some(9), ..all_events }, 10).await, [0; 0]);
     assert_eq!(times(AuditFilter { app: Some(1), ..all_events }, 1).await, [400]);
@@ -265,7 +279,7 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
     assert_eq!(
         times(AuditFilter { before: time(301), ..all_events }, 1).await,
         [300],
-        "the newest"
+        "the newest events are returned"
     );
     let with_kind = |kind| AuditFilter { kind: Some(kind), ..all_events };
     assert_eq!(times(with_kind(AuditKind::TokenIssue), 10).await.len(), 4);
@@ -284,7 +298,7 @@ pub(crate) async fn events_are_listed_by_account_app_and_time(store: Store) {
 pub(crate) async fn old_events_are_deleted_in_small_batches(store: Store) {
     add_alice_and_app(&store).await;
     for second in 1..=10 {
-        let event = AuditEntry { at: timestamp(second), ..entry(AuditKind::TokenIssue) };
+        let event = NewAuditEvent { at: timestamp(second), ..new_event(AuditKind::TokenIssue) };
         let new_token = token(&format!("t{second}"), Some(7));
         store.add_token(&event.into(), &new_token).await.unwrap();
     }

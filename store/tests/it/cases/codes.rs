@@ -37,7 +37,7 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
         store
             .redeem_code(
                 &any_events(),
-                hashed("c").lookup,
+                hashed("c").lookup_key,
                 hashed(token),
                 timestamp(599),
                 expires_at,
@@ -45,7 +45,10 @@ pub(crate) async fn a_code_is_redeemed_once(store: Store) {
             .await
     };
     assert_eq!(redeem_code("t", Some(timestamp(9999))).await, Ok(()));
-    assert_eq!(redeem_code("u", None).await, Err(RedeemError::AlreadyRedeemed(hashed("t").lookup)));
+    assert_eq!(
+        redeem_code("u", None).await,
+        Err(RedeemError::AlreadyRedeemed(hashed("t").lookup_key))
+    );
 
     let token = store.token(hashed("t")).await.unwrap().unwrap();
     assert_eq!((token.app_id, token.account.as_ref().unwrap().id), (1, 7));
@@ -61,10 +64,10 @@ pub(crate) async fn a_redeemed_code_names_its_token(store: Store) {
     add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
     store
-        .redeem_code(&any_events(), hashed("c").lookup, hashed("t"), timestamp(1), None)
+        .redeem_code(&any_events(), hashed("c").lookup_key, hashed("t"), timestamp(1), None)
         .await
         .unwrap();
-    let redeemed_code = StoredCode { token: Some(hashed("t").lookup), ..stored_code() };
+    let redeemed_code = StoredCode { token: Some(hashed("t").lookup_key), ..stored_code() };
     assert_eq!(store.code(hashed("c")).await.unwrap(), Some(redeemed_code));
 }
 
@@ -73,7 +76,7 @@ pub(crate) async fn an_expired_code_is_not_redeemed(store: Store) {
     issue_code(&store, "c", &grant()).await;
     assert_eq!(
         store
-            .redeem_code(&any_events(), hashed("c").lookup, hashed("t"), timestamp(600), None)
+            .redeem_code(&any_events(), hashed("c").lookup_key, hashed("t"), timestamp(600), None)
             .await,
         Err(RedeemError::NotRedeemable)
     );
@@ -83,7 +86,9 @@ pub(crate) async fn an_expired_code_is_not_redeemed(store: Store) {
 
 pub(crate) async fn an_unknown_code_is_not_redeemed(store: Store) {
     assert_eq!(
-        store.redeem_code(&any_events(), hashed("c").lookup, hashed("t"), timestamp(1), None).await,
+        store
+            .redeem_code(&any_events(), hashed("c").lookup_key, hashed("t"), timestamp(1), None)
+            .await,
         Err(RedeemError::NotRedeemable)
     );
     assert_eq!(store.token(hashed("t")).await.unwrap(), None);
@@ -95,12 +100,13 @@ pub(crate) async fn one_of_several_concurrent_redemptions_of_a_code_succeeds(sto
 
     let (store, outcomes) = run_concurrently(store, |store, index| async move {
         let token = hashed(&format!("t{index}"));
-        let outcome =
-            store.redeem_code(&any_events(), hashed("c").lookup, token, timestamp(1), None).await;
+        let outcome = store
+            .redeem_code(&any_events(), hashed("c").lookup_key, token, timestamp(1), None)
+            .await;
         let is_redeemed = outcome.is_ok();
         // Only the task that redeemed the code has a token.
         assert_eq!(store.token(token).await.unwrap().is_some(), is_redeemed);
-        (is_redeemed.then_some(token.lookup), outcome)
+        (is_redeemed.then_some(token.lookup_key), outcome)
     })
     .await;
 
@@ -119,7 +125,7 @@ pub(crate) async fn a_code_is_issued_only_in_a_session_of_its_account(store: Sto
     let (alice_session, bob_session) =
         (ensure_session(&store, 7).await, ensure_session(&store, 8).await);
     let is_issued = async |session: HashedSecret| {
-        let consent = Consent { session: session.lookup, at: timestamp(1), is_implied: false };
+        let consent = Consent { session: session.lookup_key, at: timestamp(1), is_implied: false };
         store.add_code(&any_events(), hashed("c"), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
@@ -133,7 +139,7 @@ pub(crate) async fn a_code_is_issued_without_consent_only_while_the_app_has_acce
     add_alice_and_app(&store).await;
     let session = ensure_session(&store, 7).await;
     let is_issued = async |secret, now| {
-        let consent = Consent { session: session.lookup, at: timestamp(now), is_implied: true };
+        let consent = Consent { session: session.lookup_key, at: timestamp(now), is_implied: true };
         store.add_code(&any_events(), hashed(secret), &grant(), consent).await.unwrap()
             == CodeOutcome::Issued
     };
@@ -163,7 +169,8 @@ pub(crate) async fn no_code_issued_without_consent_survives_a_concurrent_revocat
         for attempt in 0..8 {
             let name = format!("{index} {attempt}");
             let code = hashed(&format!("c{name}"));
-            let consent = Consent { session: session.lookup, at: timestamp(20), is_implied: true };
+            let consent =
+                Consent { session: session.lookup_key, at: timestamp(20), is_implied: true };
             let outcome = store.add_code(&any_events(), code, &grant(), consent).await.unwrap();
             if outcome == CodeOutcome::Issued {
                 redeem(&store, &format!("c{name}"), &format!("t{name}")).await;

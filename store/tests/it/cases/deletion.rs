@@ -1,6 +1,6 @@
 //! Conformance cases for deleting accounts and apps.
 
-use belfry_core::audit::{AuditEntry, AuditKind};
+use belfry_core::audit::{AuditKind, NewAuditEvent};
 use belfry_core::oauth::grant::Grant;
 use belfry_store::test_support::{any_events, recorded_events};
 use belfry_store::{
@@ -76,10 +76,10 @@ pub(crate) async fn a_deleted_account_leaves_nothing_behind(store: Store) {
 
 pub(crate) async fn the_deletion_event_contains_the_account_name(store: Store) {
     add_two_of_each(&store).await;
-    let entry = AuditEntry::from_command(timestamp(50), AuditKind::AccountDelete);
-    store.delete_account(&entry.clone().into(), 7, timestamp(50)).await.unwrap();
+    let event = NewAuditEvent::for_command(timestamp(50), AuditKind::AccountDelete);
+    store.delete_account(&event.clone().into(), 7, timestamp(50)).await.unwrap();
     let by_admin =
-        AuditEntry { at: timestamp(60), detail: Some("by root; why".to_owned()), ..entry };
+        NewAuditEvent { at: timestamp(60), detail: Some("by root; why".to_owned()), ..event };
     store.delete_account(&by_admin.into(), 8, timestamp(60)).await.unwrap();
     let events = store.audit_events(recorded_events(), 10).await.unwrap();
     let details = events.iter().map(|event| (event.account_id, event.detail.as_deref()));
@@ -125,7 +125,7 @@ pub(crate) async fn a_deleted_app_leaves_nothing_behind(store: Store) {
 /// Simulates requests that read the account or app before its deletion and write afterwards.
 pub(crate) async fn nothing_is_added_for_a_deleted_account_or_app(store: Store) {
     add_two_of_each(&store).await;
-    let bob_session = hashed("s8").lookup;
+    let bob_session = hashed("s8").lookup_key;
     store.delete_account(&any_events(), 7, timestamp(50)).await.unwrap();
     store.delete_app(&any_events(), 1).await.unwrap();
 

@@ -42,10 +42,10 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
     add_app(&store, &app(2, "other")).await;
     for (secret, created_at) in [("a", 0), ("b", 1), ("c", 2), ("d", 3), ("e", 3000)] {
         issue_app_token(&store, 1, secret, START + created_at).await;
-        // It is cached now.
+        // Fills the cache.
         assert!(store.token(hashed(secret)).await.unwrap().is_some());
     }
-    issue_app_token(&store, 2, "of another app", START).await;
+    issue_app_token(&store, 2, "of a different app", START).await;
     store.add_token(&any_events(), &token("of a user", Some(7))).await.unwrap();
     // This counts as a use until an hour later.
     use_token(&store, "b", START + 10).await;
@@ -59,12 +59,12 @@ pub(crate) async fn the_least_recently_used_app_tokens_are_deleted_beyond_a_maxi
         ("c", false),
         ("d", true),
         ("e", true),
-        ("of another app", true),
+        ("of a different app", true),
         ("of a user", true),
     ] {
         assert_eq!(store.token(hashed(secret)).await.unwrap().is_some(), remains, "{secret}");
     }
-    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
+    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since the last deletion");
     issue_app_token(&store, 1, "f", START).await;
     assert_eq!(delete_excess(&store, 1).await, 3);
     assert!(store.token(hashed("b")).await.unwrap().is_some());
@@ -94,9 +94,9 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
         store.add_token(&any_events(), &new_token).await.unwrap();
     }
     for (name, app_id, account, scopes) in [
-        ("of another app", 2, 7, "read push"),
-        ("of another account", 1, 8, "read push"),
-        ("of another grant", 1, 7, "read"),
+        ("of a different app", 2, 7, "read push"),
+        ("of a different account", 1, 8, "read push"),
+        ("of a different grant", 1, 7, "read"),
     ] {
         let scopes = scopes.parse().unwrap();
         let new_token = NewToken { app_id, scopes, ..token(name, Some(account)) };
@@ -112,12 +112,12 @@ pub(crate) async fn the_100_most_recently_used_valid_tokens_of_a_grant_remain(st
         let remains = !["t001", "t002", "t003"].contains(&name.as_str());
         assert_eq!(is_valid(&store, name).await.is_some(), remains, "{name}");
     }
-    for name in ["of another app", "of another account", "of another grant"] {
+    for name in ["of a different app", "of a different account", "of a different grant"] {
         assert_eq!(is_valid(&store, name).await, Some(true), "{name}");
     }
     let expected = [expected_event("token_revoke", 3, "more than 100 tokens of a grant")];
     assert_eq!(read_events(&store).await, expected);
-    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since");
+    assert_eq!(delete_excess(&store, 1).await, 0, "none was issued since the last deletion");
 }
 
 pub(crate) async fn a_redeemed_code_counts_like_an_issued_token(store: Store) {
@@ -143,7 +143,7 @@ pub(crate) async fn at_most_100_tokens_that_are_no_longer_valid_remain(store: St
         store.add_token(&any_events(), &new_token).await.unwrap();
         if number % 2 == 0 {
             store
-                .revoke_token(&any_events(), hashed(&name).lookup, timestamp(START))
+                .revoke_token(&any_events(), hashed(&name).lookup_key, timestamp(START))
                 .await
                 .unwrap();
         }
@@ -211,7 +211,7 @@ pub(crate) async fn the_50_most_recently_used_sessions_of_an_account_remain(stor
         add_session(&store, hashed(&format!("s{number}")), &new_session).await;
     }
     store
-        .record_session_use(hashed("s0").lookup, timestamp(START + 100), timestamp(START + 600))
+        .record_session_use(hashed("s0").lookup_key, timestamp(START + 100), timestamp(START + 600))
         .await
         .unwrap();
 

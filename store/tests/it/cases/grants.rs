@@ -52,7 +52,7 @@ async fn authorized_since(store: &Store, now: i64) -> i64 {
 }
 
 async fn revoke_token(store: &Store, secret: &str) {
-    store.revoke_token(&any_events(), hashed(secret).lookup, timestamp(30)).await.unwrap();
+    store.revoke_token(&any_events(), hashed(secret).lookup_key, timestamp(30)).await.unwrap();
 }
 
 pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(store: Store) {
@@ -64,7 +64,7 @@ pub(crate) async fn a_grant_begins_with_a_code_and_is_active_with_its_token(stor
     assert_eq!(
         authorized_since(&store, 20).await,
         1,
-        "when the user consented, not when the code was redeemed"
+        "access begins when the user consents, not when the code is redeemed"
     );
     store.add_app_token(&token("app", None)).await.unwrap();
     assert_eq!(count_grants(&store).await, 1, "an app token has no grant");
@@ -127,7 +127,7 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     assert_eq!(
         (count_active_grants(&store, 30).await, authorized_since(&store, 30).await),
         (1, 10),
-        "it continues"
+        "the grant continues"
     );
     revoke_token(&store, "b").await;
     assert_eq!(
@@ -141,7 +141,7 @@ pub(crate) async fn a_grant_without_a_valid_token_is_inactive(store: Store) {
     assert_eq!(
         (count_active_grants(&store, 70).await, authorized_since(&store, 70).await),
         (1, 70),
-        "it begins anew"
+        "the grant begins again"
     );
 }
 
@@ -183,7 +183,10 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     login("a", "PHONE", "Element on Pixel", 0).await;
     login("b", "LAPTOP", "", 0).await;
     assert_eq!(device_names().await, ["Element on Pixel"]);
-    assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_none(), "cached now");
+    assert!(
+        store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_none(),
+        "this fills the cache"
+    );
 
     login("rejected", "PHONE", "", 1).await;
     assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_none());
@@ -191,7 +194,7 @@ pub(crate) async fn a_login_revokes_earlier_tokens_for_its_device(store: Store) 
     assert!(store.token(hashed("a")).await.unwrap().unwrap().revoked_at.is_some());
     assert_eq!(device_names().await, ["Element on Pixel"]);
     for (secret, id) in [("b", Some("LAPTOP")), ("c", Some("PHONE")), ("none", None)] {
-        let device_id = store.token_device_id(hashed(secret).lookup).await.unwrap();
+        let device_id = store.token_device_id(hashed(secret).lookup_key).await.unwrap();
         assert_eq!(device_id.as_deref(), id, "{secret}");
     }
 
@@ -228,7 +231,11 @@ pub(crate) async fn a_sweep_deletes_a_grant_with_its_last_code_or_token(store: S
     }
     assert_eq!(count_grants(&store).await, 6);
     let now = settle(&store, START).await;
-    assert_eq!(count_grants(&store).await, 3, "of the pending code, the young and the valid token");
+    assert_eq!(
+        count_grants(&store).await,
+        3,
+        "the grants of the pending code, the young token and the valid token remain"
+    );
     assert_eq!(count_active_grants(&store, now).await, 1);
 }
 

@@ -11,12 +11,12 @@ const START: i64 = 1_800_000_000;
 /// Uses a token at this time, as a request does.
 pub(crate) async fn use_token(store: &Store, secret: &str, now: i64) {
     let token = store.token(hashed(secret)).await.unwrap().unwrap();
-    store.record_use(hashed(secret).lookup, &token, timestamp(now));
+    store.record_use(hashed(secret).lookup_key, &token, timestamp(now));
 }
 
 /// Returns the stored last use of a token. Revoking it invalidates the cache.
 async fn last_use(store: &Store, secret: &str) -> Option<Timestamp> {
-    store.revoke_token(&any_events(), hashed(secret).lookup, timestamp(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed(secret).lookup_key, timestamp(1)).await.unwrap();
     store.token(hashed(secret)).await.unwrap().unwrap().last_used_at()
 }
 

@@ -89,7 +89,7 @@ pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(
                 "delete app" => store.delete_app(events, id).await.map(drop).unwrap(),
                 _ => {
                     store
-                        .revoke_token(events, secret.lookup, timestamp(1))
+                        .revoke_token(events, secret.lookup_key, timestamp(1))
                         .await
                         .map(drop)
                         .unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use belfry_core::audit::{AuditEntry, AuditKind, AuditOrigin, AuditOutcome, Events};
+use belfry_core::audit::{AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, NewAuditEvents};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client::{ClientProperties, Origin};
 use belfry_core::oauth::grant::Grant;
@@ -79,7 +79,7 @@ pub(crate) async fn revoked_and_expired_tokens_are_deleted_after_30_days(store: 
         let revoked_name = format!("{name} revoked");
         store.add_token(&any_events(), &token(&revoked_name, Some(7))).await.unwrap();
         store
-            .revoke_token(&any_events(), hashed(&revoked_name).lookup, timestamp(time))
+            .revoke_token(&any_events(), hashed(&revoked_name).lookup_key, timestamp(time))
             .await
             .unwrap();
     }
@@ -205,7 +205,7 @@ pub(crate) async fn the_least_recently_used_apps_are_deleted_when_there_are_too_
 
 pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: Store) {
     store.add_account(&any_events(), &account(7, "alice")).await.unwrap();
-    let event = AuditEntry {
+    let event = NewAuditEvent {
         at: timestamp(START - 40 * DAY),
         kind: AuditKind::AppRegister,
         outcome: AuditOutcome::Success,
@@ -213,7 +213,7 @@ pub(crate) async fn the_registration_of_an_unused_app_is_deleted_with_it(store: 
         client: None,
         detail: None,
     };
-    let events = Events::from(event);
+    let events = NewAuditEvents::from(event);
     let mut ids = Vec::new();
     for _ in 0..2 {
         let details = app(1, "client").app.details;
@@ -262,8 +262,8 @@ pub(crate) async fn a_sweep_deletes_more_rows_than_a_batch(store: Store) {
     assert_eq!(deleted_counts[0], ("requests", 64 * 40));
 }
 
-/// The clock is wrong for almost an hour. Later it is right, but the server has been stopped for
-/// long.
+/// The clock is wrong for almost an hour. Later it is correct, but the server has been stopped for
+/// a long time.
 pub(crate) async fn nothing_is_deleted_within_an_hour_after_a_clock_jump(store: Store) {
     add_alice_and_app(&store).await;
     add_session(&store, hashed("s"), &session(7, START + DAY)).await;
@@ -307,7 +307,7 @@ pub(crate) async fn token_and_unused_app_retention_times_are_configurable(store:
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     store
-        .revoke_token(&any_events(), hashed("t").lookup, timestamp(START - 2 * HOUR))
+        .revoke_token(&any_events(), hashed("t").lookup_key, timestamp(START - 2 * HOUR))
         .await
         .unwrap();
     add_app_at(&store, 2, "unused", START - 2 * HOUR).await;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belfry_core::rules::{
-    Document, Documents, NewRule, NewRuleLimits, RuleError, RuleKind, RuleLimits, RulePosition,
-    RuleScope,
+    NewRule, NewRuleLimits, RuleDocument, RuleError, RuleKind, RuleLimits, RulePosition, RuleScope,
+    UserRuleDocuments,
 };
 use belfry_store::test_support::any_events;
 use belfry_store::{RuleWriteError, RuleWriter, SaveOutcome, SerializedDocument, Store};
@@ -25,7 +25,7 @@ fn scope(text: &str) -> RuleScope {
 /// Returns the ids of the room rules of each scope, in order.
 async fn rule_ids_by_scope(store: &Store) -> Vec<(String, Vec<String>)> {
     let rulesets = store.rulesets(7, timestamp(5)).await.unwrap();
-    let ids = |document: &Document| {
+    let ids = |document: &RuleDocument| {
         let rules = document.user_rules()[RuleKind::Room].iter();
         (document.scope().to_string(), rules.map(|rule| rule.rule_id.clone()).collect())
     };
@@ -41,7 +41,7 @@ fn expected_ids<const N: usize>(scopes: [(&str, &[&str]); N]) -> Vec<(String, Ve
 }
 
 fn empty_document(scope_text: &str) -> SerializedDocument {
-    SerializedDocument::new(Document::new(scope(scope_text)))
+    SerializedDocument::new(RuleDocument::new(scope(scope_text)))
 }
 
 pub(crate) async fn several_documents_are_saved_together(store: Store) {
@@ -57,10 +57,10 @@ pub(crate) async fn several_documents_are_saved_together(store: Store) {
     ];
     assert_eq!(store.save_rulesets(&base, documents).await.unwrap(), SaveOutcome::Saved);
     let saved_ids = expected_ids([("device/b", &["four"]), ("global", &["three", "two"])]);
-    assert_eq!(rule_ids_by_scope(&store).await, saved_ids, "from the cache");
+    assert_eq!(rule_ids_by_scope(&store).await, saved_ids, "rules read from the cache");
     let cached_rulesets = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
     let reloaded_rulesets = store.reload_rulesets_for_update(7, timestamp(5)).await.unwrap();
-    assert_eq!(rule_ids_by_scope(&store).await, saved_ids, "from the database");
+    assert_eq!(rule_ids_by_scope(&store).await, saved_ids, "rules read from the database");
     assert_eq!(cached_rulesets.rulesets.bytes(), reloaded_rulesets.rulesets.bytes());
     // The cached versions are those of the database.
     let document = with_rule(&cached_rulesets, "device/b", "five");
@@ -147,7 +147,7 @@ fn new_writer(store: &Store) -> RuleWriter {
     RuleWriter::new(store.clone(), LIMITS)
 }
 
-fn add_rule(document: &mut Document, id: &str) -> Result<(), RuleError> {
+fn add_rule(document: &mut RuleDocument, id: &str) -> Result<(), RuleError> {
     let new_rule = NewRule::read(
         RuleKind::Room,
         br#"{"actions":[]}"#,
@@ -162,12 +162,13 @@ fn add_rule(document: &mut Document, id: &str) -> Result<(), RuleError> {
 /// its read and its save. Also returns a counter of the times that it was applied.
 fn interleave(
     between: impl Future<Output = ()> + Send + 'static,
-    change: impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
-) -> (Arc<AtomicUsize>, impl Fn(&mut Documents<'_>) -> Result<(), RuleError> + Send + Sync) {
+    change: impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
+) -> (Arc<AtomicUsize>, impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync)
+{
     let (count, between) =
         (Arc::<AtomicUsize>::default(), std::sync::Mutex::new(Some(Box::pin(between))));
     let counter = Arc::clone(&count);
-    let change = move |documents: &mut Documents<'_>| {
+    let change = move |documents: &mut UserRuleDocuments<'_>| {
         counter.fetch_add(1, Ordering::SeqCst);
         if let Some(between) = between.lock().unwrap().take() {
             block_in_place(|| Handle::current().block_on(between));

@@ -1,6 +1,6 @@
 //! Conformance cases for rulesets.
 
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition, RuleScope};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 use belfry_store::test_support::any_events;
 use belfry_store::{RulesetsForUpdate, SaveOutcome, SerializedDocument, Store, StoredRulesets};
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ pub(crate) async fn documents_are_read_back_by_scope(store: Store) {
     for reading in ["from the cache", "from the cache again"] {
         let rulesets = store.rulesets(7, timestamp(5)).await.unwrap();
         assert_eq!(rulesets.documents().count(), 2, "{reading}");
-        assert_eq!(rulesets.len(), 2, "{reading}");
+        assert_eq!(rulesets.rule_count(), 2, "{reading}");
         assert_eq!(rule_ids(&rulesets, "global"), ["one"], "{reading}");
         assert_eq!(rule_ids(&rulesets, "device/phone"), ["two"], "{reading}");
         assert!(rulesets.document(&scope("device/tablet")).is_none(), "{reading}");
@@ -68,7 +68,7 @@ pub(crate) async fn a_write_over_a_newer_version_is_a_conflict(store: Store) {
     );
     assert_eq!(
         store
-            .save_ruleset(&base, SerializedDocument::new(Document::new(RuleScope::Global)))
+            .save_ruleset(&base, SerializedDocument::new(RuleDocument::new(RuleScope::Global)))
             .await
             .unwrap(),
         SaveOutcome::Conflict
@@ -144,7 +144,7 @@ pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(sto
         if index > 0 {
             let mut last_count = 0;
             while last_count < 100 {
-                let count = store.rulesets(7, timestamp(5)).await.unwrap().len();
+                let count = store.rulesets(7, timestamp(5)).await.unwrap().rule_count();
                 assert!(count >= last_count, "{count} after {last_count}");
                 last_count = count;
                 tokio::task::yield_now().await;
@@ -153,7 +153,7 @@ pub(crate) async fn a_reader_never_sees_an_older_ruleset_than_the_last_write(sto
         }
         for count in 1..=100_usize {
             assert!(save_rule(&store, "global", Some(&count.to_string())).await);
-            assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().len(), count);
+            assert_eq!(store.rulesets(7, timestamp(5)).await.unwrap().rule_count(), count);
         }
         100
     })
@@ -166,7 +166,7 @@ pub(crate) async fn save_rule(store: &Store, scope_text: &str, rule: Option<&str
     let base = store.rulesets_for_update(7, timestamp(5)).await.unwrap();
     let document = match rule {
         Some(rule) => with_rule(&base, scope_text, rule),
-        None => SerializedDocument::new(Document::new(scope(scope_text))),
+        None => SerializedDocument::new(RuleDocument::new(scope(scope_text))),
     };
     store.save_ruleset(&base, document).await.unwrap() == SaveOutcome::Saved
 }
@@ -180,7 +180,7 @@ pub(crate) fn with_rule(
     let scope = scope(scope_text);
     let mut document = match base.rulesets.document(&scope) {
         Some(document) => document.clone(),
-        None => Document::new(scope),
+        None => RuleDocument::new(scope),
     };
     let new_rule = NewRule::read(
         RuleKind::Room,

@@ -35,7 +35,7 @@ pub(crate) async fn a_session_is_read_back_until_it_expires(store: Store) {
 pub(crate) async fn using_a_session_extends_it(store: Store) {
     add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.record_session_use(hashed("s").lookup, timestamp(50), timestamp(150)).await.unwrap();
+    store.record_session_use(hashed("s").lookup_key, timestamp(50), timestamp(150)).await.unwrap();
     let extended_session =
         Session { seen_at: timestamp(50), expires_at: timestamp(150), ..session(7) };
     assert_eq!(store.session(hashed("s"), timestamp(149)).await.unwrap(), Some(extended_session));
@@ -44,7 +44,7 @@ pub(crate) async fn using_a_session_extends_it(store: Store) {
 pub(crate) async fn an_ended_session_is_not_found(store: Store) {
     add_alice_and_bob(&store).await;
     add_session(&store, hashed("s"), &session(7)).await;
-    store.end_session(&any_events(), 7, hashed("s").lookup).await.unwrap();
+    store.end_session(&any_events(), 7, hashed("s").lookup_key).await.unwrap();
     assert_eq!(store.session(hashed("s"), timestamp(3)).await.unwrap(), None);
 }
 
@@ -71,7 +71,7 @@ pub(crate) async fn a_sign_in_is_recorded_with_its_session(store: Store) {
         add_session(&store, secret, &Session { created_at: timestamp(second), ..session(7) }).await;
         assert_eq!(signed_in_at(7).await, Some(timestamp(second)));
         store
-            .record_session_use(secret.lookup, timestamp(second + 1), timestamp(100))
+            .record_session_use(secret.lookup_key, timestamp(second + 1), timestamp(100))
             .await
             .unwrap();
         assert_eq!(

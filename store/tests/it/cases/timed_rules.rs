@@ -2,7 +2,8 @@
 
 use belfry_core::rules::builtin::MASTER;
 use belfry_core::rules::{
-    Document, EnabledChange, NewRule, NewRuleLimits, RuleExpiry, RuleKind, RulePosition, RuleScope,
+    EnabledChange, NewRule, NewRuleLimits, RuleDocument, RuleExpiry, RuleKind, RulePosition,
+    RuleScope,
 };
 use belfry_store::test_support::any_events;
 use belfry_store::{RetentionSettings, SaveOutcome, SerializedDocument, Store, SweepOutcome};
@@ -21,8 +22,8 @@ const DAY: i64 = 24 * HOUR;
 /// Room rules with the second at which they expire.
 type Rules<'a> = &'a [(&'a str, Option<i64>)];
 
-fn document(rules: Rules<'_>) -> Document {
-    let mut document = Document::new(RuleScope::Global);
+fn document(rules: Rules<'_>) -> RuleDocument {
+    let mut document = RuleDocument::new(RuleScope::Global);
     for (id, until) in rules.iter().rev() {
         let mut body = json!({"actions": ["notify"]});
         if let Some(until) = until {
@@ -42,7 +43,7 @@ fn document(rules: Rules<'_>) -> Document {
     document
 }
 
-async fn save_document(store: &Store, account: i64, document: Document) {
+async fn save_document(store: &Store, account: i64, document: RuleDocument) {
     ensure_account(store, account).await;
     let base = store.rulesets_for_update(account, timestamp(5)).await.unwrap();
     let outcome = store.save_ruleset(&base, SerializedDocument::new(document)).await.unwrap();
@@ -107,9 +108,13 @@ pub(crate) async fn a_timed_rule_is_read_until_it_expires(store: Store) {
             let expected = Some(rules.to_owned());
             assert_eq!(rules_at(&store, 7, now).await, expected, "{reading} at {millisecond}");
             let rulesets = store.rulesets_for_update(7, now).await.unwrap().rulesets;
-            assert_eq!(rulesets.len(), rules.len(), "{reading} at {millisecond}");
+            assert_eq!(rulesets.rule_count(), rules.len(), "{reading} at {millisecond}");
             let snapshots = store.rulesets_for_accounts(&[7, 8], now).await.unwrap();
-            assert_eq!(snapshots[0].rulesets.len(), rules.len(), "{reading} at {millisecond}");
+            assert_eq!(
+                snapshots[0].rulesets.rule_count(),
+                rules.len(),
+                "{reading} at {millisecond}"
+            );
             let user = belfry_core::rules::User::new("@alice:x");
             let response = String::from_utf8(rulesets.response(user).into()).unwrap();
             assert_eq!(response.matches("\"until\"").count(), rules.len() - 1, "{response}");

@@ -47,7 +47,7 @@ pub(crate) async fn an_app_token_has_no_account(store: Store) {
 pub(crate) async fn an_unknown_token_is_not_found(store: Store) {
     assert!(store.token(hashed("t")).await.unwrap().is_none());
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup, timestamp(1)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap(),
         UpdateOutcome::NotFound
     );
 }
@@ -59,7 +59,7 @@ pub(crate) async fn a_revoked_token_is_reported_immediately(store: Store) {
 
     assert_eq!(
         store
-            .revoke_token(&any_events(), hashed("t").lookup, timestamp(1_700_000_009))
+            .revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1_700_000_009))
             .await
             .unwrap(),
         UpdateOutcome::Updated
@@ -73,11 +73,11 @@ pub(crate) async fn a_second_revocation_does_not_change_the_time(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup, timestamp(10)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(10)).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert_eq!(
-        store.revoke_token(&any_events(), hashed("t").lookup, timestamp(20)).await.unwrap(),
+        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(20)).await.unwrap(),
         UpdateOutcome::Updated
     );
     assert_eq!(store.token(hashed("t")).await.unwrap().unwrap().revoked_at, Some(timestamp(10)));
@@ -91,7 +91,7 @@ pub(crate) async fn concurrent_revocations_of_a_token_all_succeed(store: Store) 
         if index % 2 == 0 {
             return store.token(hashed("t")).await.unwrap().is_some();
         }
-        store.revoke_token(&any_events(), hashed("t").lookup, timestamp(10)).await.unwrap()
+        store.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(10)).await.unwrap()
             == UpdateOutcome::Updated
     })
     .await;
@@ -127,7 +127,7 @@ pub(crate) async fn only_grants_with_valid_tokens_are_active(store: Store) {
     issue_token("app only", 1, None, "follow", None).await;
     issue_token("other app", 2, Some(7), "profile", None).await;
     issue_token("other account", 1, Some(8), "profile", None).await;
-    store.revoke_token(&any_events(), hashed("revoked").lookup, timestamp(1)).await.unwrap();
+    store.revoke_token(&any_events(), hashed("revoked").lookup_key, timestamp(1)).await.unwrap();
 
     let granted_scopes = async |now| {
         let grants = store.active_grants(7, 1, timestamp(now)).await.unwrap();
@@ -164,9 +164,7 @@ pub(crate) async fn a_token_is_issued_only_for_the_current_password(store: Store
 }
 
 /// The lookup key alone must not give access, from the database or from the cache.
-pub(crate) async fn a_token_with_the_right_lookup_key_and_a_different_secret_is_unknown(
-    store: Store,
-) {
+pub(crate) async fn a_token_with_a_known_lookup_key_and_a_wrong_secret_is_unknown(store: Store) {
     add_alice_and_app(&store).await;
     store.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let forged_secret = HashedSecret { digest: hashed("other").digest, ..hashed("t") };
@@ -182,7 +180,7 @@ pub(crate) async fn no_session_code_or_token_is_stored_while_an_account_or_app_i
 ) {
     add_alice_and_app(&store).await;
     issue_code(&store, "c", &grant()).await;
-    let session = ensure_session(&store, 7).await.lookup;
+    let session = ensure_session(&store, 7).await.lookup_key;
     let issue_all = async || {
         let (code, consent) =
             (hashed("late code"), Consent { session, at: timestamp(1), is_implied: false });

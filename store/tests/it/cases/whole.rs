@@ -59,7 +59,7 @@ pub(crate) async fn dropping_the_future_does_not_cancel_a_write(store: Store) {
     drop(write);
     drop(poll_outcome);
     for _ in 0..500 {
-        if store.rulesets(7, timestamp(5)).await.unwrap().len() == 1 {
+        if store.rulesets(7, timestamp(5)).await.unwrap().rule_count() == 1 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

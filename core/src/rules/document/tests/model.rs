@@ -122,7 +122,7 @@ impl Model {
     }
 }
 
-fn apply_edit(document: &mut Document, edit: &Edit) -> Result<(), RuleError> {
+fn apply_edit(document: &mut RuleDocument, edit: &Edit) -> Result<(), RuleError> {
     match edit {
         Edit::Put { kind, id, before, after } => {
             let position = RulePosition { before: before.as_deref(), after: after.as_deref() };
@@ -155,7 +155,7 @@ proptest! {
                 prop_assert_eq!(rule.enabled, !model.disabled_rules.contains(&key));
             }
         }
-        prop_assert_eq!(document.len(), model.heights.len());
+        prop_assert_eq!(document.rule_count(), model.heights.len());
 
         let rules = document.rules(RuleKind::Override, alice());
         prop_assert_eq!(&rules[0].rule_id, builtin::MASTER);
@@ -167,7 +167,7 @@ proptest! {
         expected.extend(other_builtin_rules.iter().map(|rule| rule.rule_id.clone()));
         prop_assert_eq!(ids, expected.iter().collect::<Vec<_>>());
 
-        let parsed_document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
+        let parsed_document = RuleDocument::from_text(RuleScope::Global, &document.to_text()).unwrap();
         prop_assert_eq!(parsed_document, document);
     }
 
@@ -177,6 +177,6 @@ proptest! {
         let _ = EnabledChange::read(&bytes, Timestamp::UNIX_EPOCH);
         let rule = RuleRef { scope: RuleScope::Global, kind, id: "a".to_owned() };
         let _ = RuleChange::set_actions(rule, &bytes, NewRuleLimits::default());
-        let _ = Document::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));
+        let _ = RuleDocument::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));
     }
 }

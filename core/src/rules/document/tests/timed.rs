@@ -16,7 +16,7 @@ fn expiry(millis: i64) -> RuleExpiry {
     RuleExpiry::from_timestamp(timestamp(millis))
 }
 
-fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i64>) {
+fn put_until(document: &mut RuleDocument, kind: RuleKind, id: &str, until: Option<i64>) {
     let mut body = json!({"actions": [], "pattern": "p"});
     if let Some(until) = until {
         body["until"] = json!(until);
@@ -27,12 +27,12 @@ fn put_until(document: &mut Document, kind: RuleKind, id: &str, until: Option<i6
 }
 
 /// Enables or disables the master rule, optionally until a time.
-fn set_master(document: &mut Document, enabled: bool, until: Option<i64>) {
+fn set_master(document: &mut RuleDocument, enabled: bool, until: Option<i64>) {
     let change = EnabledChange { enabled, until: until.map(expiry) };
     document.set_enabled(RuleKind::Override, builtin::MASTER, change).unwrap();
 }
 
-fn master(document: &Document) -> Rule {
+fn master(document: &RuleDocument) -> Rule {
     document.rule(RuleKind::Override, builtin::MASTER, alice()).unwrap().into_owned()
 }
 
@@ -53,7 +53,7 @@ fn an_expired_rule_is_removed_and_others_stay() {
         document.remove_expired(timestamp(now));
         assert_eq!(user_rule_ids(&document, RuleKind::Room).concat(), ids, "at {now}");
         assert_eq!(document.next_expiry(), next_expiry.map(expiry), "at {now}");
-        assert_eq!((document.len(), document.is_empty()), (ids.len(), false), "at {now}");
+        assert_eq!((document.rule_count(), document.is_empty()), (ids.len(), false), "at {now}");
     }
 }
 
@@ -97,7 +97,7 @@ fn a_timed_rule_is_returned_and_stored_with_its_expiry() {
             r#""until":2000}}}"#
         )
     );
-    assert_eq!(Document::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
+    assert_eq!(RuleDocument::from_text(RuleScope::Global, &document.to_text()).unwrap(), document);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_expired_rule_that_is_put_again_is_on_top_and_enabled() {
 #[test]
 fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it() {
     let mut document = global_document();
-    let until = |document: &Document| document.user_rules()[RuleKind::Room][0].until;
+    let until = |document: &RuleDocument| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     document.set_enabled(RuleKind::Room, "a", false).unwrap();
     document
@@ -129,7 +129,7 @@ fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it(
     put_until(&mut document, RuleKind::Room, "a", None);
     assert_eq!(until(&document), None);
     document.remove_expired(timestamp(3_000));
-    assert_eq!(document.len(), 1);
+    assert_eq!(document.rule_count(), 1);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn any_timed_edit() -> impl Strategy<Value = (i64, Edit)> {
 
 /// A document without timed rules, from which a client deletes each rule when it expires.
 struct Model {
-    document: Document,
+    document: RuleDocument,
     expiries: BTreeMap<(RuleKind, String), i64>,
     master_expiry: Option<i64>,
 }
@@ -253,7 +253,7 @@ impl Model {
     }
 }
 
-fn apply_edit(document: &mut Document, edit: &Edit, now: i64) -> Result<(), RuleError> {
+fn apply_edit(document: &mut RuleDocument, edit: &Edit, now: i64) -> Result<(), RuleError> {
     match edit {
         Edit::Put { kind, id, until } => {
             put_until(document, *kind, id, until.map(|until| now + until));
@@ -267,7 +267,7 @@ fn apply_edit(document: &mut Document, edit: &Edit, now: i64) -> Result<(), Rule
     Ok(())
 }
 
-fn rules_without_until(document: &Document) -> Vec<Rule> {
+fn rules_without_until(document: &RuleDocument) -> Vec<Rule> {
     let rules = document.ruleset(alice());
     rules.iter().map(|(_, rule)| Rule { until: None, ..rule.clone().into_owned() }).collect()
 }
@@ -288,7 +288,7 @@ proptest! {
             model.delete_expired(now);
             prop_assert_eq!(apply_edit(&mut document, edit, now), model.apply(edit, now));
             // Documents are stored and read again between changes.
-            document = Document::from_text(RuleScope::Global, &document.to_text()).unwrap();
+            document = RuleDocument::from_text(RuleScope::Global, &document.to_text()).unwrap();
         }
         let next_expiry = model.expiries.values().copied().chain(model.master_expiry).min();
         prop_assert_eq!(document.next_expiry(), next_expiry.map(expiry));

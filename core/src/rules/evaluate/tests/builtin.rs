@@ -11,74 +11,70 @@ use crate::rules::work::UserWorkBudget;
 
 #[test]
 fn builtin_rules_match_their_events() {
-    let room_of = |member_count: u64| json!({"member_count": member_count});
+    let room_with = |member_count: u64| json!({"member_count": member_count});
     let state_event = |kind: &str, key: &str, content: Value| json!({"type": kind, "state_key": key, "sender": "@bob:example.org", "content": content});
     let message_with =
         |content: Value| json!({"type": "m.room.message", "sender": "@b:x", "content": content});
     let room_mention = message_with(json!({"m.mentions": {"room": true}}));
     let room_with_moderator = json!({"member_count": 9, "power_levels": {"users": {"@b:x": 50}}});
+    let sound = |name| json!(["notify", {"set_tweak": "sound", "value": name}]);
     for (rule, room, event, actions) in [
-        ("message", room_of(3), message("hi"), json!(["notify"])),
-        (
-            "room_one_to_one",
-            room_of(2),
-            message("hi"),
-            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
-        ),
-        ("encrypted", room_of(3), json!({"type": "m.room.encrypted"}), json!(["notify"])),
+        ("message", room_with(3), message("hi"), json!(["notify"])),
+        ("room_one_to_one", room_with(2), message("hi"), sound("default")),
+        ("encrypted", room_with(3), json!({"type": "m.room.encrypted"}), json!(["notify"])),
         (
             "encrypted_room_one_to_one",
-            room_of(2),
+            room_with(2),
             json!({"type": "m.room.encrypted"}),
-            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
+            sound("default"),
         ),
-        (
-            "call",
-            room_of(2),
-            json!({"type": "m.call.invite"}),
-            json!(["notify", {"set_tweak": "sound", "value": "ring"}]),
-        ),
-        ("reaction", room_of(2), json!({"type": "m.reaction"}), json!([])),
+        ("call", room_with(2), json!({"type": "m.call.invite"}), sound("ring")),
+        ("reaction", room_with(2), json!({"type": "m.reaction"}), json!([])),
         (
             "suppress_notices",
-            room_of(2),
+            room_with(2),
             message_with(json!({"msgtype": "m.notice", "body": "alice"})),
             json!([]),
         ),
         (
             "suppress_edits",
-            room_of(2),
+            room_with(2),
             message_with(json!({"m.relates_to": {"rel_type": "m.replace"}})),
             json!([]),
         ),
         (
             "invite_for_me",
-            room_of(2),
+            room_with(2),
             state_event("m.room.member", ALICE, json!({"membership": "invite"})),
-            json!(["notify", {"set_tweak": "sound", "value": "default"}]),
+            sound("default"),
         ),
         (
             "member_event",
-            room_of(2),
+            room_with(2),
             state_event("m.room.member", "@c:x", json!({"membership": "invite"})),
             json!([]),
         ),
         (
             "member_event",
-            room_of(2),
+            room_with(2),
             state_event("m.room.member", ALICE, json!({"membership": "join"})),
             json!([]),
         ),
         (
             "tombstone",
-            room_of(2),
+            room_with(2),
             state_event("m.room.tombstone", "", json!({})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        ("room.server_acl", room_of(2), state_event("m.room.server_acl", "", json!({})), json!([])),
+        (
+            "room.server_acl",
+            room_with(2),
+            state_event("m.room.server_acl", "", json!({})),
+            json!([]),
+        ),
         (
             "is_user_mention",
-            room_of(2),
+            room_with(2),
             message_with(json!({"m.mentions": {"user_ids": ["@c:x", ALICE]}})),
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),
@@ -94,10 +90,10 @@ fn builtin_rules_match_their_events() {
             message_with(json!({"body": "@room!"})),
             json!(["notify", {"set_tweak": "highlight"}]),
         ),
-        ("message", room_of(9), room_mention.clone(), json!(["notify"])),
+        ("message", room_with(9), room_mention.clone(), json!(["notify"])),
         (
             "contains_user_name",
-            room_of(9),
+            room_with(9),
             message("hey ALICE!"),
             json!(["notify", {"set_tweak": "sound", "value": "default"}, {"set_tweak": "highlight"}]),
         ),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::parse_document;
 use crate::rules::evaluate::Room;
-use crate::rules::{Document, builtin};
+use crate::rules::{RuleDocument, builtin};
 
 pub(crate) const USERS: [&str; 7] =
     ["@alice:x", "@Bob:x", "@al:x", "@c*:x", "@тест:x", "@a b:x", "nobody"];
@@ -133,14 +133,14 @@ fn any_changes() -> impl Strategy<Value = Value> {
 }
 
 /// Generates global documents.
-pub(crate) fn any_global_document() -> impl Strategy<Value = Document> {
+pub(crate) fn any_global_document() -> impl Strategy<Value = RuleDocument> {
     (any_rules(), prop_oneof![2 => Just(json!({})), 1 => any_changes()]).prop_map(
         |(rules, changes)| parse_document("global", &json!({"rules": rules, "changes": changes})),
     )
 }
 
 /// Generates one user's documents: a global one, and sometimes one of a device.
-pub(crate) fn any_documents() -> impl Strategy<Value = Vec<Document>> {
+pub(crate) fn any_documents() -> impl Strategy<Value = Vec<RuleDocument>> {
     let device =
         prop::option::weighted(0.2, (select(&PROFILE_TAGS[..]), any_rules())).prop_map(|device| {
             device.map(|(tag, rules)| {

@@ -19,14 +19,14 @@ use crate::rules::evaluate::{Member, PowerLevel, Room};
 use crate::rules::event::Event;
 use crate::rules::explain::EffectiveRules;
 use crate::rules::pattern::is_word_byte;
-use crate::rules::{Document, RuleScope, User};
+use crate::rules::{RuleDocument, RuleScope, User};
 
 /// A user with rules in a room, for whom events are evaluated by Belfry and by ruma.
 struct Comparison<'a> {
     user: &'a str,
     display_name: &'a str,
     room: Room,
-    document: Document,
+    document: RuleDocument,
 }
 
 impl Comparison<'_> {
@@ -116,7 +116,7 @@ fn remove_actions(rule: &mut Value) {
 }
 
 /// Generates documents that ruma accepts and evaluates in the same way.
-fn ruma_compatible_document() -> impl Strategy<Value = Document> {
+fn ruma_compatible_document() -> impl Strategy<Value = RuleDocument> {
     generate::any_global_document().prop_map(|document| {
         let mut stored_json: Value = serde_json::from_str(&document.to_text()).unwrap();
         for change in stored_json["changes"].as_object_mut().unwrap().values_mut() {
@@ -153,7 +153,7 @@ fn ruma_compatible_document() -> impl Strategy<Value = Document> {
             .as_array_mut()
             .unwrap()
             .retain(has_valid_id(|id| <&UserId>::try_from(id).is_ok()));
-        Document::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
+        RuleDocument::from_text(RuleScope::Global, &stored_json.to_string()).unwrap()
     })
 }
 

@@ -5,7 +5,7 @@ use crate::rules::{Action, NewRuleLimits, RuleError, User};
 
 /// Returns the user rules after these changes.
 #[track_caller]
-fn rules_after(document: &Document, changes: &[PreferenceChange]) -> Value {
+fn rules_after(document: &RuleDocument, changes: &[PreferenceChange]) -> Value {
     let mut document = document.clone();
     for change in changes {
         change.apply(&mut document, LIMITS).unwrap();
@@ -279,7 +279,7 @@ fn removing_a_preference_twice_is_not_an_error() {
 
 #[test]
 fn a_switch_sets_all_its_rules() {
-    let switch_state = |document: &Document, switch: Switch| {
+    let switch_state = |document: &RuleDocument, switch: Switch| {
         Preferences::from_document(document)
             .switches
             .into_iter()

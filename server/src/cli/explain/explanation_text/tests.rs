@@ -1,14 +1,14 @@
 use belfry_core::rules::evaluate::{Member, Room};
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::EffectiveRules;
-use belfry_core::rules::{Document, NewRule, NewRuleLimits, RuleKind, RulePosition};
+use belfry_core::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition};
 use jiff::Timestamp;
 
 use super::*;
 
 /// Returns a document with these rules, in evaluation order.
-fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
-    let mut document = Document::new(scope.parse().unwrap());
+fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> RuleDocument {
+    let mut document = RuleDocument::new(scope.parse().unwrap());
     for (kind, id, body) in rules.iter().rev() {
         let new_rule = NewRule::read(
             *kind,
@@ -22,7 +22,7 @@ fn document(scope: &str, rules: &[(RuleKind, &str, Value)]) -> Document {
     document
 }
 
-fn explain_lines(documents: &[Document], event: Value, with_colours: bool) -> Vec<String> {
+fn explain_lines(documents: &[RuleDocument], event: Value, with_colours: bool) -> Vec<String> {
     let rules = EffectiveRules::new("@alice:x", documents);
     let room = Room { member_count: Some(5), ..Room::default() };
     let explanation = rules.explain(&Event::from_value(event).unwrap(), &room, Member::default());

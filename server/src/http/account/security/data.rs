@@ -34,7 +34,7 @@ pub(crate) async fn download_data(session: BrowserSession, PageForm(pairs): Page
         // memory.
         let _download_slot = session.state.large_body_slots.acquire(account.id)?;
         let events = session.audit.success_event(AuditKind::DataDownload).into();
-        session.state.store.record_account_event(&events, account.id).await?;
+        session.state.store.record_account_events(&events, account.id).await?;
         let data = to_bytes(&collect_account_data(&session, account).await?);
         let counted_data = session.state.unread_responses.count(account.id, data.into());
         let mut response = JsonBytes(counted_data.map_err(CommonError::from)?).into_response();
@@ -72,7 +72,7 @@ async fn collect_account_data(
     let filter = AuditFilter { account: Some(account.id), ..AuditFilter::default() };
     let events = store.audit_events(filter, MAX_EVENTS).await?;
     let user_id = user_id(&account.name, session.state.server_name());
-    let current_session = session.hashed_cookie().lookup;
+    let current_session = session.hashed_cookie().lookup_key;
     let Account { email, unverified_email, .. } = account;
     Ok(json!({
         "exported_at": now.to_string(),

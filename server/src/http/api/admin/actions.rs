@@ -33,7 +33,7 @@ pub(crate) async fn perform_action(
     match action.ok_or_else(ApiError::unknown_action)? {
         AccountAction::None => {
             let events = admin.audit_event(AuditKind::AccountNote, reason).into();
-            match state.store.record_account_event(&events, account.id).await? {
+            match state.store.record_account_events(&events, account.id).await? {
                 UpdateOutcome::Updated => {}
                 UpdateOutcome::NotFound => return Err(ApiError::RecordNotFound),
             }

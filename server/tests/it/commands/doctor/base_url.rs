@@ -24,7 +24,8 @@ fn a_base_url_that_does_not_reach_this_server_is_reported() {
 
     let other_url = format!("http://127.0.0.1:{}", start_responder(NOT_FOUND_RESPONSE));
     let checks = run_doctor(&workspace, &["--base-url", &other_url]);
-    let expected_text = "leads to another server: 404 Not Found, nothing make the proxy forward to";
+    let expected_text =
+        "reaches a different server: 404 Not Found, nothing make the proxy forward to";
     checks.assert_failed("base_url", expected_text);
     checks.assert_status("proxy", "skipped", "");
 
@@ -33,16 +34,16 @@ fn a_base_url_that_does_not_reach_this_server_is_reported() {
     let _other_server = start_server(&other_workspace);
     let url = format!("http://127.0.0.1:{port}");
     let checks = run_doctor(&workspace, &["--base-url", &url]);
-    checks.assert_failed("base_url", "leads to a server whose issuer is https://bells.example");
+    checks.assert_failed("base_url", "reaches a server whose issuer is https://bells.example");
 
-    let (node, port) = workspace_with_port("");
-    let _node_server = start_server(&node);
+    let (node_workspace, port) = workspace_with_port("");
+    let _node_server = start_server(&node_workspace);
     let url = format!("http://127.0.0.1:{port}");
     let checks = run_doctor(&workspace, &["--base-url", &url]);
     checks.assert_status(
         "base_url",
         "warning",
-        "leads to another process, whose issuer is this base_url",
+        "reaches a different process, whose issuer is this base_url",
     );
     assert_eq!(checks.exit_code, Some(0));
 }
@@ -51,19 +52,19 @@ fn a_base_url_that_does_not_reach_this_server_is_reported() {
 fn an_impostor_at_the_base_url_is_not_mistaken_for_this_server() {
     let (workspace, port) = workspace_with_port("");
     let _server = start_server(&workspace);
-    let impostor = format!("http://127.0.0.1:{}", start_responder(IMPOSTOR_RESPONSE));
-    let checks = run_doctor(&workspace, &["--base-url", &impostor]);
-    checks.assert_failed("base_url", "leads to another server: 200 OK");
+    let impostor_url = format!("http://127.0.0.1:{}", start_responder(IMPOSTOR_RESPONSE));
+    let checks = run_doctor(&workspace, &["--base-url", &impostor_url]);
+    checks.assert_failed("base_url", "reaches a different server: 200 OK");
 
     let replay_url = format!("http://127.0.0.1:{}", start_replaying_proxy(port));
     let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
     checks.assert_status("base_url", "ok", "reaches this server");
     let checks = run_doctor(&workspace, &["--base-url", &replay_url]);
-    checks.assert_failed("base_url", "leads to another server: 200 OK");
+    checks.assert_failed("base_url", "reaches a different server: 200 OK");
     checks.assert_status("proxy", "skipped", "no request through base_url reached this server");
 }
 
-/// A load balancer sends every other request to the other node.
+/// The load balancer alternates between the nodes.
 #[test]
 fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
     let port = free_port().unwrap();
@@ -92,7 +93,7 @@ fn a_base_url_shared_by_several_nodes_is_accepted_on_each() {
     }
 }
 
-/// The base URL has a different scheme than the server.
+/// The base URL has a different scheme from the server.
 #[test]
 fn a_wrong_scheme_is_reported_with_the_right_base_url() {
     let workspace = Workspace::sqlite();

@@ -158,14 +158,14 @@ impl Configuration {
             }
             Self::Envoy => {
                 let [(_, file)] = &guide_blocks("envoy")[..] else { panic!("one block") };
-                let port_of = |address: &str| address.rsplit(':').next().unwrap().to_owned();
+                let parse_port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
                 let file = file
                     .replace(
                         "address: 0.0.0.0, port_value: 80 ",
                         &format!("address: 127.0.0.1, port_value: {port} "),
                     )
-                    .replace(": 8080 ", &format!(": {} ", port_of(addresses.belfry)))
-                    .replace(": 3000 ", &format!(": {} ", port_of(addresses.upstream)));
+                    .replace(": 8080 ", &format!(": {} ", parse_port(addresses.belfry)))
+                    .replace(": 3000 ", &format!(": {} ", parse_port(addresses.upstream)));
                 let path = write_file(&("envoy.yaml".to_owned(), file));
                 let arguments = ["-c", &path, "--concurrency", "1", "--use-dynamic-base-id"];
                 start_from_pypi("envoy", &arguments, port)

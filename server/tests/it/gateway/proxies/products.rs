@@ -53,7 +53,11 @@ async fn matrix_clients_use_a_chat_server_and_belfry_at_one_url() {
             "{path}"
         );
     }
-    assert_eq!(gateway.send("GET /oauth/account", None, &[]).await.status(), 200, "a page");
+    assert_eq!(
+        gateway.send("GET /oauth/account", None, &[]).await.status(),
+        200,
+        "pages are forwarded"
+    );
     for target in
         ["POST /_matrix/client/v3/logout/all", "GET /_matrix/client/r0/register/available"]
     {

@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 
 use super::{Observer, Scrape, Watch};
 use crate::connections::Server;
-use crate::evaluation::work::{expensive_event, expensive_rule};
-use crate::evaluation::{EVALUATE, EXPLAIN, PRODUCT_SETTINGS, members};
+use crate::evaluation::work_limit::{expensive_event, expensive_rule};
+use crate::evaluation::{APPLICATION_SERVICE_SETTINGS, EVALUATE, EXPLAIN, members};
 use crate::support::service::unlimited_config;
 use crate::support::{Service, TestClient, TestDatabase};
 
@@ -22,7 +22,7 @@ const SETTINGS: &str = "[limits]\nrows.media = { requests = 1 }\n\
 
 /// Uses each part of a server while the observer records metrics.
 pub(super) async fn observe_events(observer: &mut Observer) {
-    let settings = toml::from_str(&format!("{PRODUCT_SETTINGS}{SETTINGS}")).unwrap();
+    let settings = toml::from_str(&format!("{APPLICATION_SERVICE_SETTINGS}{SETTINGS}")).unwrap();
     let limit_to_one_key = |state: &mut AppState| {
         state.limits.engine = Engine::new(MemoryCounters::new(1), None);
     };
@@ -85,9 +85,9 @@ async fn evaluate_and_explain(service: &Service) {
     let alice = service.user_client("alice").await;
     let explain_body = json!({ "event": expensive_event() });
     assert_eq!(alice.send(EXPLAIN, explain_body.to_string()).await.status, 200);
-    let product = service.anonymous_client().with_token("token of product");
+    let application_service = service.anonymous_client().with_token("token of product");
     let evaluate_body = json!({ "event": expensive_event(), "members": members(&["alice"]) });
-    assert_eq!(product.send(EVALUATE, evaluate_body.to_string()).await.status, 200);
+    assert_eq!(application_service.send(EVALUATE, evaluate_body.to_string()).await.status, 200);
 }
 
 /// Sweeps until an app's authorization request has been deleted.

@@ -13,7 +13,7 @@ use crate::support::service::config_with;
 #[tokio::test]
 async fn the_number_of_rules_is_checked_after_all_changes() {
     let low_limits = config_with(|config| {
-        config.limits.mode = belfry::config::LimitMode::Off;
+        config.limits.mode = belfry::config::RateLimitMode::Off;
         config.rules.max_rules = 3;
     });
     let service = Service::start_with(low_limits).await;
@@ -50,7 +50,7 @@ async fn a_request_may_have_a_thousand_changes() {
     let thousand_changes = json!({ "changes": put_changes(1000) });
     assert!(
         thousand_changes.to_string().len() > 64 * 1024,
-        "larger than the body of a single rule"
+        "the body is larger than that of a single rule may be"
     );
     assert_eq!(
         alice.post_rules("bulk", &thousand_changes).await.expect_json(StatusCode::OK),
@@ -171,7 +171,7 @@ async fn an_account_above_a_limit_may_import_as_many_rules_as_it_has() {
     add_rules(&alice).await;
     drop(alice);
     let lowered_limits = config_with(|config| {
-        config.limits.mode = belfry::config::LimitMode::Off;
+        config.limits.mode = belfry::config::RateLimitMode::Off;
         config.rules.max_rules = 3;
         config.rules.max_bytes = 100;
     });

@@ -40,7 +40,11 @@ async fn all_rules_or_those_of_one_scope_are_reset(service: Service) {
         alice.import(&full_export).await;
         reset(body).await;
         assert_eq!(alice.export().await, empty_export);
-        assert_eq!(alice.get_rules("").await, initial_rulesets, "as for a new user");
+        assert_eq!(
+            alice.get_rules("").await,
+            initial_rulesets,
+            "the rules are those of a new user"
+        );
         reset(body).await;
     }
 

@@ -23,7 +23,11 @@ async fn an_export_is_imported_by_another_account(service: Service) {
         (&json!("1"), &json!(START_SECONDS * 1000))
     );
     assert_eq!(rule_ids(&export["global"]["room"], false), ["a", "b"]);
-    assert_eq!(rule_ids(&export["global"]["override"], true), [""; 0], "no built-in rules");
+    assert_eq!(
+        rule_ids(&export["global"]["override"], true),
+        [""; 0],
+        "built-in rules are not exported"
+    );
     assert_eq!(
         export["builtin_changes"],
         json!({

@@ -5,7 +5,9 @@ use std::sync::mpsc;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{EVALUATE, EXPLAIN, members, message_event, rule_group, start_with_product};
+use super::{
+    EVALUATE, EXPLAIN, members, message_event, rule_group, start_with_application_service,
+};
 use crate::rules::start_unlimited;
 use crate::support::{Service, TestClient};
 
@@ -40,7 +42,7 @@ async fn work_exceeded_count(service: &Service) -> String {
 
 #[tokio::test]
 async fn rules_that_take_too_much_work_do_not_match() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let mallory = service.user_client("mallory").await;
     let alice = service.user_client("alice").await;
     put_expensive_and_cheap_rules(&mallory).await;
@@ -62,7 +64,7 @@ async fn rules_that_take_too_much_work_do_not_match() {
     assert_eq!(work_exceeded_count(&service).await, "1");
 
     let request_body = |names: &[&str]| json!({ "event": expensive_event(), "members": members(names), "all": true });
-    let groups = product.evaluate(&request_body(&["mallory", "alice"])).await;
+    let groups = application_service.evaluate(&request_body(&["mallory", "alice"])).await;
     assert_eq!(
         groups,
         [rule_group(".m.rule.message", &["mallory"]), rule_group("cake", &["alice"])]
@@ -70,43 +72,47 @@ async fn rules_that_take_too_much_work_do_not_match() {
     assert_eq!(work_exceeded_count(&service).await, "2");
 
     // The rules of users who are not members of the room are not evaluated.
-    assert_eq!(product.evaluate(&request_body(&["alice"])).await, [rule_group("cake", &["alice"])]);
+    assert_eq!(
+        application_service.evaluate(&request_body(&["alice"])).await,
+        [rule_group("cake", &["alice"])]
+    );
     assert_eq!(work_exceeded_count(&service).await, "2");
 
-    // The same rules match an event that takes less work.
+    // For a cheaper event, the cheap rule is reached and matches.
     let cheap_body =
         json!({ "event": message_event("cake"), "members": members(&["mallory"]), "all": true });
-    assert_eq!(product.evaluate(&cheap_body).await, [rule_group("cake", &["mallory"])]);
+    assert_eq!(application_service.evaluate(&cheap_body).await, [rule_group("cake", &["mallory"])]);
 }
 
 /// Occupies every thread of the pool until the returned senders are dropped.
 async fn occupy_threads(service: &Service) -> Vec<mpsc::Sender<()>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).max(2) - 1;
-    let mut releases = Vec::new();
+    let mut release_senders = Vec::new();
     for _ in 0..threads {
         let slot = service.state.evaluation_pool.enter().unwrap();
-        let (release, wait) = mpsc::channel::<()>();
-        let (started, running) = tokio::sync::oneshot::channel();
+        let (release_sender, release_receiver) = mpsc::channel::<()>();
+        let (started_sender, started_receiver) = tokio::sync::oneshot::channel();
         tokio::spawn(async move {
             let work = move || {
-                let _ = started.send(());
-                let _ = wait.recv();
+                let _ = started_sender.send(());
+                let _ = release_receiver.recv();
             };
             slot.run(work).await
         });
-        running.await.unwrap();
-        releases.push(release);
+        started_receiver.await.unwrap();
+        release_senders.push(release_sender);
     }
-    releases
+    release_senders
 }
 
 #[tokio::test]
 async fn other_requests_are_served_while_evaluations_wait() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
-    let releases = occupy_threads(&service).await;
+    let release_senders = occupy_threads(&service).await;
     let body = json!({ "event": message_event("hi"), "members": members(&["alice"]) }).to_string();
-    let evaluation = tokio::spawn(async move { product.send(EVALUATE, body).await.status });
+    let evaluation =
+        tokio::spawn(async move { application_service.send(EVALUATE, body).await.status });
     let explaining_client = alice.clone();
     let body = json!({ "event": message_event("hi") }).to_string();
     let explanation =
@@ -117,32 +123,32 @@ async fn other_requests_are_served_while_evaluations_wait() {
         tokio::task::yield_now().await;
     }
     assert!(!evaluation.is_finished() && !explanation.is_finished());
-    drop(releases);
+    drop(release_senders);
     assert_eq!((evaluation.await.unwrap(), explanation.await.unwrap()), (200, 200));
 }
 
 #[tokio::test]
 async fn a_full_queue_is_reported_as_unavailable() {
-    let (service, product) = start_with_product().await;
+    let (service, application_service) = start_with_application_service().await;
     let alice = service.user_client("alice").await;
     let pool = &service.state.evaluation_pool;
     let slots: Vec<_> = std::iter::from_fn(|| pool.enter().ok()).collect();
     let evaluate_body = json!({ "event": message_event("hi"), "members": members(&["alice"]) });
     let explain_body = json!({ "event": message_event("hi") });
     for response in [
-        product.send_json(EVALUATE, &evaluate_body).await,
+        application_service.send_json(EVALUATE, &evaluate_body).await,
         alice.send_json(EXPLAIN, &explain_body).await,
     ] {
         assert_eq!(response.header("retry-after"), "5");
         assert_eq!(response.status_and_errcode(), (503, "M_UNKNOWN".into()));
     }
     drop(slots);
-    assert_eq!(product.send_json(EVALUATE, &evaluate_body).await.status, 200);
+    assert_eq!(application_service.send_json(EVALUATE, &evaluate_body).await.status, 200);
     assert_eq!(alice.send_json(EXPLAIN, &explain_body).await.status, 200);
 }
 
 #[tokio::test]
-async fn an_account_explains_one_event_at_a_time() {
+async fn an_account_can_request_one_explanation_at_a_time() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let bob = service.user_client("bob").await;
@@ -151,7 +157,7 @@ async fn an_account_explains_one_event_at_a_time() {
     let body = json!({ "event": message_event("hi") });
     let response = alice.send_json(EXPLAIN, &body).await;
     assert_eq!(response.header("retry-after"), "1");
-    let message = "Another request of this account is being evaluated; try again soon";
+    let message = "Another request from this account is being evaluated; try again soon";
     let error = json!({ "errcode": "M_LIMIT_EXCEEDED", "error": message, "retry_after_ms": 1000 });
     assert_eq!(response.expect_json(StatusCode::TOO_MANY_REQUESTS), error);
     bob.explain(&body).await;

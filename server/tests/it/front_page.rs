@@ -30,7 +30,7 @@ async fn browsers_get_the_front_page_and_api_clients_do_not() {
 
     let error = json!({
         "error": "There is nothing at this path; /openapi.json describes the API, and \
-                  /oauth/account is for people",
+                  /oauth/account is the account page",
     });
     for accept in ["*/*", "application/json"] {
         let api_client = service.anonymous_client().with_header("accept", accept);
@@ -52,7 +52,7 @@ async fn the_front_page_links_signed_in_users_to_their_account() {
 }
 
 #[tokio::test]
-async fn the_front_page_offers_no_account_if_registration_is_closed() {
+async fn the_front_page_has_no_sign_up_link_if_registration_is_closed() {
     let config = toml::from_str::<Config>("registration = 'closed'").unwrap();
     let page = Service::start_with(config).await.browser().get("/").await;
     page.assert_page(200, "href=\"/oauth/sign_in\"");
