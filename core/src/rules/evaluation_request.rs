@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::evaluate::{Member, Room};
 use super::event::Event;
 use super::{ProfileTag, RuleError};
-use crate::json::{self, Fields, Location};
+use crate::json::{self, Fields, JsonError, Location, find_suggestion};
 
 /// The `room` of an explain request: the room's state, and the user's display name in it.
 #[derive(Debug, Default)]
@@ -126,9 +126,24 @@ impl RequestedMember {
     }
 }
 
+/// The fields of an event that rules test most. Without one of them, rules would match other events
+/// than the application service expects.
+const EVENT_FIELDS: [&str; 4] = ["type", "sender", "room_id", "content"];
+
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
-    let event = Event::from_value(fields.require("event")?);
-    event.ok_or_else(|| fields.wrong_type("event", "a JSON object").into())
+    let event = Event::from_value(fields.require("event")?)
+        .ok_or_else(|| fields.wrong_type("event", "a JSON object"))?;
+    // An event may have a field that resembles one of these in addition to it.
+    let members = event.members();
+    let missing_fields: Vec<&str> =
+        EVENT_FIELDS.into_iter().filter(|name| !members.contains_key(*name)).collect();
+    for name in members.keys() {
+        if let Some(suggestion) = find_suggestion(name, &missing_fields) {
+            let field = format!("event.{name}");
+            return Err(JsonError::MisspeltField { field, suggestion }.into());
+        }
+    }
+    Ok(event)
 }
 
 const ROOM_LOCATION: Location = Location::Field("room");

@@ -100,7 +100,7 @@ impl Command {
         let excess = events.len().saturating_sub(usize::try_from(limit)?);
         let has_more = excess > 0;
         events.drain(..excess);
-        let names = AccountNames::new(store, &events).await?;
+        let names = EventNames::new(store, &events).await?;
         let mut table = Table::new(&HEADERS, self.json);
         print(&table.format_page(
             &events,
@@ -116,15 +116,17 @@ impl Command {
     }
 }
 
-/// The names of the accounts that events refer to.
-struct AccountNames {
+/// The names of the accounts and apps that events refer to.
+struct EventNames {
     /// The names of deleted accounts, by id.
     deleted_names: HashMap<i64, String>,
     /// The names that several of the accounts have or had.
     ambiguous_names: HashSet<String>,
+    /// The names that several of the apps have.
+    ambiguous_app_names: HashSet<String>,
 }
 
-impl AccountNames {
+impl EventNames {
     /// Loads the names of deleted accounts, and finds the ambiguous names.
     async fn new(store: &Store, events: &[AuditEvent]) -> Result<Self, CliError> {
         let has_deleted_account =
@@ -136,15 +138,15 @@ impl AccountNames {
         };
         let deleted_names =
             deleted_accounts.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
-        let names = Self { deleted_names, ambiguous_names: HashSet::new() };
-        let (mut ids, mut ambiguous_names) = (HashMap::new(), HashSet::new());
-        for event in events {
-            if let (Some(name), Some(id)) = (names.get(event), event.account_id)
-                && *ids.entry(name).or_insert(id) != id
-            {
-                ambiguous_names.insert(name.to_owned());
-            }
-        }
+        let names = Self {
+            deleted_names,
+            ambiguous_names: HashSet::new(),
+            ambiguous_app_names: find_ambiguous(
+                events.iter().map(|e| (e.app.as_deref(), e.app_id)),
+            ),
+        };
+        let accounts = events.iter().map(|event| (names.get(event), event.account_id));
+        let ambiguous_names = find_ambiguous(accounts);
         Ok(Self { ambiguous_names, ..names })
     }
 
@@ -165,30 +167,54 @@ impl AccountNames {
             (true, true) => format!("{name} (deleted, #{id})"),
         }
     }
+
+    /// Formats the app of an event, with its id if the name is ambiguous or unknown.
+    fn format_app(&self, event: &AuditEvent) -> String {
+        match (&event.app, event.app_id) {
+            (Some(name), Some(id)) if self.ambiguous_app_names.contains(name) => {
+                format!("{name} (#{id})")
+            }
+            (Some(name), _) => name.clone(),
+            (None, Some(id)) => format!("#{id}"),
+            (None, None) => "-".to_owned(),
+        }
+    }
+}
+
+/// Returns the names that belong to several ids.
+fn find_ambiguous<'a>(
+    pairs: impl Iterator<Item = (Option<&'a str>, Option<i64>)>,
+) -> HashSet<String> {
+    let (mut ids, mut ambiguous_names) = (HashMap::new(), HashSet::new());
+    for (name, id) in pairs {
+        if let (Some(name), Some(id)) = (name, id)
+            && *ids.entry(name).or_insert(id) != id
+        {
+            ambiguous_names.insert(name.to_owned());
+        }
+    }
+    ambiguous_names
 }
 
 /// Returns the columns in the order of [`HEADERS`].
-fn columns(event: &AuditEvent, names: &AccountNames) -> Vec<String> {
-    let app = match (&event.app, event.app_id) {
-        (Some(name), _) => name.clone(),
-        (None, Some(id)) => format!("#{id}"),
-        (None, None) => "-".to_owned(),
-    };
+fn columns(event: &AuditEvent, names: &EventNames) -> Vec<String> {
+    let last_time = (event.last_at != event.at).then(|| format!("last at {}", event.last_at));
+    let details: Vec<String> = event.detail.clone().into_iter().chain(last_time).collect();
     vec![
         event.at.to_string(),
         event.kind.clone(),
         event.outcome.clone(),
         event.count.to_string(),
         names.format_account(event),
-        app,
+        names.format_app(event),
         event.origin.clone(),
         or_dash(event.address.as_ref()),
         or_dash(event.request_id.as_ref()),
-        or_dash(event.detail.as_ref()),
+        if details.is_empty() { "-".to_owned() } else { details.join("; ") },
     ]
 }
 
-fn to_json(event: &AuditEvent, names: &AccountNames) -> serde_json::Value {
+fn to_json(event: &AuditEvent, names: &EventNames) -> serde_json::Value {
     json!({
         "at": event.at.to_string(),
         "last_at": event.last_at.to_string(),

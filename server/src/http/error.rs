@@ -250,7 +250,8 @@ fn describe_missing_scopes<'a>(
     conjunction: &str,
 ) -> String {
     let names: Vec<&str> = scopes.into_iter().map(|scope| scope.as_str()).collect();
-    format!("This token lacks the scope {}", names.join(&format!(" {conjunction} ")))
+    let noun = if names.len() > 1 && conjunction == "and" { "scopes" } else { "scope" };
+    format!("This token lacks the {noun} {}", names.join(&format!(" {conjunction} ")))
 }
 
 /// Adds a `WWW-Authenticate` header, if there is a challenge.

@@ -222,6 +222,18 @@ fn a_misspelt_field_is_rejected_with_a_suggestion() {
         let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
         assert_eq!(result.unwrap_err().to_string(), message);
     }
+    for (event, field, suggestion) in [
+        (json!({"roomid": "!a:x"}), "event.roomid", "room_id"),
+        (json!({"sendr": "@a:x"}), "event.sendr", "sender"),
+        (json!({"tpe": "m.room.message"}), "event.tpe", "type"),
+        (json!({"contents": {}}), "event.contents", "content"),
+    ] {
+        let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");
+        let error = read_explain(&json!({"event": event})).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+    let event = json!({"room_id": "!a:x", "room_ids": [], "user_id": "@a:x", "origin": "x"});
+    assert!(read_explain(&json!({"event": event})).is_ok(), "events have other fields");
     // In an evaluate request the members have display names, but the room has none.
     let body = json!({"event": {}, "members": [], "room": {"displayname": "x"}});
     assert!(read_evaluate(&body).is_ok());
