@@ -82,6 +82,7 @@ on_both_engines! {
     a_deleted_account_is_shown_with_its_former_name,
     a_reused_name_selects_the_events_of_all_its_accounts,
     app_events_are_found_by_id_client_id_or_name,
+    a_counted_event_is_shown_with_the_time_of_the_last_one,
     the_audit_command_reports_that_there_are_more_events,
 }
 
@@ -196,6 +197,11 @@ async fn app_events_are_found_by_id_client_id_or_name(workspace: Workspace) {
     for key in ["id", "client_id"] {
         assert_eq!(app_ids(&field(&first_app, key)), [field(&first_app, "id")], "{key}");
     }
+    let app_cells = |kind: &str| -> Vec<String> {
+        let table = workspace.run(&["audit", "--kind", kind]);
+        table.lines().map(|row| row.split('\t').nth(5).unwrap().to_owned()).collect()
+    };
+    assert_eq!(app_cells("app_add"), ["My app", "my APP", "Other"]);
     let assert_unknown = |app: &str| {
         let advice = "a deleted app is found by its name or id, not by its client id";
         let expected = format!("belfry: there is no app {app:?}; see belfry app list; {advice}\n");
@@ -214,6 +220,22 @@ async fn app_events_are_found_by_id_client_id_or_name(workspace: Workspace) {
     let deletions =
         workspace.run_json(&["audit", "--kind", "app_delete", "--app", &field(&first_app, "id")]);
     assert_eq!(deletions[0]["detail"], "name My app");
+    let same_name_ids = [add_app("Same"), add_app("Same")].map(|app| field(&app, "id"));
+    let cells = app_cells("app_add");
+    for id in same_name_ids {
+        assert!(cells.contains(&format!("Same (#{id})")), "{cells:?}");
+    }
+}
+
+async fn a_counted_event_is_shown_with_the_time_of_the_last_one(workspace: Workspace) {
+    workspace.run(&["account", "add", "alice"]);
+    let insert = "insert into audit_events (id, at, last_at, kind, outcome, origin, count, detail) \
+                  values ('x', 1700000000, 1700000060, 'sign_in', 'failure', 'client', 3, 'wrong'), \
+                  ('y', 1700000001, 1700000001, 'sign_in', 'failure', 'client', 1, null)";
+    workspace.execute_sql(insert).await;
+    let table = workspace.run(&["audit", "--kind", "sign_in"]);
+    let details: Vec<&str> = table.lines().map(|row| row.split('\t').nth(9).unwrap()).collect();
+    assert_eq!(details, ["wrong; last at 2023-11-14T22:14:20Z", "-"], "{table}");
 }
 
 async fn the_audit_command_reports_that_there_are_more_events(workspace: Workspace) {
