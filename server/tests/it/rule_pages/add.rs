@@ -32,10 +32,10 @@ async fn the_sentences_about_muting_agree_with_trials() {
     for page in [RULES_PATH, notifications::PAGE_PATH] {
         let text = visible_text(&alice.browser.get(page).await);
         for sentence in [
-            "A message with a muted word stays silent, unless it mentions you or contains your \
-             display name.",
-            "A muted person or room stays silent, unless a message mentions you or contains your \
-             display name, your user name or one of your keywords.",
+            "A message with a muted word stays silent, unless it mentions you or @room, or contains \
+             your display name.",
+            "A muted person or room stays silent, unless a message mentions you or @room, or \
+             contains your display name, your username or one of your keywords.",
         ] {
             assert!(text.contains(sentence), "{page}: {text}");
         }
@@ -50,17 +50,21 @@ async fn the_sentences_about_muting_agree_with_trials() {
         location(&fill_form(&form, effect, subject, value).submit(&mut alice.browser).await);
     }
     let form = trial_form(&alice.browser.get(TRY_PATH).await).with_field("name", "Lady Alice");
+    let form = form.with_field("may_notify_room", "on");
     for (text, sender, room, notifies) in [
         ("spam", "@x:x", "!r:x", false),
         ("spam for Lady Alice", "@x:x", "!r:x", true),
+        ("spam for @room", "@x:x", "!r:x", true),
         ("spam for alice", "@x:x", "!r:x", false),
         ("spam and tea", "@x:x", "!r:x", false),
         ("Hello", "@bob:x", "!r:x", false),
         ("Hello Lady Alice", "@bob:x", "!r:x", true),
+        ("Hello @room", "@bob:x", "!r:x", true),
         ("Hello alice", "@bob:x", "!r:x", true),
         ("Hello, tea?", "@bob:x", "!r:x", true),
         ("Hello", "@x:x", "!quiet:x", false),
         ("Hello Lady Alice", "@x:x", "!quiet:x", true),
+        ("Hello @room", "@x:x", "!quiet:x", true),
         ("Hello alice", "@x:x", "!quiet:x", true),
         ("Hello, tea?", "@x:x", "!quiet:x", true),
     ] {

@@ -41,7 +41,7 @@ async fn all_rules_are_listed_in_evaluation_order() {
          Rule with conditions of its own|Enabled|polls|Silent|Delete|Details|\
          Messages from bots|Enabled|.m.rule.suppress_notices|Silent|Built-in|Details|",
         "Words|2|Messages with the word cake|Enabled|sweets|Notifies|Sound|Highlight|Delete|Details|\
-         Messages with your user name|Enabled|.m.rule.contains_user_name|",
+         Messages with your username|Enabled|.m.rule.contains_user_name|",
         "Rooms|2|Messages in the room !quiet:x|Disabled|Delete|Details|\
          Messages in the room !loud:x|Enabled|Notifies|Delete|",
         "When nothing else fits|5|Calls|Enabled|.m.rule.call|",

@@ -27,7 +27,7 @@ async fn a_rule_is_displayed_as_the_api_returns_it() {
             "When nothing else fits",
         ),
         ("global/override/.m.rule.master", "Pause everything", "Before everything else"),
-        ("global/content/.m.rule.contains_user_name", "Messages with your user name", "Words"),
+        ("global/content/.m.rule.contains_user_name", "Messages with your username", "Words"),
     ] {
         let page = alice.browser.get(&rule_page_url(rule)).await;
         // The list links to this page for deleting the rule, so the heading names it.

@@ -121,7 +121,7 @@ async fn errors_are_next_to_their_fields_and_only_passwords_are_cleared() {
     ];
     let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
     for (field, text) in [
-        ("username", "Please use only small letters from a to z, numbers and underscores."),
+        ("username", "Please use only lowercase letters from a to z, numbers and underscores."),
         ("email", "Please check the address. It should look like name@example.org."),
         ("password", "Please choose a password of at least 8 characters."),
         ("agreement", "Please accept the rules of this server."),
@@ -208,7 +208,7 @@ async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
 async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
     let page = Service::start().await.browser().get(SIGN_UP_PATH).await;
     for (field, hint) in [
-        ("username", "Small letters from a to z, numbers and underscores, for example anna_b."),
+        ("username", "Lowercase letters from a to z, numbers and underscores, for example anna_b."),
         ("email", "Optional. The people who run this server can reach you there."),
         ("password", "At least 8 characters, and not a common password"),
     ] {
