@@ -121,7 +121,7 @@ impl Writers {
     }
 }
 
-/// Runs a command of Belfry and prints its time and peak memory.
+/// Runs a `belfry` command and prints its time and peak memory.
 fn measure_command(name: &str, arguments: &[&str], mut observe: impl FnMut()) -> io::Result<()> {
     let program: PathBuf = std::env::current_exe()?.with_file_name("belfry");
     let start = Instant::now();

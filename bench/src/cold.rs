@@ -28,12 +28,12 @@ const SELECT: &str =
 
 /// Reads an account's rules.
 trait Reader: Send + Sync + 'static {
-    fn read(&self, account: i64) -> impl Future<Output = ()> + Send;
+    fn read(&self, account_id: i64) -> impl Future<Output = ()> + Send;
 }
 
 impl Reader for Store {
-    async fn read(&self, account: i64) {
-        let rulesets = self.rulesets(account, Timestamp::UNIX_EPOCH).await;
+    async fn read(&self, account_id: i64) {
+        let rulesets = self.rulesets(account_id, Timestamp::UNIX_EPOCH).await;
         assert!(!rulesets.expect("the read succeeds").is_empty());
     }
 }
@@ -42,8 +42,8 @@ impl Reader for Store {
 struct BareClient(Client, Statement);
 
 impl Reader for BareClient {
-    async fn read(&self, account: i64) {
-        let rows = self.0.query(&self.1, &[&account]).await.expect("the read succeeds");
+    async fn read(&self, account_id: i64) {
+        let rows = self.0.query(&self.1, &[&account_id]).await.expect("the read succeeds");
         assert!(!rows[0].get::<_, &str>(2).is_empty());
     }
 }

@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::aggregate::{Aggregator, CountedEvent, Subject};
+pub use self::aggregate::{Aggregator, CountedEvent, CountedSubject};
 use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
@@ -113,7 +113,7 @@ pub struct NewAuditEvent {
     pub origin: AuditOrigin,
     /// The client that caused the event; `None` if the operator or the server did.
     pub client: Option<AuditClient>,
-    /// Further details; never a secret.
+    /// Additional details; never a secret.
     pub detail: Option<String>,
 }
 
@@ -188,7 +188,7 @@ impl From<NewAuditEvent> for NewAuditEvents {
 }
 
 /// Returns the name of a deleted account from the detail of its deletion event: `name alice`,
-/// optionally followed by `; ` and further details.
+/// optionally followed by `; ` and more details.
 pub fn deleted_account_name(detail: &str) -> Option<&str> {
     detail.strip_prefix("name ")?.split("; ").next()
 }

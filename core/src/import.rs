@@ -21,7 +21,7 @@ pub struct ImportedAccount {
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator supplies it.
     pub email: Option<String>,
-    /// A hash that can be verified. Without one, nobody can sign in to the account.
+    /// A hash that can be verified. Without one, the account has no password to sign in with.
     pub password_hash: Option<String>,
     /// The account's role.
     pub role: Role,

@@ -50,7 +50,7 @@ pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
         .collect()
 }
 
-/// Decodes a form value and leaves a malformed escape as it is, for clients that do not encode a
+/// Decodes a form value and leaves a malformed escape unchanged, for clients that do not encode a
 /// literal `%`. `None` if the decoded bytes are not UTF-8.
 pub fn decode_lenient(text: &str) -> Option<String> {
     percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)

@@ -142,7 +142,7 @@ mod tests {
             ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-00", Some(id)),
             // Unknown flags are ignored.
             ("00-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-ff", Some(id)),
-            // A later version may have further fields.
+            // A later version may have additional fields.
             ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01", Some(id)),
             ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01-what", Some(id)),
             ("cc-4bf92f3577b34da6a3ce929d0e0e4736-b7ad6b7169203331-01what", None),

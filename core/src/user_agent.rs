@@ -74,7 +74,7 @@ impl UserAgent {
         format!("{}/{}", self.browser.unwrap_or_default(), self.system.unwrap_or_default())
     }
 
-    /// Reads the stored form. Names that this version does not know are ignored.
+    /// Reads the stored form. Names that this version does not support are ignored.
     pub fn from_text(text: &str) -> Self {
         let (browser, system) = text.split_once('/').unwrap_or((text, ""));
         let find_name = |table: &[(&str, &'static str)], stored_name: &str| {

@@ -114,7 +114,7 @@ fn check_response(request: &AuthorizationRequest, app: &App) {
         assert!(app.details.scopes.first_not_covered(&grant.scopes).is_none());
     }
     let code = Secret::new("c0de");
-    let delivery = target.deliver("https://belfry.example", Ok(&code));
+    let delivery = target.build_delivery("https://belfry.example", Ok(&code));
     match delivery {
         Delivery::Show => assert!(target.redirect_uri.is_oob()),
         Delivery::Post { action, fields } => {

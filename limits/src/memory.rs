@@ -129,7 +129,7 @@ impl MemoryCounters {
         (0..self.shards.len()).for_each(|index| self.lock_shard(index).sweep(now.into()));
     }
 
-    /// Returns the number of keys, and of those that were evicted before their window ended.
+    /// Returns the number of stored keys, and the number of keys evicted before their window ended.
     pub fn key_counts(&self) -> (usize, u64) {
         let shards = (0..self.shards.len()).map(|index| self.lock_shard(index));
         shards.fold((0, 0), |(keys, evicted_keys), shard| {

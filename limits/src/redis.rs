@@ -5,11 +5,11 @@
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row; it is probed every few seconds, so an outage is noticed without requests. From then on
-//! requests are counted locally without waiting, while a task reconnects. In a cluster this applies
-//! to each shard separately. No request is rejected because Redis is unavailable, and limits still
-//! apply: each node admits at most the limit. Local counts are not written back, but a key that was
-//! exhausted locally remains so until its window ends.
+//! row; a test write is made every few seconds, so an outage is noticed without requests. From then
+//! on requests are counted locally without waiting, while a task reconnects. In a cluster this
+//! applies to each shard separately. No request is rejected because Redis is unavailable, and
+//! limits still apply: each node admits at most the limit. Local counts are not written back, but a
+//! key that was exhausted locally remains so until its window ends.
 //!
 //! **Server settings.** Redis must not evict keys at random, because an evicted key starts again
 //! from 0. A full server that evicts nothing rejects writes, which counts as an outage.

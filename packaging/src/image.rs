@@ -110,7 +110,7 @@ fn container_files(contents: &Contents, libraries: &Libraries) -> Result<Tree, P
     let user = format!("belfry:x:{USER_ID}:{USER_ID}:Belfry:/{DATA_DIR}:/sbin/nologin\n");
     files.add_file("etc/passwd", 0o644, format!("root:x:0:0:root:/root:/sbin/nologin\n{user}"));
     files.add_file("etc/group", 0o644, format!("root:x:0:\nbelfry:x:{USER_ID}:\n"));
-    // glibc contains both services, so no further library is needed to resolve names.
+    // glibc contains both services, so no additional library is needed to resolve names.
     files.add_file("etc/nsswitch.conf", 0o644, "hosts: files dns\n");
     files.add_directory("tmp", 0o1777, 0);
     // A new volume gets the owner and mode of this directory.

@@ -11,8 +11,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::Counter;
 
-/// The pause before a task is started again after its first failure. It doubles with each further
-/// failure in a row.
+/// The pause before a task is started again after its first failure. It doubles with each
+/// subsequent failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause before a task is started again.
 const MAX_PAUSE: Duration = Duration::from_mins(1);

@@ -218,8 +218,8 @@ impl AppState {
     }
 
     /// Returns the URI that identifies an account. It never changes and is never reused.
-    pub fn account_uri(&self, account: i64) -> String {
-        format!("{}/users/{account}", self.base_url)
+    pub fn account_uri(&self, account_id: i64) -> String {
+        format!("{}/users/{account_id}", self.base_url)
     }
 
     /// Returns a profile's URL.

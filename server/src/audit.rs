@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use belfry_core::audit::{AddressPolicy, Aggregator, CountedEvent, Subject};
+use belfry_core::audit::{AddressPolicy, Aggregator, CountedEvent, CountedSubject};
 use jiff::Timestamp;
 
 use belfry_store::{Store, StoreError};
@@ -36,7 +36,7 @@ impl AuditCounters {
     }
 
     /// Counts one event.
-    pub fn record(&self, subject: Subject, now: Timestamp) {
+    pub fn record(&self, subject: CountedSubject, now: Timestamp) {
         self.lock().record(subject, now);
     }
 
@@ -63,7 +63,7 @@ impl AuditCounters {
 }
 
 fn log_event(event: &CountedEvent) {
-    let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
+    let CountedSubject { kind, outcome, origin, account, app, address, detail } = &event.subject;
     tracing::info!(
         target: "belfry::audit",
         kind = kind.as_str(),

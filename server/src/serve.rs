@@ -107,7 +107,7 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    /// Waits for a slot; `None` if the address has too many connections. Meanwhile further
+    /// Waits for a slot; `None` if the address has too many connections. Meanwhile more
     /// connections wait in the kernel's queue.
     async fn acquire_slot(&self, peer: SocketAddr) -> Option<ConnectionSlot> {
         let state = self.service.state();

@@ -1,4 +1,4 @@
-//! Import of many accounts together, with their push rules.
+//! Bulk import of accounts and their push rules.
 
 use belfry_core::audit::NewAuditEvents;
 use belfry_core::import::ImportedAccount;
@@ -16,14 +16,14 @@ use super::{Account, AddAccountError, Change, SerializedDocument, Store, StoreEr
 /// An account to add, and its push rules.
 struct AccountImport {
     /// The index in the list of accounts.
-    position: usize,
+    index: usize,
     account: Account,
     rulesets: Vec<SerializedDocument>,
 }
 
 impl AccountImport {
-    /// Creates an import. The account gets its id later.
-    fn new(position: usize, imported: ImportedAccount, now: Timestamp) -> Self {
+    /// Creates an import of an account. Its id is assigned for each attempt.
+    fn new(index: usize, imported: ImportedAccount, now: Timestamp) -> Self {
         let rulesets = imported.rulesets.into_iter().map(SerializedDocument::new).collect();
         let account = Account {
             id: 0,
@@ -38,7 +38,7 @@ impl AccountImport {
             delete_at: None,
             credential_version: 0,
         };
-        Self { position, account, rulesets }
+        Self { index, account, rulesets }
     }
 }
 
@@ -55,7 +55,7 @@ impl Store {
         let mut imports: Vec<AccountImport> = accounts
             .into_iter()
             .enumerate()
-            .map(|(position, account)| AccountImport::new(position, account, now))
+            .map(|(index, account)| AccountImport::new(index, account, now))
             .collect();
         let mut outcomes: Vec<_> =
             imports.iter().map(|_| Err(AddAccountError::from(StoreError::NoFreeId))).collect();
@@ -68,7 +68,7 @@ impl Store {
             {
                 match outcome {
                     Err(AddAccountError::IdTaken) => imports.push(import),
-                    outcome => outcomes[import.position] = outcome,
+                    outcome => outcomes[import.index] = outcome,
                 }
             }
             if imports.is_empty() {

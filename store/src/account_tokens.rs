@@ -40,7 +40,7 @@ impl Store {
     /// 101 of them.
     pub async fn account_app_tokens(
         &self,
-        account: i64,
+        account_id: i64,
         app: i64,
         now: Timestamp,
     ) -> Result<Vec<AccountToken>, StoreError> {
@@ -56,7 +56,7 @@ impl Store {
                  and (t.expires_at is null or t.expires_at > $now) limit 101) as listed \
                  order by coalesce(last_used_at, created_at) desc, lookup limit 101"
             ),
-            [account, app, now]
+            [account = account_id, app, now]
         ))
         .await
     }
@@ -64,14 +64,14 @@ impl Store {
     /// Returns the number of an account's valid tokens that were issued to an app.
     pub async fn token_count(
         &self,
-        account: i64,
+        account_id: i64,
         app: i64,
         now: Timestamp,
     ) -> Result<i64, StoreError> {
         let select = sql!(
             "select count(*) from tokens where account_id = $account and app_id = $app \
              and revoked_at is null and (expires_at is null or expires_at > $now)",
-            [account, app, now]
+            [account = account_id, app, now]
         );
         self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
     }
@@ -81,19 +81,19 @@ impl Store {
     pub async fn revoke_account_token(
         &self,
         events: &NewAuditEvents,
-        account: i64,
+        account_id: i64,
         lookup: LookupKey,
         now: Timestamp,
     ) -> Result<UpdateOutcome, StoreError> {
         let event_source = event_source_for!(
             tokens,
             "lookup = $lookup and account_id = $account and revoked_at is null",
-            [lookup, account]
+            [lookup, account = account_id]
         );
         let update = sql!(
             "update tokens set revoked_at = $now where lookup = $lookup and account_id = $account \
              and revoked_at is null returning lookup",
-            [lookup, account, now]
+            [lookup, account = account_id, now]
         );
         let change = Change::new(events, [], event_source)
             .and(update)

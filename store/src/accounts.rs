@@ -42,7 +42,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Returns the name and the e-mail addresses, which cannot be the password.
+    /// Returns the name and the e-mail addresses, which are rejected as passwords.
     pub fn identifiers(&self) -> impl Iterator<Item = &str> {
         let emails = [&self.email, &self.unverified_email];
         iter::once(&*self.name).chain(emails.into_iter().flatten().map(String::as_str))
@@ -252,8 +252,8 @@ impl Store {
         self.read_all(page).await
     }
 
-    /// Replaces or removes an account's e-mail address, at its owner's request. Nobody has verified
-    /// the new one, so it cannot be used to sign in. `NotFound` if the password was changed after
+    /// Replaces or removes an account's e-mail address, at its owner's request. The new one is not
+    /// verified, so it cannot be used to sign in. `NotFound` if the password was changed after
     /// it was verified.
     pub async fn change_email(
         &self,

@@ -1,7 +1,7 @@
 //! The audit trail: events that are stored in the transaction of their change, and counted events.
 
 use belfry_core::audit::{
-    AuditKind, AuditOrigin, AuditOutcome, CountedEvent, NewAuditEvents, Subject,
+    AuditKind, AuditOrigin, AuditOutcome, CountedEvent, CountedSubject, NewAuditEvents,
 };
 use jiff::Timestamp;
 
@@ -14,12 +14,12 @@ use super::{Change, Store, StoreError};
 pub struct AuditEvent {
     /// The id, which orders the events of the same second.
     pub id: String,
-    /// The time of the event, or of the first one if it is a counted event.
+    /// The time of the event, or of the first event if several are counted together.
     pub at: Timestamp,
     /// The time of the last event if it is a counted event; otherwise the same as `at`.
     pub last_at: Timestamp,
     /// The kind of event. A string, because a newer release may have stored kinds that this one
-    /// does not know.
+    /// does not support.
     pub kind: String,
     /// `success`, `failure` or `denied`.
     pub outcome: String,
@@ -82,7 +82,8 @@ impl Store {
     pub async fn add_audit_counts(&self, events: &[CountedEvent]) -> Result<(), StoreError> {
         let mut change = Change::unaudited([]);
         for event in events {
-            let Subject { kind, outcome, origin, account, app, address, detail } = &event.subject;
+            let CountedSubject { kind, outcome, origin, account, app, address, detail } =
+                &event.subject;
             change = change.and(sql!(
                 "insert into audit_events (id, at, last_at, kind, outcome, origin, address, \
                  detail, account_id, app_id, count) values ($id, $first, $last, $kind, $outcome, \

@@ -133,7 +133,7 @@ pub async fn create_backup(
 }
 
 /// Loads a backup into an empty database, all or nothing, with an audit event. The backup should
-/// have been verified. No server may use a SQLite database at the same time.
+/// have been verified. No server may use a SQLite database meanwhile.
 pub async fn restore_backup(
     backup: &Backup,
     database: &Database,

@@ -2,8 +2,8 @@
 //!
 //! A value is inserted only if its key was not invalidated since its read began, so a read that is
 //! concurrent with a write never inserts a stale value. While a write of a key is in progress, the
-//! cache has no entry for it: a reader that got the new value from the database could otherwise get
-//! the old one from the cache afterwards.
+//! cache returns no entry for it: a reader that got the new value from the database could otherwise
+//! get the old one from the cache afterwards.
 
 mod entry;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use super::apps::StoredApp;
 use super::epochs::{Epoch, InvalidationEpochs, Phase, ReadEpoch};
 use super::invalidation::Invalidation;
 use super::rulesets::StoredRulesets;
-use super::subjects::{Subject, SubjectSlots};
+use super::subjects::{CacheSubject, SubjectSlots};
 use super::tokens::StoredToken;
 use crate::metrics::{CacheCounters, CacheStatus, families};
 
@@ -100,17 +100,17 @@ impl Cache {
 
     /// Begins or ends the invalidation of entries.
     fn advance_epochs(&self, invalidations: &[Invalidation], phase: Phase) {
-        let advance_subject = |subject| self.shared.subjects.advance(subject, phase);
+        let record_phase = |subject| self.shared.subjects.record_phase(subject, phase);
         for invalidation in invalidations {
             match *invalidation {
                 Invalidation::Token(lookup) => self.tokens.invalidate(&lookup, phase),
                 Invalidation::Rules(account) => self.rules.invalidate(&account, phase),
                 Invalidation::Account(account) => {
-                    advance_subject(Subject::Account(account));
+                    record_phase(CacheSubject::Account(account));
                     self.rules.invalidate(&account, phase);
                 }
-                Invalidation::App(app) => advance_subject(Subject::App(app)),
-                Invalidation::AppSecret(app) => advance_subject(Subject::AppSecret(app)),
+                Invalidation::App(app) => record_phase(CacheSubject::App(app)),
+                Invalidation::AppSecret(app) => record_phase(CacheSubject::AppSecret(app)),
                 Invalidation::Everything => {
                     self.tokens.clear(phase);
                     self.rules.clear(phase);
@@ -198,7 +198,7 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     /// lookup.
     pub(super) fn get<Q: Hash + Equivalent<K> + ?Sized>(&self, key: &Q) -> Option<V> {
         let entry = if self.is_enabled() { self.entries.get(key) } else { None }.filter(|entry| {
-            self.shared.subjects.are_current(entry.slots, entry.invalidation_number)
+            self.shared.subjects.is_current(entry.slots, entry.invalidation_number)
         });
         self.lookups.record(entry.is_some());
         entry.map(|entry| entry.value)
@@ -215,12 +215,12 @@ impl<K: Eq + Hash, V: CacheValue<K> + Clone> EpochCache<K, V> {
     /// was invalidated after that or is being written, or the cache is disabled.
     pub(super) fn insert(&self, key: K, value: V, read_epoch: ReadEpoch) {
         let ReadEpoch { key_epoch, invalidation_number, .. } = read_epoch;
-        let slots = self.shared.subjects.find_slots(value.subjects(&key));
+        let slots = self.shared.subjects.hash_slots(value.subjects(&key));
         let epoch = self.epochs.lock(&key);
         if self.is_enabled()
             && *epoch == key_epoch
             && !epoch.is_writing()
-            && self.shared.subjects.are_current(slots, invalidation_number)
+            && self.shared.subjects.is_current(slots, invalidation_number)
         {
             self.entries.insert(key, Entry { value, slots, invalidation_number });
         }

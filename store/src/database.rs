@@ -50,8 +50,8 @@ impl fmt::Display for Database {
 pub struct SecretUrl {
     /// The URL with the first host, because the URL syntax allows only one.
     url: Url,
-    /// The further hosts, each after a comma.
-    further_hosts: String,
+    /// The additional hosts, each after a comma.
+    additional_hosts: String,
     /// The whole URL.
     full_text: String,
 }
@@ -60,9 +60,9 @@ pub struct SecretUrl {
 pub const NO_SCHEME: &str = "not a URL with a scheme";
 
 impl SecretUrl {
-    fn new(url: Url, further_hosts: &str) -> Self {
-        let full_text = with_hosts(&url, further_hosts);
-        Self { url, further_hosts: further_hosts.to_owned(), full_text }
+    fn new(url: Url, additional_hosts: &str) -> Self {
+        let full_text = with_hosts(&url, additional_hosts);
+        Self { url, additional_hosts: additional_hosts.to_owned(), full_text }
     }
 
     /// Returns the URL with its password, for the driver.
@@ -73,7 +73,7 @@ impl SecretUrl {
     /// Returns a URL for each host, with the password: `redis://:PASSWORD@a:1` and
     /// `redis://:PASSWORD@b:2` for `redis://:PASSWORD@a:1,b:2`.
     pub fn reveal_each(&self) -> Vec<String> {
-        split_by_host(&self.url, &self.further_hosts).map(|(_, url)| url).collect()
+        split_by_host(&self.url, &self.additional_hosts).map(|(_, url)| url).collect()
     }
 
     /// Returns the scheme: `postgres`, `redis` …
@@ -83,7 +83,7 @@ impl SecretUrl {
 
     /// Returns the hosts, without their ports.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        let further = self.further_hosts.split(',').skip(1).map(without_port);
+        let further = self.additional_hosts.split(',').skip(1).map(without_port);
         self.url.host_str().into_iter().chain(further)
     }
 
@@ -95,10 +95,10 @@ impl SecretUrl {
     /// Parses a URL. The error contains one of the examples, the second if a password seems not to
     /// be encoded. It does not repeat the text, which may contain a password.
     fn parse(text: &str, example: &str, encoded_example: &str) -> Result<Self, String> {
-        let (first, further_hosts) = split_off_further_hosts(text)
+        let (first, additional_hosts) = split_off_additional_hosts(text)
             .map_or((Cow::Borrowed(text), ""), |(first, others)| (first.into(), others));
         match Url::parse(&first) {
-            Ok(url) if !has_truncated_password(&url) => Ok(Self::new(url, further_hosts)),
+            Ok(url) if !has_truncated_password(&url) => Ok(Self::new(url, additional_hosts)),
             // Such as `HOST`, or an IP address with a port.
             Err(url::ParseError::RelativeUrlWithoutBase) if !has_at_sign_after_host(text) => {
                 Err(format!("{NO_SCHEME}: write {example}"))
@@ -123,7 +123,7 @@ impl SecretUrl {
 
     /// Returns the parameters of a PostgreSQL connection.
     pub(crate) fn to_postgres(&self) -> Result<PostgresUrl, String> {
-        PostgresUrl::parse(&self.url, &self.further_hosts)
+        PostgresUrl::parse(&self.url, &self.additional_hosts)
     }
 
     /// Returns the file with this client's private key, if there is one.
@@ -168,29 +168,29 @@ impl SecretUrl {
         }
         // The query can contain a password too.
         url.set_query(None);
-        with_hosts(&url, &self.further_hosts)
+        with_hosts(&url, &self.additional_hosts)
     }
 }
 
-/// Returns a URL with further hosts after the first.
-fn with_hosts(url: &Url, further_hosts: &str) -> String {
-    format!("{}{further_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
+/// Returns a URL with additional hosts after the first.
+fn with_hosts(url: &Url, additional_hosts: &str) -> String {
+    format!("{}{additional_hosts}{}", &url[..Position::AfterPort], &url[Position::AfterPort..])
 }
 
 /// Returns each host with its port, and the URL with this host alone.
 fn split_by_host<'a>(
     url: &'a Url,
-    further_hosts: &'a str,
+    additional_hosts: &'a str,
 ) -> impl Iterator<Item = (&'a str, String)> {
     let first = &url[Position::BeforeHost..Position::AfterPort];
-    let hosts = [first].into_iter().chain(further_hosts.split(',').skip(1));
+    let hosts = [first].into_iter().chain(additional_hosts.split(',').skip(1));
     let (before, after) = (&url[..Position::BeforeHost], &url[Position::AfterPort..]);
     hosts.map(move |host| (host, format!("{before}{host}{after}")))
 }
 
 /// Splits a URL with several hosts into one with the first host, and the others, each after a
 /// comma.
-fn split_off_further_hosts(text: &str) -> Option<(String, &str)> {
+fn split_off_additional_hosts(text: &str) -> Option<(String, &str)> {
     let start = text.find("://")? + 3;
     let end = text[start..].find(['/', '?', '#']).map_or(text.len(), |end| start + end);
     let hosts_start = text[start..end].rfind('@').map_or(start, |at_sign| start + at_sign + 1);

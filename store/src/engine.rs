@@ -64,7 +64,7 @@ const WRITE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 pub(crate) struct CheckedEngine {
     pub(crate) engine: Box<dyn Engine>,
     pub(crate) metrics: StoreMetrics,
-    /// The time of the last successful write; `None` before the first one, and after one that
+    /// The time of the last successful write; `None` before the first write, and after one that
     /// failed because the database was unavailable.
     last_write: Mutex<Option<Instant>>,
     outage: Outage,

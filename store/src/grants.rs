@@ -39,7 +39,7 @@ macro_rules! grant_id {
 }
 pub(super) use grant_id;
 
-/// SQL condition: a row of `grants` has a valid token, which also meets these further conditions.
+/// SQL condition: a row of `grants` has a valid token, which also meets these conditions.
 macro_rules! is_active {
     ($conditions:literal) => {
         concat!(

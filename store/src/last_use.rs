@@ -26,7 +26,7 @@ macro_rules! last_use {
 }
 pub(super) use last_use;
 
-/// Maximum number of tokens whose use is collected between two flushes. Uses of further tokens are
+/// Maximum number of tokens whose use is collected between two flushes. Uses of more tokens are
 /// recorded by later requests. This bounds memory and writes.
 const MAX_TOKENS: usize = 1000;
 

@@ -249,7 +249,7 @@ impl Store {
         Ok(SweepOutcome::Swept(deleted_counts))
     }
 
-    /// Returns the time of the last sweep of any node; `None` before the first one.
+    /// Returns the time of the last sweep of any node; `None` before the first sweep.
     pub async fn last_sweep(&self) -> Result<Option<Timestamp>, StoreError> {
         Ok(self.sweep_state().await?.map(|state| state.swept_at))
     }
@@ -265,7 +265,7 @@ impl Store {
         let previous = self.sweep_state().await?;
         let Some(next) = SweepState::next(previous, now) else { return Ok(None) };
         let SweepState { swept_at, trusted_from } = next;
-        // If several nodes begin at the same time, one of them writes the row.
+        // If several nodes begin concurrently, one of them writes the row.
         let write = match previous {
             None => sql!(
                 "insert into sweeps (id, swept_at, trusted_from) \

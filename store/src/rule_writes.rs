@@ -1,9 +1,9 @@
 //! Per-account write queue for rulesets.
 //!
-//! While one save for an account is in progress, further changes to its rules are queued and then
-//! saved together in order of arrival, in one transaction for all scopes. Clients of one account
-//! never conflict, and each waits for at most two saves. Only other nodes can cause conflicts; then
-//! the changes are applied again to the rules that the other node saved.
+//! While one save for an account is in progress, additional changes to its rules are queued and
+//! then saved together in order of arrival, in one transaction for all scopes. Clients of one
+//! account do not conflict on one node, and each waits for at most two saves unless another node
+//! saves the same rules. Then the changes are applied again to the rules that the other node saved.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -80,37 +80,37 @@ impl RuleWriter {
     /// Dropping the future does not cancel it, because others may wait for the same save.
     pub async fn change_document(
         &self,
-        account: i64,
+        account_id: i64,
         scope: RuleScope,
         now: Timestamp,
         change: impl Fn(&mut RuleDocument) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
         let change = move |documents: &mut UserRuleDocuments<'_>| change(documents.get_mut(&scope));
-        self.queue_and_wait(account, ChangeExtent::OneDocument, now, Box::new(change)).await
+        self.queue_and_wait(account_id, ChangeExtent::OneDocument, now, Box::new(change)).await
     }
 
     /// Applies a change to any of the account's documents, like [`RuleWriter::change_document`].
     /// The change is saved completely or not at all.
     pub async fn change_documents(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
         change: impl Fn(&mut UserRuleDocuments<'_>) -> Result<(), RuleError> + Send + Sync + 'static,
     ) -> Result<(), RuleWriteError> {
-        self.queue_and_wait(account, ChangeExtent::AllDocuments, now, Box::new(change)).await
+        self.queue_and_wait(account_id, ChangeExtent::AllDocuments, now, Box::new(change)).await
     }
 
     /// Queues a change, starts a task to save it unless there is one, and waits for the outcome.
     async fn queue_and_wait(
         &self,
-        account: i64,
+        account_id: i64,
         extent: ChangeExtent,
         now: Timestamp,
         change: RuleChange,
     ) -> Result<(), RuleWriteError> {
         let (reply, receiver) = oneshot::channel();
-        if self.enqueue(account, QueuedChange { extent, now, change, reply }) {
-            tokio::spawn(AccountSaver { writer: self.clone(), account }.run());
+        if self.enqueue(account_id, QueuedChange { extent, now, change, reply }) {
+            tokio::spawn(AccountSaver { writer: self.clone(), account_id }.run());
         }
         let to_error = |_| Err(StoreError::Failed("a ruleset change panicked".to_owned()).into());
         receiver.await.unwrap_or_else(to_error)
@@ -122,19 +122,19 @@ impl RuleWriter {
 
     /// Queues a change. Returns true if no save for the account is in progress, so the caller must
     /// start one.
-    fn enqueue(&self, account: i64, change: QueuedChange) -> bool {
+    fn enqueue(&self, account_id: i64, change: QueuedChange) -> bool {
         let mut queues = self.queues();
-        let is_first = !queues.contains_key(&account);
-        queues.entry(account).or_default().push(change);
+        let is_first = !queues.contains_key(&account_id);
+        queues.entry(account_id).or_default().push(change);
         is_first
     }
 
     /// Takes all of an account's queued changes. If there are none, its entry is removed.
-    fn dequeue(&self, account: i64) -> Vec<QueuedChange> {
+    fn dequeue(&self, account_id: i64) -> Vec<QueuedChange> {
         let mut queues = self.queues();
-        let changes = queues.get_mut(&account).map(std::mem::take).unwrap_or_default();
+        let changes = queues.get_mut(&account_id).map(std::mem::take).unwrap_or_default();
         if changes.is_empty() {
-            queues.remove(&account);
+            queues.remove(&account_id);
         }
         changes
     }
@@ -143,14 +143,14 @@ impl RuleWriter {
 /// The task that saves one account's changes.
 struct AccountSaver {
     writer: RuleWriter,
-    account: i64,
+    account_id: i64,
 }
 
 /// After a panic the queue is dropped, so that no caller waits forever.
 impl Drop for AccountSaver {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.writer.queues().remove(&self.account);
+            self.writer.queues().remove(&self.account_id);
         }
     }
 }
@@ -158,7 +158,7 @@ impl Drop for AccountSaver {
 impl AccountSaver {
     async fn run(self) {
         loop {
-            let group = self.writer.dequeue(self.account);
+            let group = self.writer.dequeue(self.account_id);
             if group.is_empty() {
                 return;
             }
@@ -215,7 +215,7 @@ impl AccountSaver {
         };
         let are_written = outcomes.iter().all(Result::is_ok) && documents.iter().all(is_written);
         if original.is_cached && !are_written {
-            original = store.reload_rulesets_for_update(self.account, now).await?;
+            original = store.reload_rulesets_for_update(self.account_id, now).await?;
             (documents, outcomes) = apply_all(&original.rulesets, changes, *limits);
         }
         if outcomes.iter().all(Result::is_err) {
@@ -244,9 +244,9 @@ impl AccountSaver {
     ) -> Result<RulesetsForUpdate, StoreError> {
         let store = &self.writer.store;
         if changes.iter().any(|queued| queued.extent == ChangeExtent::AllDocuments) {
-            return store.reload_rulesets_for_update(self.account, now).await;
+            return store.reload_rulesets_for_update(self.account_id, now).await;
         }
-        store.rulesets_for_update(self.account, now).await
+        store.rulesets_for_update(self.account_id, now).await
     }
 }
 

@@ -49,7 +49,7 @@ struct VersionedDocument {
 pub struct RulesetsForUpdate {
     /// The rulesets to change.
     pub rulesets: StoredRulesets,
-    account: i64,
+    account_id: i64,
     epoch: ReadEpoch,
     /// True if the rulesets come from the cache, which may not reflect the last write of a
     /// different node yet.
@@ -153,20 +153,20 @@ impl Store {
     /// documents.
     pub async fn rulesets(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
     ) -> Result<StoredRulesets, StoreError> {
-        if let Some(rulesets) = self.cached_rulesets(account, now) {
+        if let Some(rulesets) = self.cached_rulesets(account_id, now) {
             return Ok(rulesets);
         }
-        let epoch = self.cache.rules.epoch(&account);
+        let epoch = self.cache.rules.epoch(&account_id);
         let select = sql!(
             "select scope, version, document from rulesets where account_id = $account \
              order by scope",
-            [account]
+            [account = account_id]
         );
         let rulesets = StoredRulesets::new(self.read_all(select).await?).without_expired_rules(now);
-        self.cache.rules.insert(account, rulesets.clone(), epoch);
+        self.cache.rules.insert(account_id, rulesets.clone(), epoch);
         Ok(rulesets)
     }
 
@@ -174,28 +174,28 @@ impl Store {
     /// save of a document also deletes its expired rules.
     pub async fn rulesets_for_update(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
-        let epoch = self.cache.rules.epoch(&account);
-        let cached_rulesets = self.cached_rulesets(account, now);
+        let epoch = self.cache.rules.epoch(&account_id);
+        let cached_rulesets = self.cached_rulesets(account_id, now);
         let is_cached = cached_rulesets.is_some();
         let rulesets = match cached_rulesets {
             Some(rulesets) => rulesets,
-            None => self.rulesets(account, now).await?,
+            None => self.rulesets(account_id, now).await?,
         };
-        Ok(RulesetsForUpdate { rulesets, account, epoch, is_cached })
+        Ok(RulesetsForUpdate { rulesets, account_id, epoch, is_cached })
     }
 
     /// Returns an account's rulesets for a change, like [`Store::rulesets_for_update`], but
     /// invalidates the cached ones first, so that they are read from the database.
     pub async fn reload_rulesets_for_update(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
     ) -> Result<RulesetsForUpdate, StoreError> {
-        self.cache.invalidate(&[Invalidation::Rules(account)]);
-        let rulesets = self.rulesets_for_update(account, now).await?;
+        self.cache.invalidate(&[Invalidation::Rules(account_id)]);
+        let rulesets = self.rulesets_for_update(account_id, now).await?;
         Ok(RulesetsForUpdate { is_cached: false, ..rulesets })
     }
 }

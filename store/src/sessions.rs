@@ -139,7 +139,7 @@ impl Store {
     /// Returns the number of an account's sessions and their last use.
     pub async fn session_use(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
     ) -> Result<SessionUse, StoreError> {
         let select = sql!(
@@ -148,7 +148,7 @@ impl Store {
                 session_use_columns!(),
                 " from sessions where account_id = $account and expires_at > $now"
             ),
-            [account, now]
+            [account = account_id, now]
         );
         self.read_one(select).await?.ok_or(StoreError::Unreadable("count"))
     }
@@ -172,7 +172,7 @@ impl Store {
     /// recently used first.
     pub async fn account_sessions(
         &self,
-        account: i64,
+        account_id: i64,
         now: Timestamp,
         limit: i64,
     ) -> Result<Vec<AccountSession>, StoreError> {
@@ -183,7 +183,7 @@ impl Store {
                 " from sessions where account_id = $account and expires_at > $now \
                  order by seen_at desc, lookup limit $limit"
             ),
-            [account, now, limit]
+            [account = account_id, now, limit]
         ))
         .await
     }
@@ -192,18 +192,18 @@ impl Store {
     pub async fn end_session(
         &self,
         events: &NewAuditEvents,
-        account: i64,
+        account_id: i64,
         lookup: LookupKey,
     ) -> Result<UpdateOutcome, StoreError> {
         let event_source = event_source_for!(
             sessions,
             "lookup = $lookup and account_id = $account",
-            [lookup, account]
+            [lookup, account = account_id]
         );
         let delete = sql!(
             "delete from sessions where lookup = $lookup and account_id = $account \
              returning lookup",
-            [lookup, account]
+            [lookup, account = account_id]
         );
         let change = Change::new(events, [], event_source).and(delete);
         self.update(change).await
@@ -214,7 +214,7 @@ impl Store {
     pub async fn end_other_sessions(
         &self,
         events: &NewAuditEvents,
-        account: i64,
+        account_id: i64,
         kept_session: LookupKey,
         now: Timestamp,
     ) -> Result<usize, StoreError> {
@@ -222,12 +222,12 @@ impl Store {
             "account_id, cast(null as bigint) as app_id, count(*) as number from sessions \
              where account_id = $account and lookup <> $kept_session and expires_at > $now \
              group by account_id",
-            [account, kept_session, now]
+            [account = account_id, kept_session, now]
         );
         let delete = sql!(
             "delete from sessions where account_id = $account and lookup <> $kept_session \
              returning expires_at",
-            [account, kept_session]
+            [account = account_id, kept_session]
         );
         let change = Change::new(events, [], event_source).and(delete);
         let [deleted_rows] = self.write_rows(change).await?;

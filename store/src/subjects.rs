@@ -1,9 +1,9 @@
 //! Invalidations of accounts and apps, on which cached values depend.
 //!
-//! The account and the app of a token are unknown before it is read, so the read cannot begin with
-//! their epochs. It begins with the number of the last invalidation instead, which is stored with
-//! the value. The value is current if neither its account nor its app was invalidated under a
-//! higher number or is being written. An invalidation does not have to visit cached values.
+//! A token's account and app are unknown until it is read, so the read cannot record their epochs
+//! first. It records the number of the last invalidation instead, which is stored with the value.
+//! The value is current if neither its account nor its app was invalidated under a higher number or
+//! is being written. An invalidation does not have to visit cached values.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicU64;
@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::epochs::Phase;
 
-/// A subject on which cached values depend, in addition to their key.
+/// An account, an app or an app's secret on which cached values depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Subject {
+pub(super) enum CacheSubject {
     /// An account, by its id.
     Account(i64),
     /// An app, by its id.
@@ -25,8 +25,8 @@ pub(super) enum Subject {
 /// The slots of a value's two subjects, which are the same if it has one subject.
 pub(super) type Slots = [u16; 2];
 
-/// One write in progress in a slot. The lower bits are the number of the slot's last invalidation,
-/// so a slot that is being written is greater than every number.
+/// Added to a slot for each write in progress. The lower bits are the number of the slot's last
+/// invalidation, so a slot that is being written is greater than every number.
 const WRITE_IN_PROGRESS: u64 = 1 << 48;
 
 /// The invalidations of subjects by slot. Subjects with the same hash share a slot: an invalidation
@@ -51,7 +51,7 @@ impl SubjectSlots {
     }
 
     /// Returns the slots of a value's subjects.
-    pub(super) fn find_slots(&self, subjects: [Subject; 2]) -> Slots {
+    pub(super) fn hash_slots(&self, subjects: [CacheSubject; 2]) -> Slots {
         subjects.map(|subject| {
             let [low, high, ..] = self.hasher.hash_one(subject).to_le_bytes();
             u16::from_le_bytes([low, high])
@@ -59,25 +59,26 @@ impl SubjectSlots {
     }
 
     /// Returns whether a value with these slots is current, if its read began at this number.
-    pub(super) fn are_current(&self, slots: Slots, number: u64) -> bool {
-        slots.iter().all(|&slot| self.slots[usize::from(slot)].load(SeqCst) <= number)
+    pub(super) fn is_current(&self, slots: Slots, number: u64) -> bool {
+        slots.iter().all(|&index| self.slots[usize::from(index)].load(SeqCst) <= number)
     }
 
-    /// Begins or ends a write of a subject. The end takes its number while the slot is still being
-    /// written, so no value with that number is current before the slot has it.
-    pub(super) fn advance(&self, subject: Subject, phase: Phase) {
-        let [slot, _] = self.find_slots([subject; 2]);
-        let slot = &self.slots[usize::from(slot)];
+    /// Records that a write of a subject begins or ends. `End` allocates its number before it
+    /// clears the write marker, so no value with that number is considered current before the slot
+    /// contains it.
+    pub(super) fn record_phase(&self, subject: CacheSubject, phase: Phase) {
+        let [index, _] = self.hash_slots([subject; 2]);
+        let slot = &self.slots[usize::from(index)];
         match phase {
             Phase::Begin => {
                 slot.fetch_add(WRITE_IN_PROGRESS, SeqCst);
             }
             Phase::End => {
                 let number = self.last_invalidation_number.fetch_add(1, SeqCst) + 1;
-                slot.update(SeqCst, SeqCst, |slot| {
-                    let writes = (slot / WRITE_IN_PROGRESS).saturating_sub(1);
+                slot.update(SeqCst, SeqCst, |state| {
+                    let writes = (state / WRITE_IN_PROGRESS).saturating_sub(1);
                     // A concurrent write may have stored a higher number.
-                    writes * WRITE_IN_PROGRESS + number.max(slot % WRITE_IN_PROGRESS)
+                    writes * WRITE_IN_PROGRESS + number.max(state % WRITE_IN_PROGRESS)
                 });
             }
         }

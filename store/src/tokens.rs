@@ -89,7 +89,7 @@ impl Deref for StoredToken {
 }
 
 /// The statement that finds a token with its app and its account. There is at most one. PostgreSQL
-/// does not know that, so without `limit` it would read the whole accounts table until it has
+/// cannot infer that, so without `limit` it would read the whole accounts table until it has
 /// statistics.
 pub(super) const SELECT_TOKEN: &str = "select t.digest, t.app_id, a.id, a.name, a.role, \
                                        a.disabled_at, t.scopes, t.created_at, t.expires_at, \

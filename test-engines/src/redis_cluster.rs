@@ -320,7 +320,7 @@ impl RedisCluster {
         Ok(())
     }
 
-    /// Returns the nodes, as the first one that responds reports them.
+    /// Returns the nodes, as reported by the first node that responds.
     fn node_lines(&self) -> Result<Vec<NodeLine>, EngineError> {
         let mut last_error = cluster_error("no node responds".to_owned());
         for node in self.nodes.iter().filter(|node| node.is_responsive()) {

@@ -64,7 +64,8 @@ struct OperationGroup {
 
 /// The operations that need a separate token: `logout` revokes it, and `signUp` needs an app token.
 const SEPARATE_OPERATIONS: &str = "^(logout|signUp)";
-/// [`SEPARATE_OPERATIONS`], and the operations below further prefixes, whose ids end in the prefix.
+/// [`SEPARATE_OPERATIONS`], and the operations below additional prefixes, whose ids end in the
+/// prefix.
 const SEPARATE_OR_PREFIXED_OPERATIONS: &str = "^(logout|signUp)|_(service|matrix)(_|$)";
 
 const OPERATION_GROUPS: [OperationGroup; 4] = [

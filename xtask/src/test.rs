@@ -50,7 +50,7 @@ pub(crate) struct Options {
     arguments: Vec<String>,
 }
 
-/// The environment variable that sets how many tests run at the same time.
+/// The environment variable that sets how many tests run concurrently.
 const TEST_THREADS: &str = "RUST_TEST_THREADS";
 
 /// Runs the checks and tests; returns whether all of them passed.

@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// Rounds of each scenario, instead of its default
     #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
     rounds: Option<u32>,
-    /// Start no further round of a scenario after this many seconds
+    /// Start no more rounds of a scenario after this many seconds
     #[arg(long, value_name = "S")]
     seconds: Option<u64>,
     /// Seed of the random choices; by default a random one, which is printed

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use super::{AuditKind, AuditOrigin, AuditOutcome};
 
-/// Maximum number of subjects per kind and hour; further ones are counted together.
+/// Maximum number of subjects per kind and hour; additional ones are counted together.
 const MAX_SUBJECTS: usize = 100;
 /// The maximum for application services, whose tokens only the operator can configure.
 const MAX_SERVICE_SUBJECTS: usize = 1000;
@@ -17,7 +17,7 @@ const OTHERS: &str = "others";
 /// The common properties of events that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the types describe them")]
-pub struct Subject {
+pub struct CountedSubject {
     pub kind: AuditKind,
     pub outcome: AuditOutcome,
     pub origin: AuditOrigin,
@@ -29,7 +29,7 @@ pub struct Subject {
     pub detail: Option<String>,
 }
 
-impl Subject {
+impl CountedSubject {
     /// Creates a subject with only a kind and an outcome, caused by an API client.
     pub fn new(kind: AuditKind, outcome: AuditOutcome) -> Self {
         let origin = AuditOrigin::Client;
@@ -50,7 +50,7 @@ pub struct CountedEvent {
     /// The hour, in hours since the Unix epoch.
     pub hour: i64,
     /// The common properties of the events.
-    pub subject: Subject,
+    pub subject: CountedSubject,
     /// The number of events.
     pub count: i64,
     /// The time of the first event.
@@ -62,7 +62,7 @@ pub struct CountedEvent {
 impl CountedEvent {
     /// Returns a digest of the subject, which identifies it within its hour.
     pub fn subject_digest(&self) -> u64 {
-        let Subject { kind, outcome, origin, account, app, address, detail } = &self.subject;
+        let CountedSubject { kind, outcome, origin, account, app, address, detail } = &self.subject;
         let text =
             format!("{kind}\n{outcome}\n{origin}\n{account:?}\n{app:?}\n{address:?}\n{detail:?}");
         let digest: [u8; 32] = Sha256::digest(text).into();
@@ -77,7 +77,7 @@ pub struct Aggregator {
     hour: i64,
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
-    totals: HashMap<Subject, CountedEvent>,
+    totals: HashMap<CountedSubject, CountedEvent>,
     /// The number of subjects of each kind in the hour.
     subject_counts: HashMap<AuditKind, usize>,
     /// Events of earlier hours that have not been taken yet.
@@ -86,7 +86,7 @@ pub struct Aggregator {
 
 impl Aggregator {
     /// Counts one event.
-    pub fn record(&mut self, subject: Subject, now: Timestamp) {
+    pub fn record(&mut self, subject: CountedSubject, now: Timestamp) {
         self.add_event(CountedEvent {
             hour: now.as_second().div_euclid(3600),
             subject,
@@ -96,7 +96,8 @@ impl Aggregator {
         });
     }
 
-    /// Adds back events that were taken but could not be stored. They count for the current hour.
+    /// Adds back events that were taken but could not be stored. They are counted in the current
+    /// hour.
     pub fn restore(&mut self, events: Vec<CountedEvent>) {
         for event in events {
             self.add_event(CountedEvent { hour: self.hour, ..event });
@@ -117,9 +118,10 @@ impl Aggregator {
         if !self.totals.contains_key(&event.subject) {
             let subject_count = self.subject_counts.entry(event.subject.kind).or_default();
             if *subject_count >= event.subject.max_subjects() {
-                let Subject { kind, outcome, origin, .. } = event.subject;
+                let CountedSubject { kind, outcome, origin, .. } = event.subject;
                 let detail = Some(OTHERS.to_owned());
-                event.subject = Subject { origin, detail, ..Subject::new(kind, outcome) };
+                event.subject =
+                    CountedSubject { origin, detail, ..CountedSubject::new(kind, outcome) };
             } else {
                 *subject_count += 1;
             }
@@ -155,10 +157,10 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn failed_sign_in(address: usize) -> Subject {
-        Subject {
+    fn failed_sign_in(address: usize) -> CountedSubject {
+        CountedSubject {
             address: Some(format!("192.0.{}.{}", address / 256, address % 256)),
-            ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
+            ..CountedSubject::new(AuditKind::SignIn, AuditOutcome::Failure)
         }
     }
 
@@ -188,14 +190,14 @@ mod tests {
             for address in 0..1000 {
                 aggregator.record(failed_sign_in(address), time(7200 + round));
             }
-            // Taking the counts does not make room for further subjects.
+            // Taking the counts does not make room for more subjects.
             if round == 50 {
                 assert_eq!(aggregator.take().len(), MAX_SUBJECTS + 1);
             }
         }
-        let app = Subject {
+        let app = CountedSubject {
             app: Some(1),
-            ..Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success)
+            ..CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success)
         };
         aggregator.record(app.clone(), time(7300));
         let events = aggregator.take();

@@ -18,7 +18,7 @@ pub struct OriginalRequest<'a> {
     pub target: Cow<'a, str>,
 }
 
-/// The two headers in which a proxy names the original request: the method and the target.
+/// The values of the two headers that identify the original request: the method and the target.
 pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The reason the original request cannot be determined.
@@ -32,7 +32,8 @@ pub enum OriginalRequestError {
     Missing,
     #[error("send the method and the URI of the original request; only one of them is present")]
     Incomplete,
-    /// The message is for the proxy's client, which sent the headers.
+    /// Two sources identify different requests, or a header is repeated. The message is for the
+    /// proxy's client, which may have sent the headers.
     #[error(
         "X-Original-Method, X-Original-URI, X-Forwarded-Method or X-Forwarded-Uri name a different \
          request; send the request without these headers"

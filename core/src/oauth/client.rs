@@ -70,8 +70,8 @@ pub struct ClientProperties {
 }
 
 impl Origin {
-    /// Returns whether the server itself created the client. Nobody knows the secret of such a
-    /// client.
+    /// Returns whether the server itself created the client. The secret of such a client
+    /// is not disclosed.
     pub fn is_first_party(self) -> bool {
         matches!(self, Self::Matrix | Self::CommandLine)
     }

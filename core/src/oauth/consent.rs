@@ -26,7 +26,7 @@ pub struct ConsentItem {
 }
 
 impl ConsentItem {
-    /// Returns whether this item allows the app to act on the user's behalf. `push` does not.
+    /// Returns whether this item allows the app to change data. `push` does not.
     pub fn allows_changes(&self) -> bool {
         self.access != AccessLevel::Read && self.resource != "push"
     }
@@ -46,11 +46,11 @@ impl ConsentItem {
 }
 
 /// Returns the items for these scopes, in the order of [`Scope::ALL`]. A scope that another one
-/// includes is omitted, and scopes for reading and writing the same resource are merged.
+/// covers is omitted, and scopes for reading and writing the same resource are merged.
 pub fn consent_items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {
-        // To users, the profile is part of the account, and reading and writing everything includes
+        // To users, the profile is part of the account, and reading and writing everything covers
         // follows.
         Scope::Profile => scopes.allows(Scope::ReadAccounts),
         Scope::Follow => scopes.contains(Scope::Read) && scopes.contains(Scope::Write),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_app_that_may_write_acts_on_the_users_behalf() {
+    fn an_item_with_write_access_allows_changes_except_push() {
         for (scopes, allows_changes) in [
             ("read", false),
             ("write", true),

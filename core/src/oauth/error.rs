@@ -42,6 +42,8 @@ pub enum OAuthError {
     UnsupportedResponseType,
     #[error("The authorization server does not support this response mode.")]
     UnsupportedResponseMode,
+    /// A scope contains a character that RFC 6749, section 3.3, does not allow, or the separators
+    /// are wrong. Backslashes and characters outside ASCII are rejected too.
     #[error("Separate scopes by single spaces, without quotes or control characters.")]
     MalformedScope,
     #[error("The scope {0} does not exist.")]

@@ -7,7 +7,7 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The encoding of response parameters. The variants have the order of the metadata.
+    /// The encoding of response parameters. In the order of `response_modes_supported`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
         /// In the query of the redirect URI.
@@ -54,7 +54,7 @@ const RESPONSE_PARAMETERS: [&str; 5] = ["code", "error", "error_description", "s
 impl ResponseTarget {
     /// Determines how a code, or the error of the request, is delivered. `issuer` is sent as `iss`
     /// (RFC 9207).
-    pub fn deliver(&self, issuer: &str, response: Result<&Secret, &OAuthError>) -> Delivery {
+    pub fn build_delivery(&self, issuer: &str, response: Result<&Secret, &OAuthError>) -> Delivery {
         if self.redirect_uri.is_oob() {
             return Delivery::Show;
         }
@@ -89,7 +89,8 @@ fn encode_fields(fields: &[(&str, String)]) -> String {
     pairs.join("&")
 }
 
-/// Removes query parameters that have the name of a response parameter from a redirect URI.
+/// Removes query parameters named like response parameters, so that a redirect URI cannot forge
+/// one.
 fn strip_response_parameters(uri: &str) -> String {
     let Some((base_uri, query)) = uri.split_once('?') else { return uri.to_owned() };
     let is_response_parameter = |pair: &&str| {

@@ -86,7 +86,8 @@ impl Scope {
 /// The reason a string is not a scope or a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ScopeError {
-    /// The string violates the grammar of RFC 6749, section 3.3.
+    /// The string violates the grammar of RFC 6749, section 3.3, which also excludes backslashes
+    /// and characters outside ASCII.
     #[error("scopes are separated by single spaces and contain no quotes or control characters")]
     Malformed,
     /// A scope is well-formed but unknown.
@@ -148,7 +149,7 @@ impl OtherScope {
 #[derive(Debug, Clone, Default, Eq)]
 pub struct Scopes {
     /// The scopes of the catalogue, one byte each.
-    listed_scopes: Vec<Scope>,
+    catalogue_scopes: Vec<Scope>,
     other_scopes: Vec<OtherScope>,
 }
 
@@ -179,8 +180,8 @@ impl Scopes {
 
     /// Returns the text to store: all scopes, separated by spaces, including unknown ones.
     pub fn to_stored(&self) -> String {
-        let listed_names = self.iter().map(|scope| scope.as_str().into());
-        listed_names
+        let catalogue_names = self.iter().map(|scope| scope.as_str().into());
+        catalogue_names
             .chain(self.other_scopes.iter().map(OtherScope::name))
             .collect::<Vec<_>>()
             .join(" ")
@@ -192,21 +193,21 @@ impl Scopes {
     }
 
     /// Returns the memory that the scopes occupy outside this value, in bytes.
-    pub fn bytes_in_memory(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         let other_bytes =
             self.other_scopes.iter().map(|other| size_of_val(other) + other.name().len());
-        self.listed_scopes.len() + other_bytes.sum::<usize>()
+        self.catalogue_scopes.len() + other_bytes.sum::<usize>()
     }
 
     /// Adds the scopes of another set.
     pub fn add_all(&mut self, other: Self) {
-        other.listed_scopes.into_iter().for_each(|scope| self.add(scope));
+        other.catalogue_scopes.into_iter().for_each(|scope| self.add(scope));
         other.other_scopes.into_iter().for_each(|scope| self.add_other(scope));
     }
 
     fn add(&mut self, scope: Scope) {
         if !self.contains(scope) {
-            self.listed_scopes.push(scope);
+            self.catalogue_scopes.push(scope);
         }
     }
 
@@ -223,11 +224,11 @@ impl Scopes {
 
     /// Returns the scopes of the catalogue, in insertion order.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
-        self.listed_scopes.iter().copied()
+        self.catalogue_scopes.iter().copied()
     }
 
-    /// Returns the names of the scopes that have an effect: those of the catalogue, then those with
-    /// a parameter.
+    /// Returns the names of the scopes that this release supports: those of the catalogue, then
+    /// those with a parameter.
     pub fn names(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let is_known = |scope: &&OtherScope| !matches!(scope, OtherScope::Unknown(_));
         let other_names = self.other_scopes.iter().filter(is_known).map(OtherScope::name);
@@ -236,34 +237,33 @@ impl Scopes {
 
     /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
-        self.listed_scopes.is_empty() && self.other_scopes.is_empty()
+        self.catalogue_scopes.is_empty() && self.other_scopes.is_empty()
     }
 
     /// Returns whether the set contains this scope itself. A scope that includes it does not count.
     pub fn contains(&self, scope: Scope) -> bool {
-        self.listed_scopes.contains(&scope)
+        self.catalogue_scopes.contains(&scope)
     }
 
     /// Returns the name of the first scope in `requested_scopes` that an app which declared these
     /// scopes may not request.
     pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<Cow<'a, str>> {
         let is_covered = |scope: &Scope| self.iter().any(|declared| declared.covers(*scope));
-        let listed_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
+        let catalogue_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
         let other_scope =
             requested_scopes.other_scopes.iter().find(|scope| !self.other_scopes.contains(scope));
-        listed_scope
+        catalogue_scope
             .map(|scope| scope.as_str().into())
             .or_else(|| other_scope.map(OtherScope::name))
     }
 
-    /// Returns whether all scopes may be granted by an account with this role. The role is `None`
-    /// for an app token.
+    /// Returns whether all scopes may be granted by an account with this role; `None` stands for an
+    /// app token, here and below.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
         self.check_role(role).is_ok()
     }
 
-    /// Rejects the first scope that an account with this role may not grant. The role is `None` for
-    /// an app token.
+    /// Rejects the first scope that an account with this role may not grant.
     pub fn check_role(&self, role: Option<Role>) -> Result<(), OAuthError> {
         match self.iter().find(|scope| scope.is_admin()) {
             Some(scope) if role != Some(Role::Admin) => {
@@ -273,11 +273,11 @@ impl Scopes {
         }
     }
 
-    /// Returns the scopes that have an effect in a token while its account has this role: `admin:*`
-    /// scopes have none for anyone but an admin. The role is `None` for an app token.
+    /// Returns the scopes that a token has while its account has this role: `admin:*` scopes are
+    /// dropped unless the role is admin.
     pub fn effective_for_role(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
-            self.listed_scopes.retain(|scope| !scope.is_admin());
+            self.catalogue_scopes.retain(|scope| !scope.is_admin());
         }
         self
     }
@@ -292,7 +292,7 @@ impl Scopes {
 
 impl PartialEq for Scopes {
     fn eq(&self, other: &Self) -> bool {
-        self.listed_scopes.len() == other.listed_scopes.len()
+        self.catalogue_scopes.len() == other.catalogue_scopes.len()
             && self.other_scopes.len() == other.other_scopes.len()
             && self.iter().all(|scope| other.contains(scope))
             && self.other_scopes.iter().all(|scope| other.other_scopes.contains(scope))

@@ -1,4 +1,4 @@
-//! A connection to a Redis or Valkey server that runs the counting script.
+//! A connection to a Redis or Valkey server that runs the rate-limit script.
 
 use jiff::SignedDuration;
 use redis::aio::MultiplexedConnection;
@@ -33,8 +33,9 @@ impl Connection {
     /// Runs the script with one write, to detect a server that cannot write, such as one that is
     /// out of memory. Without a hash tag the script runs without keys, which is all that a cluster
     /// node without slots allows.
-    pub(super) async fn write_probe(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
-        let counters = tag.map(|tag| RedisCounter::for_probe(prefix, tag)).into_iter().collect();
+    pub(super) async fn test_write(&mut self, prefix: &str, tag: Option<&str>) -> RedisResult<()> {
+        let counters =
+            tag.map(|tag| RedisCounter::for_test_write(prefix, tag)).into_iter().collect();
         let mode = ScriptMode::Count(CountMode::Charge);
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
@@ -60,21 +61,25 @@ impl Connection {
         redis::cmd("CLUSTER").arg("SLOTS").query_async(&mut self.0).await
     }
 
-    /// Runs the script. `is_asking` permits keys of a slot that is being moved to this node.
-    pub(super) async fn run(&mut self, run: &ScriptRun, is_asking: bool) -> RedisResult<RunResult> {
+    /// Runs the script. `send_asking` permits keys of a slot that is being moved to this node.
+    pub(super) async fn run(
+        &mut self,
+        run: &ScriptRun,
+        send_asking: bool,
+    ) -> RedisResult<RunResult> {
         let command = run.command();
-        let response = match self.send(&command, is_asking).await {
+        let response = match self.send(&command, send_asking).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 SCRIPT.load_async(&mut self.0).await?;
-                self.send(&command, is_asking).await?
+                self.send(&command, send_asking).await?
             }
             response => response?,
         };
         run.parse(&response)
     }
 
-    async fn send(&mut self, command: &Cmd, is_asking: bool) -> RedisResult<Vec<u64>> {
-        if !is_asking {
+    async fn send(&mut self, command: &Cmd, send_asking: bool) -> RedisResult<Vec<u64>> {
+        if !send_asking {
             return command.query_async(&mut self.0).await;
         }
         // One pipeline, because ASKING applies to the next command of the connection, which is

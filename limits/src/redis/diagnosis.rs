@@ -83,9 +83,9 @@ async fn measure_server(
 ) -> RedisResult<RedisMeasurement> {
     let mut connection = Connection::open(info).await?;
     // Loads the script if the server does not have it.
-    connection.write_probe(prefix, Some(tag)).await?;
+    connection.test_write(prefix, Some(tag)).await?;
     let start = Instant::now();
-    connection.write_probe(prefix, Some(tag)).await?;
+    connection.test_write(prefix, Some(tag)).await?;
     let response_time = start.elapsed();
     let (now, start) = (SystemClock.now(), Instant::now());
     let ahead = connection.server_time().await.ok().map(|server_time| {

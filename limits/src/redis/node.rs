@@ -25,8 +25,8 @@ const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// The longest delay between two attempts to connect.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// The interval between two probes, which detect an outage even without requests.
-const PROBE_INTERVAL: Duration = Duration::from_secs(3);
+/// The interval between two test writes, which detect an outage even without requests.
+const TEST_WRITE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Settings that all nodes have in common.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ impl Deref for RedisNode {
 pub(super) struct ManagedConnection {
     pub(super) info: ConnectionInfo,
     settings: NodeSettings,
-    /// A range of slots that the node is known to own, used by the write probe.
+    /// A range of slots that the node is known to own, used by test writes.
     slots: Mutex<Option<RangeInclusive<u16>>>,
     state: watch::Sender<ConnectionState>,
 }
@@ -180,44 +180,44 @@ impl ManagedConnection {
         }
     }
 
-    /// Makes one attempt to connect. The connection is used if the server then responds to a probe
-    /// before the timeout.
+    /// Makes one attempt to connect. The connection is used if the server then responds to a test
+    /// write before the timeout.
     async fn try_connect(&self) -> Result<(), String> {
         let error_message = |error: RedisError| error.to_string();
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tag = slots.as_ref().map(find_hash_tag);
         let NodeSettings { prefix, timeout: response_timeout, .. } = &self.settings;
-        let open_and_probe = async {
+        let open_and_test = async {
             let mut connection = Connection::open(&self.info).await?;
             // Loads the script if the server does not have it.
-            accept_redirect(connection.write_probe(prefix, tag.as_deref()).await, slots.as_ref())?;
+            accept_redirect(connection.test_write(prefix, tag.as_deref()).await, slots.as_ref())?;
             Ok(connection)
         };
-        let mut connection = timeout(CONNECT_TIMEOUT, open_and_probe)
+        let mut connection = timeout(CONNECT_TIMEOUT, open_and_test)
             .await
             .map_err(|_| format!("no connection within {CONNECT_TIMEOUT:?}"))?
             .map_err(error_message)?;
-        let probe_result =
-            timeout(*response_timeout, connection.write_probe(prefix, tag.as_deref()))
-                .await
-                .map_err(|_| format!("no response within {response_timeout:?}"))?;
-        accept_redirect(probe_result, slots.as_ref()).map_err(error_message)?;
+        let test_result = timeout(*response_timeout, connection.test_write(prefix, tag.as_deref()))
+            .await
+            .map_err(|_| format!("no response within {response_timeout:?}"))?;
+        accept_redirect(test_result, slots.as_ref()).map_err(error_message)?;
         let live_connection = LiveConnection { connection, timeouts: AtomicU32::new(0) };
         self.state.send_replace(ConnectionState::Connected(Arc::new(live_connection)));
         self.log_connected();
         Ok(())
     }
 
-    /// Probes the connection. Discards it after an error, or after several timeouts in a row.
-    async fn probe(&self) {
+    /// Makes a test write. Discards the connection after an error, or after several timeouts in a
+    /// row.
+    async fn test_connection(&self) {
         let Some(live_connection) = self.get() else { return };
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tag = slots.as_ref().map(find_hash_tag);
         let mut connection = live_connection.connection.clone();
-        let probe = connection.write_probe(&self.settings.prefix, tag.as_deref());
-        match timeout(self.settings.timeout, probe).await {
+        let test_write = connection.test_write(&self.settings.prefix, tag.as_deref());
+        match timeout(self.settings.timeout, test_write).await {
             Err(_) => self.record_timeout(&live_connection),
-            Ok(probe_result) => match accept_redirect(probe_result, slots.as_ref()) {
+            Ok(test_result) => match accept_redirect(test_result, slots.as_ref()) {
                 Ok(()) => live_connection.record_success(),
                 Err(error) => self.discard(&live_connection, &error.to_string()),
             },
@@ -240,16 +240,17 @@ impl ManagedConnection {
     }
 }
 
-/// Treats a redirected probe as successful. The node redirects requests too: it has lost its slots,
-/// or will own them in a moment. From a server that should own all slots, a redirect is an error:
-/// it is probably a cluster node whose slots the Redis user may not read, and cannot be used.
+/// Treats a redirected test write as successful. The node redirects requests too: it has lost its
+/// slots, or will own them in a moment. From a server that should own all slots, a redirect is an
+/// error: it is probably a cluster node whose slots the Redis user may not read, and cannot be
+/// used.
 fn accept_redirect(
-    probe_result: RedisResult<()>,
+    test_result: RedisResult<()>,
     slots: Option<&RangeInclusive<u16>>,
 ) -> RedisResult<()> {
-    match probe_result {
+    match test_result {
         Err(error) if slots != Some(&ALL_SLOTS) && error.redirect_node().is_some() => Ok(()),
-        probe_result => probe_result,
+        test_result => test_result,
     }
 }
 
@@ -258,7 +259,7 @@ pub(super) fn log_unavailable(redis: &str, reason: &str) {
     log_throttled!(warn, "Redis unavailable, using local counters", redis, reason);
 }
 
-/// Connects, probes the connection, and replaces it whenever it is lost.
+/// Connects, tests the connection regularly, and replaces it whenever it is lost.
 async fn reconnect_loop(connection: Arc<ManagedConnection>) {
     let mut delay = MIN_RETRY_DELAY;
     let mut changes = connection.state.subscribe();
@@ -271,11 +272,11 @@ async fn reconnect_loop(connection: Arc<ManagedConnection>) {
         let connected_at = Instant::now();
         let is_lost = |state: &ConnectionState| !matches!(state, ConnectionState::Connected(_));
         loop {
-            let outcome = timeout(PROBE_INTERVAL, changes.wait_for(is_lost)).await;
+            let outcome = timeout(TEST_WRITE_INTERVAL, changes.wait_for(is_lost)).await;
             match outcome.map(|change| change.is_ok()) {
                 Ok(true) => break,
                 Ok(false) => return,
-                Err(_) => connection.probe().await,
+                Err(_) => connection.test_connection().await,
             }
         }
         // A short-lived connection is replaced after a delay, because each failure delays requests.
@@ -313,11 +314,11 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_redirects_its_probe_is_used_unless_it_should_own_all_slots() {
+    fn a_node_that_redirects_test_writes_is_used_unless_it_should_own_all_slots() {
         let is_used = |response: &str, slots| {
             let value = parse_redis_value(format!("-{response}\r\n").as_bytes());
-            let probe_result = value.and_then(Value::extract_error).map(drop);
-            accept_redirect(probe_result, slots).is_ok()
+            let test_result = value.and_then(Value::extract_error).map(drop);
+            accept_redirect(test_result, slots).is_ok()
         };
         for redirect in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
             assert!(is_used(redirect, Some(&(3000..=4000))), "{redirect}");

@@ -78,7 +78,7 @@ impl Servers {
         let topology = match self.discover(discovery).await? {
             TopologyView::Single(info) => Topology::Single(self.node_at(info, Some(ALL_SLOTS))),
             TopologyView::Cluster(info, mut ranges) => {
-                // A node's last range is the one that is probed. The largest comes last, because a
+                // Test writes use a node's last range. The largest comes last, because a
                 // hash tag in it is found quickly.
                 ranges.sort_by_key(|range| range.slots.len());
                 let to_info = |address: &NodeAddress| with_address(&info, address);

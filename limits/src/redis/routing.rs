@@ -21,7 +21,7 @@ pub(super) const LATE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of redirects that are followed without a delay. The cluster is changing if there are
 /// more.
 const QUICK_REDIRECTS: u32 = 3;
-/// The delay before each further redirect.
+/// The delay before each additional redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
 /// The reason why a run has no result.
@@ -69,7 +69,7 @@ impl Servers {
     ) -> Result<RunResult, RunFailure> {
         let slot_owner = || self.topology().node(slot).cloned().ok_or(RunFailure::Unavailable);
         let mut node = slot_owner()?;
-        let mut is_asking = false;
+        let mut send_asking = false;
         for redirects in 0.. {
             if redirects >= QUICK_REDIRECTS {
                 if Instant::now() >= deadline {
@@ -80,7 +80,7 @@ impl Servers {
             let live_connection =
                 node.get_or_wait_for_first(deadline).await.ok_or(RunFailure::Unavailable)?;
             let error =
-                match self.run_on_node(&node, &live_connection, run, is_asking, deadline).await {
+                match self.run_on_node(&node, &live_connection, run, send_asking, deadline).await {
                     Ok(result) => return Ok(result),
                     Err(error) => error.ok_or(RunFailure::Unavailable)?,
                 };
@@ -90,14 +90,14 @@ impl Servers {
             match error.kind() {
                 ErrorKind::Server(ServerErrorKind::Moved) => {
                     self.refresh.notify_one();
-                    is_asking = false;
+                    send_asking = false;
                     node = match redirect {
                         Some(target) => self.node_at(target, None),
                         None => slot_owner()?,
                     };
                 }
                 ErrorKind::Server(ServerErrorKind::Ask) => {
-                    is_asking = redirect.is_some();
+                    send_asking = redirect.is_some();
                     node = match redirect {
                         Some(target) => self.node_at(target, None),
                         None => slot_owner()?,
@@ -107,7 +107,7 @@ impl Servers {
                     return Err(RunFailure::SlotDivided);
                 }
                 ErrorKind::Server(ServerErrorKind::TryAgain) => {
-                    is_asking = false;
+                    send_asking = false;
                     node = slot_owner()?;
                 }
                 _ => {
@@ -128,12 +128,12 @@ impl Servers {
         node: &RedisNode,
         live_connection: &Arc<LiveConnection>,
         run: &ScriptRun,
-        is_asking: bool,
+        send_asking: bool,
         deadline: Instant,
     ) -> Result<RunResult, Option<RedisError>> {
         let mut connection = live_connection.connection.clone();
         let start = Instant::now();
-        let mut response = std::pin::pin!(connection.run(run, is_asking));
+        let mut response = std::pin::pin!(connection.run(run, send_asking));
         let Ok(result) = timeout_at(deadline, &mut response).await else {
             self.metrics.timeouts.inc();
             node.record_timeout(live_connection);

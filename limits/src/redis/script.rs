@@ -62,7 +62,7 @@ impl RedisCounter {
 
     /// Creates a counter with a window of one second in the slot of this hash tag, to test whether
     /// a server can count.
-    pub(super) fn for_probe(prefix: &str, tag: &str) -> Self {
+    pub(super) fn for_test_write(prefix: &str, tag: &str) -> Self {
         Self { key: format!("{prefix}:{{{tag}}}"), requests: u32::MAX, window_ms: 1000, end_ms: 0 }
     }
 }
@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn a_response_has_two_numbers_per_counter_and_the_time() {
-        let counters = vec![RedisCounter::for_probe("p", "a"), RedisCounter::for_probe("p", "b")];
+        let counters =
+            vec![RedisCounter::for_test_write("p", "a"), RedisCounter::for_test_write("p", "b")];
         let run = ScriptRun { mode: ScriptMode::Reserve, counters };
         let result = run.parse(&[3, 50, 4, 60, 1_000]).unwrap();
         let millis = Duration::from_millis;

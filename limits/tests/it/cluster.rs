@@ -94,7 +94,7 @@ async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
         let buckets =
             [account_bucket(account_limit, id), address_bucket(address_limit, last_octet)];
         assert!(is_admitted(&engine, &buckets).await);
-        // A second node does not know yet that the narrow limit is exhausted.
+        // A new node has no local count of the exhausted limit yet.
         for _ in 0..3 {
             let node = connect_engine(&cluster.url(), &prefix).await;
             let decision = node.check(CountMode::Check, &buckets, now()).await;

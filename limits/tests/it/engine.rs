@@ -13,7 +13,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncTypedCommands, IntoConnectionInfo, RedisError};
 use test_engines::shared::{redis_url, shared_cluster};
 
-/// An engine with a clock, which can create further nodes with the same counters.
+/// An engine with a clock, which can create more nodes with the same counters.
 pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
     /// `None` for memory.
@@ -61,7 +61,7 @@ impl TestEngine {
         Self { engine, redis, started_at: Instant::now(), skipped_ms: AtomicI64::new(0) }
     }
 
-    /// Returns the engine of a further node with the same counters; for memory, the same engine.
+    /// Returns the engine of a second node with the same counters; for memory, the same engine.
     pub(super) async fn second_node(&self) -> Arc<Engine> {
         match &self.redis {
             None => Arc::clone(&self.engine),

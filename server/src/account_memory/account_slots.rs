@@ -14,7 +14,7 @@ pub struct AccountSlots(Arc<Mutex<HashSet<i64>>>);
 /// An account's slot. Dropping it releases the slot.
 #[derive(Debug)]
 pub struct AccountSlot {
-    account: i64,
+    account_id: i64,
     slots: AccountSlots,
 }
 
@@ -25,11 +25,11 @@ pub struct AccountBusy;
 
 impl AccountSlots {
     /// Takes an account's slot.
-    pub fn acquire(&self, account: i64) -> Result<AccountSlot, AccountBusy> {
-        if !self.lock().insert(account) {
+    pub fn acquire(&self, account_id: i64) -> Result<AccountSlot, AccountBusy> {
+        if !self.lock().insert(account_id) {
             return Err(AccountBusy);
         }
-        Ok(AccountSlot { account, slots: self.clone() })
+        Ok(AccountSlot { account_id, slots: self.clone() })
     }
 
     /// Returns the number of slots that are taken.
@@ -46,7 +46,7 @@ impl AccountSlots {
 
 impl Drop for AccountSlot {
     fn drop(&mut self) {
-        self.slots.lock().remove(&self.account);
+        self.slots.lock().remove(&self.account_id);
     }
 }
 

@@ -25,20 +25,20 @@ pub struct UnreadResponses(Arc<Mutex<HashMap<i64, usize>>>);
 pub struct TooManyUnreadResponses;
 
 impl UnreadResponses {
-    /// Counts a response for an account until its bytes are dropped, when they have been sent or
-    /// the connection has closed. Small responses are not counted.
-    pub fn count(&self, account: i64, response: Bytes) -> Result<Bytes, TooManyUnreadResponses> {
+    /// Counts a response against an account until its bytes are dropped, when they have been sent
+    /// or the connection has closed. Small responses are not counted.
+    pub fn count(&self, account_id: i64, response: Bytes) -> Result<Bytes, TooManyUnreadResponses> {
         if response.len() <= MAX_UNCOUNTED_BYTES {
             return Ok(response);
         }
         let mut accounts = self.lock();
-        let unread_bytes = accounts.entry(account).or_default();
+        let unread_bytes = accounts.entry(account_id).or_default();
         if *unread_bytes > 0 && *unread_bytes + response.len() > MAX_BYTES_PER_ACCOUNT {
             return Err(TooManyUnreadResponses);
         }
         *unread_bytes += response.len();
         drop(accounts);
-        Ok(Bytes::from_owner(CountedResponse { response, account, responses: self.clone() }))
+        Ok(Bytes::from_owner(CountedResponse { response, account_id, responses: self.clone() }))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i64, usize>> {
@@ -46,10 +46,10 @@ impl UnreadResponses {
     }
 }
 
-/// The bytes of a response that is counted for an account.
+/// The bytes of a response that counts against an account.
 struct CountedResponse {
     response: Bytes,
-    account: i64,
+    account_id: i64,
     responses: UnreadResponses,
 }
 
@@ -62,10 +62,10 @@ impl AsRef<[u8]> for CountedResponse {
 impl Drop for CountedResponse {
     fn drop(&mut self) {
         let mut accounts = self.responses.lock();
-        if let Some(unread_bytes) = accounts.get_mut(&self.account) {
+        if let Some(unread_bytes) = accounts.get_mut(&self.account_id) {
             *unread_bytes -= self.response.len();
             if *unread_bytes == 0 {
-                accounts.remove(&self.account);
+                accounts.remove(&self.account_id);
             }
         }
     }

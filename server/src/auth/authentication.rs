@@ -43,7 +43,7 @@ pub enum AuthenticationMethod {
     ApplicationService,
 }
 
-/// Reason why nobody was authenticated.
+/// The reason for which authentication failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// Unknown account or wrong password; which of them is not revealed.
@@ -123,7 +123,7 @@ pub trait GuessGuard {
 
     /// Counts the audit event of a rejected attempt. The name that was entered is not recorded,
     /// because users sometimes enter their password in the wrong field.
-    fn record_failure(&self, kind: AuditKind, account: Option<i64>);
+    fn record_failure(&self, kind: AuditKind, account_id: Option<i64>);
 }
 
 /// Authenticates people.

@@ -109,8 +109,8 @@ impl TokenIssuer<'_> {
         }
     }
 
-    /// Issues a token to a first-party app, creating the app if missing. Nobody knows the app's
-    /// secret, so it cannot be used to get other tokens.
+    /// Issues a token to a first-party app, creating the app if missing. The app's secret is
+    /// discarded, so it cannot be used to get other tokens.
     pub async fn issue_first_party_token(
         &self,
         events: &NewAuditEvents,

@@ -119,7 +119,7 @@ impl Command {
 /// The names of the accounts and apps that events refer to.
 struct EventNames {
     /// The names of deleted accounts, by id.
-    deleted_names: HashMap<i64, String>,
+    deleted_accounts_by_id: HashMap<i64, String>,
     /// The names that several of the accounts have or had.
     ambiguous_names: HashSet<String>,
     /// The names that several of the apps have.
@@ -136,10 +136,10 @@ impl EventNames {
             Some(event) => store.deleted_accounts(event.at).await?,
             None => Vec::new(),
         };
-        let deleted_names =
+        let deleted_accounts_by_id =
             deleted_accounts.into_iter().map(|DeletedAccount { id, name }| (id, name)).collect();
         let names = Self {
-            deleted_names,
+            deleted_accounts_by_id,
             ambiguous_names: HashSet::new(),
             ambiguous_app_names: find_ambiguous(
                 events.iter().map(|e| (e.app.as_deref(), e.app_id)),
@@ -152,7 +152,7 @@ impl EventNames {
 
     /// Returns the name that the account of an event has or had.
     fn get<'a>(&'a self, event: &'a AuditEvent) -> Option<&'a str> {
-        let deleted_name = event.account_id.and_then(|id| self.deleted_names.get(&id));
+        let deleted_name = event.account_id.and_then(|id| self.deleted_accounts_by_id.get(&id));
         event.account.as_ref().or(deleted_name).map(String::as_str)
     }
 

@@ -38,15 +38,17 @@ fn render_page(parser: Command) -> io::Result<String> {
     Ok(remove_repetitions(&String::from_utf8_lossy(&page)))
 }
 
-/// Removes repeated output of clap_mangen: the definitions before each section, empty lines and
-/// line breaks.
+/// Removes what clap_mangen repeats: the apostrophe definition (`.ie`, `.el`), empty lines and
+/// consecutive `.br`.
 fn remove_repetitions(page: &str) -> String {
     let mut definitions = BTreeSet::new();
-    let lines = page.lines().filter(|line| {
-        let is_definition = line.starts_with(".ie ") || line.starts_with(".el ");
-        !line.is_empty() && (!is_definition || definitions.insert(*line))
-    });
-    let mut lines: Vec<&str> = lines.collect();
+    let mut lines: Vec<&str> = page
+        .lines()
+        .filter(|line| {
+            let is_definition = line.starts_with(".ie ") || line.starts_with(".el ");
+            !line.is_empty() && (!is_definition || definitions.insert(*line))
+        })
+        .collect();
     lines.dedup_by(|line, before| line == before && *line == ".br");
     lines.join("\n") + "\n"
 }
@@ -66,12 +68,12 @@ fn write_commands(belfry: &Command, command: &Command, page: &mut Vec<u8>) -> io
         .text([roman(about.unwrap_or_default())])
         .to_writer(page)?;
     // Options that `belfry` itself has are in the OPTIONS section.
-    let is_common =
-        |arg: &Arg| belfry.get_arguments().any(|common| common.get_id() == arg.get_id());
-    let without_common =
-        command.clone().mut_args(|arg| if is_common(&arg) { arg.hide(true) } else { arg });
+    let is_global =
+        |arg: &Arg| belfry.get_arguments().any(|global| global.get_id() == arg.get_id());
+    let own_options =
+        command.clone().mut_args(|arg| if is_global(&arg) { arg.hide(true) } else { arg });
     let mut rendered_options = Vec::new();
-    Man::new(without_common).render_options_section(&mut rendered_options)?;
+    Man::new(own_options).render_options_section(&mut rendered_options)?;
     let options = String::from_utf8_lossy(&rendered_options).replace(".SH OPTIONS\n", "");
     page.write_all(options.as_bytes())
 }

@@ -177,7 +177,7 @@ impl Overrides {
             }
             insert_value(&mut table, &key, value);
             config.origins.insert(key, origin.clone());
-            // The settings before this one are valid, so an error is about this one.
+            // The settings before this one are valid, so this one causes any error.
             let new_config = Config::deserialize(table.clone()).map_err(|error| {
                 ConfigError(format!("{origin}: {}", error.message().trim_end()))
             })?;

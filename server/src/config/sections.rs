@@ -71,8 +71,8 @@ pub struct HttpSettings {
     #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_connections: usize,
     /// Maximum number of open connections per IPv4 address or IPv6 /64, and per IPv6 /48 this
-    /// number times `limits.ipv6_48_multiple`; further ones are closed immediately. Trusted proxies
-    /// are exempt.
+    /// number times `limits.ipv6_48_multiple`; additional ones are closed immediately. Trusted
+    /// proxies are exempt.
     #[default(256)]
     #[serde(deserialize_with = "values::deserialize_positive")]
     pub max_connections_per_address: usize,

@@ -81,8 +81,8 @@ impl EvaluationPool {
 
     /// Takes a slot for an account, which can have only one, so that an account cannot fill the
     /// queue.
-    pub fn enter_for_account(&self, account: i64) -> Result<EvaluationSlot, EvaluationError> {
-        let Ok(account_slot) = self.account_slots.acquire(account) else {
+    pub fn enter_for_account(&self, account_id: i64) -> Result<EvaluationSlot, EvaluationError> {
+        let Ok(account_slot) = self.account_slots.acquire(account_id) else {
             return Err(count_failure(&self.failures, EvaluationError::AccountBusy));
         };
         if self.account_slots.count() > self.max_queue_length / 2 {

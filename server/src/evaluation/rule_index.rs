@@ -1,4 +1,4 @@
-//! Cache of the compiled rules of users for whom events were evaluated.
+//! Cache of compiled rules, by the user for whom events were evaluated.
 //!
 //! Each user's rules are stored with the epoch at which they were read, and are used only while the
 //! store reports that epoch as current. So an evaluation after a rule change uses the new rules, on
@@ -59,9 +59,9 @@ impl RuleIndexCache {
 
     /// Returns each account's rules, if they are cached and current.
     pub fn get(&self, store: &Store, accounts: &[i64], now: Timestamp) -> Vec<Option<CachedRules>> {
-        let lookup = |account: &i64| {
-            let current_entry = self.entries.get(account).filter(|(epoch, rules)| {
-                store.are_rulesets_current(*account, *epoch)
+        let lookup = |account_id: &i64| {
+            let current_entry = self.entries.get(account_id).filter(|(epoch, rules)| {
+                store.are_rulesets_current(*account_id, *epoch)
                     && !rules.next_expiry.is_some_and(|expiry| expiry.is_reached(now))
             });
             self.lookups.record(current_entry.is_some());
@@ -71,13 +71,13 @@ impl RuleIndexCache {
     }
 
     /// Compiles and caches an account's rules.
-    pub fn insert(&self, account: i64, snapshot: &RulesetsSnapshot) -> CachedRules {
+    pub fn insert(&self, account_id: i64, snapshot: &RulesetsSnapshot) -> CachedRules {
         let RulesetsSnapshot { rulesets, epoch } = snapshot;
         let compile = || Arc::new(IndexedRules::new(rulesets.documents()));
         let rules = (!rulesets.is_empty()).then(compile);
         let bytes = ENTRY_BYTES + rules.as_ref().map_or(0, |rules| rules.bytes());
         let cached_rules = CachedRules { rules, bytes, next_expiry: rulesets.next_expiry() };
-        self.entries.insert(account, (*epoch, cached_rules.clone()));
+        self.entries.insert(account_id, (*epoch, cached_rules.clone()));
         cached_rules
     }
 

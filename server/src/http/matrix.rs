@@ -31,7 +31,7 @@ pub(super) async fn whoami(
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
     let mut response = json!({ "user_id": requester.user_id(&state), "is_guest": false });
-    if let Some(token) = requester.token
+    if let Some(token) = requester.token_key
         && let Some(device_id) = state.store.token_device_id(token).await?
     {
         response["device_id"] = device_id.into();
@@ -45,7 +45,7 @@ pub(super) async fn logout(
     audit: RequestAudit,
     requester: Requester,
 ) -> Result<Json<Value>, MatrixError> {
-    let token = requester.token.ok_or(MatrixError::ServiceLogout)?;
+    let token = requester.token_key.ok_or(MatrixError::ServiceLogout)?;
     let events = NewAuditEvents::from(audit.success_event(AuditKind::SignOut))
         .with_event(audit.success_event(AuditKind::TokenRevoke));
     state.store.revoke_token(&events, token, state.clock.now()).await?;
@@ -64,7 +64,7 @@ pub(super) async fn account_data(
     if path_user != user_id {
         return Err(MatrixError::OtherUser);
     }
-    let rulesets = state.store.rulesets(requester.account, requester.now).await?;
+    let rulesets = state.store.rulesets(requester.account_id, requester.now).await?;
     let response = rulesets.response(User::new(&user_id));
-    Ok(JsonBytes(state.unread_responses.count(requester.account, response)?).into_response())
+    Ok(JsonBytes(state.unread_responses.count(requester.account_id, response)?).into_response())
 }

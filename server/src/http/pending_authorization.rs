@@ -40,7 +40,7 @@ pub(crate) struct PendingAuthorization {
     /// The parameters that the request was parsed from.
     parameters: Pairs,
     /// The account that is signed in for the request.
-    account: Option<i64>,
+    account_id: Option<i64>,
     /// The language that the user has chosen for the request. Links and forms preserve it.
     pub(crate) chosen_lang: Option<Language>,
     /// The secret that identifies the request in the browser, once it is stored.
@@ -73,11 +73,11 @@ impl PendingAuthorization {
     ) -> Result<Self, OAuthError> {
         let request = parse_request(session, Parameters::new(pairs), app.as_ref())?;
         let app = app.ok_or(OAuthError::UnknownClient)?;
-        let account = session.account().map(|account| account.id);
         // `force_login` requires a new sign-in, even with a session.
-        let account = account.filter(|_| !request.force_login);
+        let account = session.account().filter(|_| !request.force_login);
+        let account_id = account.map(|account| account.id);
         let parameters = AuthorizationRequest::relevant_pairs(pairs)?;
-        Ok(Self { app, request, parameters, account, chosen_lang: None, handle: None })
+        Ok(Self { app, request, parameters, account_id, chosen_lang: None, handle: None })
     }
 
     /// Loads the request with this handle, which must belong to this browser.
@@ -92,9 +92,9 @@ impl PendingAuthorization {
         let app = app.ok_or(OAuthError::UnknownClient)?.app;
         let request = parse_request(session, Parameters::new(&parameters), Some(&app))?;
         let signed_in_id = session.account().map(|account| account.id);
-        let account = account_id.filter(|account| Some(*account) == signed_in_id);
+        let account_id = account_id.filter(|id| Some(*id) == signed_in_id);
         let chosen_lang = session.lang;
-        Ok(Self { app, request, parameters, account, chosen_lang, handle: Some(handle) })
+        Ok(Self { app, request, parameters, account_id, chosen_lang, handle: Some(handle) })
     }
 
     /// Deletes the request, if it is stored, so that it can be completed only once. The events of a
@@ -104,7 +104,7 @@ impl PendingAuthorization {
         session: &BrowserSession,
         denial_events: Option<&NewAuditEvents>,
     ) -> Result<i64, PageError> {
-        let account = self.account.ok_or(PageError::Expired)?;
+        let account_id = self.account_id.ok_or(PageError::Expired)?;
         if let Some(handle) = self.handle.take() {
             let (store, now) = (&session.state.store, session.state.clock.now());
             let cookie = session.hashed_cookie();
@@ -112,7 +112,7 @@ impl PendingAuthorization {
                 store.consume_request(denial_events, handle.hashed_secret(), cookie, now).await?;
             request.ok_or(PageError::Expired)?;
         }
-        Ok(account)
+        Ok(account_id)
     }
 
     /// Returns the language that the user has chosen, otherwise the one that the app requests.
@@ -141,7 +141,7 @@ impl PendingAuthorization {
         let stored_request = StoredRequest {
             app_id: self.app.id,
             browser_cookie: session.hashed_cookie(),
-            account_id: self.account,
+            account_id: self.account_id,
             parameters: self.parameters.clone(),
             expires_at: expiry_after(now, LIFETIME),
         };
@@ -162,8 +162,8 @@ impl PendingAuthorization {
     /// already been granted.
     pub(crate) async fn next_step(&self, session: &BrowserSession) -> Result<NextStep, PageError> {
         let (store, now) = (&session.state.store, session.state.clock.now());
-        let grants = match self.account {
-            Some(account) => store.active_grants(account, self.app.id, now).await?,
+        let grants = match self.account_id {
+            Some(account_id) => store.active_grants(account_id, self.app.id, now).await?,
             None => Vec::new(),
         };
         Ok(self.request.next_step(self.user(session).map(|user| user.role), &grants))
@@ -171,7 +171,7 @@ impl PendingAuthorization {
 
     /// Returns the account that is signed in for the request.
     fn user<'a>(&self, session: &'a BrowserSession) -> Option<&'a Account> {
-        session.account().filter(|account| Some(account.id) == self.account)
+        session.account().filter(|account| Some(account.id) == self.account_id)
     }
 
     /// Returns the requested grant, if the user's role allows it.
@@ -231,7 +231,7 @@ impl PendingAuthorization {
     ) -> Result<Response, PageError> {
         let target = &self.request.target;
         let issuer = issuer(&session.state.base_url.to_string());
-        let (url, fields) = match target.deliver(&issuer, Err(&error)) {
+        let (url, fields) = match target.build_delivery(&issuer, Err(&error)) {
             Delivery::Redirect(location) => (location, Vec::new()),
             Delivery::Post { action, fields } => (action, fields),
             Delivery::Show => return Err(error.into()),
@@ -254,7 +254,7 @@ impl PendingAuthorization {
         response: Result<&Secret, &OAuthError>,
     ) -> Result<Response, PageError> {
         let issuer = issuer(&session.state.base_url.to_string());
-        match (self.request.target.deliver(&issuer, response), response) {
+        match (self.request.target.build_delivery(&issuer, response), response) {
             (Delivery::Redirect(location), _) => redirect(session, &location),
             (Delivery::Post { action, fields }, _) => {
                 let layout = session.layout(self.lang());

@@ -56,9 +56,9 @@ pub(crate) fn render_large_page(
     session: &BrowserSession,
     status: StatusCode,
     page: &impl Template,
-    account: i64,
+    account_id: i64,
 ) -> Result<Response, PageError> {
-    let html = session.state.unread_responses.count(account, render_html(page)?.into())?;
+    let html = session.state.unread_responses.count(account_id, render_html(page)?.into())?;
     Ok(session.with_cookie(html_response(status, html, None)))
 }
 

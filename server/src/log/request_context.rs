@@ -86,16 +86,16 @@ impl RequestContext {
     }
 
     /// Records the app that sent the current request, and the account it acts for, if any.
-    pub(crate) fn record_token(account: Option<i64>, app: i64) {
+    pub(crate) fn record_token(account_id: Option<i64>, app: i64) {
         Self::with_current(|request| {
-            request.account.set(account);
+            request.account.set(account_id);
             request.app.set(Some(app));
         });
     }
 
     /// Records the account that sent the current request.
-    pub(crate) fn record_account(account: i64) {
-        Self::with_current(|request| request.account.set(Some(account)));
+    pub(crate) fn record_account(account_id: i64) {
+        Self::with_current(|request| request.account.set(Some(account_id)));
     }
 
     /// Records the app that sent the current request, or for which a user authorises access.

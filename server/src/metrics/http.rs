@@ -62,8 +62,8 @@ impl HttpMetrics {
 /// The values of the label `method`.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "other"];
 
-/// Returns the name of a method for logs and metrics: `other` for unusual ones, because clients can
-/// invent methods.
+/// Returns the name of a method for logs and metrics: `other` for nonstandard methods, which
+/// clients can invent.
 pub fn method_name(method: &Method) -> &'static str {
     METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or("other")
 }

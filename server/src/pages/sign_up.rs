@@ -40,7 +40,7 @@ impl SignUpPage<'_> {
         Some(describe_field_error(&self.layout, *error))
     }
 
-    /// Returns whether a field has the focus: the first one with an error, or else the first one.
+    /// Returns whether a field has the focus: the first with an error, or else the user name.
     fn has_focus(&self, name: &str) -> bool {
         let fields = ["username", "email", "password", "password_again", "agreement"];
         let first_invalid_field =

@@ -108,7 +108,7 @@ impl TryPage<'_> {
         }
     }
 
-    /// Returns whether a field is the first one with an error.
+    /// Returns whether a field has the focus: the first with an error.
     fn has_focus(&self, field: &str) -> bool {
         let mut fields = ["text", "sender", "room", "members"].into_iter();
         fields.find(|field| self.field_error(field).is_some()) == Some(field)

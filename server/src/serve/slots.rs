@@ -71,8 +71,8 @@ impl ConnectionSlots {
         Ok(ConnectionSlot { _permit: permit, _network_slot: network_slot, is_health_only })
     }
 
-    /// Counts a connection for its network, which is an IPv4 address or the /64 of an IPv6 address,
-    /// and for the /48 around it.
+    /// Counts a connection against its network, an IPv4 address or the /64 of an IPv6 address,
+    /// and against the /48 around it.
     fn acquire_network_slot(&self, address: IpAddr) -> Result<NetworkSlot, TooManyConnections> {
         let network = Network::from_address(address);
         let site = network.site().zip(self.max_per_site);

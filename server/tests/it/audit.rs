@@ -270,21 +270,21 @@ async fn an_event_has_the_responses_request_id() {
     let service = Service::start_with(config).await;
     let registration =
         encode_form(&[("client_name", "Tusky"), ("redirect_uris", "https://app.example/cb")]);
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let register_app = async |client: &TestClient| {
         let response = client.send("POST /api/v1/apps", registration.clone()).await;
         assert_eq!(response.status, 200, "{response:?}");
         response.header("x-request-id").to_owned()
     };
-    let proxy_id = register_app(&http.with_header("x-request-id", "proxy-1.2_3")).await;
+    let proxy_id = register_app(&form_client.with_header("x-request-id", "proxy-1.2_3")).await;
     assert_eq!(proxy_id, "proxy-1.2_3");
-    let generated_id = register_app(&http).await;
+    let generated_id = register_app(&form_client).await;
     assert_eq!(generated_id.len(), 32);
-    let unsafe_replacement = register_app(&http.with_header("x-request-id", "a b\"")).await;
+    let unsafe_replacement = register_app(&form_client.with_header("x-request-id", "a b\"")).await;
     assert_eq!(unsafe_replacement.len(), 32, "{unsafe_replacement}");
     let untrusted_client =
-        http.with_address([198, 51, 100, 1]).with_header("x-request-id", "from-the-client");
+        form_client.with_address([198, 51, 100, 1]).with_header("x-request-id", "from-the-client");
     let untrusted_replacement = register_app(&untrusted_client).await;
     assert_eq!(untrusted_replacement.len(), 32, "{untrusted_replacement}");
     let mut ids: Vec<String> =
@@ -304,8 +304,8 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
     ] {
         let service =
             Service::start_with(config_with(|config| config.audit.addresses = addresses)).await;
-        let http = service.anonymous_client().with_address([198, 51, 100, 77]);
-        let client = OAuthClient::register(http).await;
+        let client_elsewhere = service.anonymous_client().with_address([198, 51, 100, 77]);
+        let client = OAuthClient::register(client_elsewhere).await;
         let form = wrong_secret_form(&client.id);
         assert_eq!(client.http.send("POST /oauth/token", form).await.status, 401);
         let addresses: Vec<_> =
@@ -320,12 +320,12 @@ async fn addresses_are_truncated_or_omitted_as_configured() {
 async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
     let service =
         Service::start_with(config_with(|config| config.limits.mode = RateLimitMode::Off)).await;
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let form = wrong_secret_form("nobody");
     for round in 0..3 {
         for address in 0..1000 {
-            let client = http.with_address(Ipv4Addr::from_bits(0x0a00_0000 + address));
+            let client = form_client.with_address(Ipv4Addr::from_bits(0x0a00_0000 + address));
             assert_eq!(client.send("POST /oauth/token", form.clone()).await.status, 401);
         }
         let rows = read_events(&service).await;
@@ -333,7 +333,7 @@ async fn failures_from_a_thousand_addresses_use_a_bounded_number_of_rows() {
         assert_eq!(rows.iter().map(|row| row.count).sum::<i64>(), 1000 * (round + 1));
     }
     service.clock.advance(3600);
-    http.send("POST /oauth/token", form).await;
+    form_client.send("POST /oauth/token", form).await;
     assert_eq!(read_events(&service).await.len(), 102, "the next hour has its own rows");
 }
 

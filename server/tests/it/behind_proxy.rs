@@ -175,7 +175,7 @@ fn caddy_forwards_the_client_address() {
     }
 }
 
-/// Without further directives nginx forwards neither the client's address nor the request's host.
+/// A minimal nginx configuration forwards neither the client's address nor the request's host.
 #[tokio::test]
 async fn behind_nginx_with_a_minimal_configuration_nobody_is_an_operator() {
     let dir = tempfile::tempdir().unwrap();

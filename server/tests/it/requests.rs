@@ -102,7 +102,7 @@ async fn only_a_trusted_proxy_can_set_the_request_id() {
     }
 }
 
-/// The error comes from the store, whose code does not know the request.
+/// The error comes from the store, whose code has no access to the request.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_line_contains_the_request_with_its_account_and_app() {
     let dir = tempfile::tempdir().unwrap();

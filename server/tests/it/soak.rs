@@ -38,7 +38,7 @@ fn resident_memory_bytes() -> u64 {
 }
 
 /// Sends authorization requests, registers apps and requests a token for each of them, from many
-/// addresses in each minute of these hours, within the rate limits. One further app requests
+/// addresses in each minute of these hours, within the rate limits. One more app requests
 /// several tokens per minute. Returns the sizes after each hour.
 async fn simulate_abuse(hours: u32, addresses: u32) -> Vec<Size> {
     let mut config = Config::default();

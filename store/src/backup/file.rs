@@ -71,7 +71,7 @@ impl Backup {
     }
 
     /// Reads all rows, compares them with the checksums, and checks that the store can read them.
-    /// Returns, for each column, the first value that this version does not know and therefore
+    /// Returns, for each column, the first value that this version does not support and therefore
     /// ignores.
     pub fn verify(&self, report: ProgressCallback<'_>) -> Result<Vec<String>, BackupError> {
         let mut counter = RowCounter::new("checking", self.manifest.row_count(), report);

@@ -29,7 +29,7 @@ const TEMPORARY_PREFIX: &str = ".belfry-backup-";
 /// Error reason if the file at the expected path is not the one that was written.
 const REPLACED_REASON: &str = "another process has replaced its temporary file";
 
-/// Maximum number of attempts to create a file. A second backup that starts at the same time may
+/// Maximum number of attempts to create a file. A second backup that starts concurrently may
 /// remove it before it is locked.
 const MAX_ATTEMPTS: usize = 10;
 

@@ -1,6 +1,6 @@
 //! Checks that the store can read the values of a row.
 //!
-//! A row that the store cannot read would break a list of accounts, or every request of a user,
+//! A row that the store cannot read would break a list of accounts, or all of a user's requests,
 //! long after the restore. The check uses the same parsers as the store.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ const MAX_VALUE_CHARS: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CheckOutcome {
     Valid,
-    /// A name that this version does not know. The store ignores it, or treats it like the least
+    /// A name that this version does not support. The store ignores it, or treats it like the least
     /// privileged name.
     UnknownName,
     /// The row cannot be read.

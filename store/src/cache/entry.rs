@@ -7,14 +7,14 @@ use quick_cache::Weighter;
 
 use crate::apps::StoredApp;
 use crate::rulesets::StoredRulesets;
-use crate::subjects::{Slots, Subject};
+use crate::subjects::{CacheSubject, Slots};
 use crate::tokens::StoredToken;
 
 /// A value in the cache.
 pub(crate) trait CacheValue<K> {
     /// Returns the subjects that the value depends on besides its key; a single subject is
     /// repeated.
-    fn subjects(&self, key: &K) -> [Subject; 2];
+    fn subjects(&self, key: &K) -> [CacheSubject; 2];
 
     /// Returns the number of bytes on the heap that key and value own.
     fn heap_bytes(&self, key: &K) -> usize;
@@ -45,21 +45,21 @@ impl<K, V: CacheValue<K>> Weighter<K, Entry<V>> for ByteWeighter {
 }
 
 impl CacheValue<LookupKey> for (Sha256Digest, Arc<StoredToken>) {
-    fn subjects(&self, _: &LookupKey) -> [Subject; 2] {
-        let app = Subject::App(self.1.app_id);
-        let account = self.1.account.as_ref().map(|account| Subject::Account(account.id));
+    fn subjects(&self, _: &LookupKey) -> [CacheSubject; 2] {
+        let app = CacheSubject::App(self.1.app_id);
+        let account = self.1.account.as_ref().map(|account| CacheSubject::Account(account.id));
         [app, account.unwrap_or(app)]
     }
 
     fn heap_bytes(&self, _: &LookupKey) -> usize {
         let name = self.1.account.as_ref().map_or(0, |account| account.name.len());
-        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.bytes_in_memory()
+        ARC_OVERHEAD + size_of::<StoredToken>() + name + self.1.scopes.heap_bytes()
     }
 }
 
 impl CacheValue<i64> for StoredRulesets {
-    fn subjects(&self, account: &i64) -> [Subject; 2] {
-        [Subject::Account(*account); 2]
+    fn subjects(&self, account: &i64) -> [CacheSubject; 2] {
+        [CacheSubject::Account(*account); 2]
     }
 
     fn heap_bytes(&self, _: &i64) -> usize {
@@ -68,8 +68,8 @@ impl CacheValue<i64> for StoredRulesets {
 }
 
 impl<K> CacheValue<K> for Arc<StoredApp> {
-    fn subjects(&self, _: &K) -> [Subject; 2] {
-        [Subject::App(self.app.id), Subject::AppSecret(self.app.id)]
+    fn subjects(&self, _: &K) -> [CacheSubject; 2] {
+        [CacheSubject::App(self.app.id), CacheSubject::AppSecret(self.app.id)]
     }
 
     fn heap_bytes(&self, _: &K) -> usize {
@@ -77,7 +77,7 @@ impl<K> CacheValue<K> for Arc<StoredApp> {
         let website = details.website.as_ref().map_or(0, String::len);
         let strings = 2 * self.app.client_id.len()
             + details.name.len()
-            + details.scopes.bytes_in_memory()
+            + details.scopes.heap_bytes()
             + website;
         let uris: usize =
             details.redirect_uris.iter().map(|uri| size_of::<String>() + uri.as_str().len()).sum();
@@ -87,8 +87,8 @@ impl<K> CacheValue<K> for Arc<StoredApp> {
 
 /// An account id, cached by account name.
 impl CacheValue<Box<str>> for i64 {
-    fn subjects(&self, _: &Box<str>) -> [Subject; 2] {
-        [Subject::Account(*self); 2]
+    fn subjects(&self, _: &Box<str>) -> [CacheSubject; 2] {
+        [CacheSubject::Account(*self); 2]
     }
 
     fn heap_bytes(&self, name: &Box<str>) -> usize {

@@ -166,7 +166,7 @@ fn a_read_that_began_before_its_account_was_invalidated_is_not_cached() {
 #[test]
 fn accounts_that_share_a_slot_are_invalidated_together() {
     let cache = Cache::new(1 << 20, true);
-    let slot = |account| cache.shared.subjects.find_slots([Subject::Account(account); 2]);
+    let slot = |account| cache.shared.subjects.hash_slots([CacheSubject::Account(account); 2]);
     let other_account = (8..i64::MAX).find(|&account| slot(account) == slot(7)).unwrap();
     let lookup = cache_token(&cache, other_account, 1);
     cache.invalidate(&[Invalidation::Account(7)]);

@@ -62,7 +62,7 @@ pub(crate) struct ClientCertificate {
 impl PostgresUrl {
     /// Parses a URL with these hosts after its first. Errors do not contain values, because the URL
     /// is a secret.
-    pub(super) fn parse(url: &Url, further_hosts: &str) -> Result<Self, String> {
+    pub(super) fn parse(url: &Url, additional_hosts: &str) -> Result<Self, String> {
         let [mut mode, mut roots, mut certificate, mut key, mut target] = [const { None }; 5];
         let mut driver_parameters = Vec::new();
         for pair in url.query().unwrap_or_default().split('&') {
@@ -112,7 +112,7 @@ impl PostgresUrl {
             (!driver_parameters.is_empty()).then(|| driver_parameters.join("&")).as_deref(),
         );
         let ssl_mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
-        let hosts = split_by_host(&url, further_hosts).map(|(name, url)| {
+        let hosts = split_by_host(&url, additional_hosts).map(|(name, url)| {
             let mut config: Config = url.parse().map_err(|error| error_chain(&error))?;
             config.ssl_mode(ssl_mode);
             if config.get_hosts().len().max(config.get_hostaddrs().len()) > 1 {
@@ -120,7 +120,7 @@ impl PostgresUrl {
                             postgres://USER:PASSWORD@HOST,HOST/DATABASE"
                     .to_owned());
             }
-            let name = if further_hosts.is_empty() { "" } else { name };
+            let name = if additional_hosts.is_empty() { "" } else { name };
             Ok(HostConfig { name: name.to_owned(), config })
         });
         Ok(Self { hosts: hosts.collect::<Result<_, String>>()?, target, tls })

@@ -168,7 +168,7 @@ macro_rules! text_columns {
 
 text_columns!(LookupKey, Sha256Digest, HashedSecret);
 
-/// Implements columns of enums with names. A name that this version does not know is read as the
+/// Implements columns of enums with names. A name that this version does not support is read as the
 /// default, which has the fewest rights.
 macro_rules! named_columns {
     ($($type:ty),*) => {$(
@@ -202,7 +202,7 @@ impl FromValue for UserAgent {
     }
 }
 
-/// Scopes that this version does not know are counted.
+/// Scopes that this version does not support are counted.
 impl FromValue for Scopes {
     fn from_value(value: Value) -> Option<Self> {
         let scopes = Self::from_stored(&String::from_value(value)?);

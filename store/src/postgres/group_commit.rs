@@ -23,7 +23,7 @@ const MAX_GROUP_BATCHES: usize = 64;
 /// alone.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// Maximum number of groups that are written at the same time. More of them would make the groups
+/// Maximum number of groups that are written concurrently. More of them would make the groups
 /// smaller.
 const MAX_CONCURRENT_GROUPS: usize = 4;
 

@@ -189,7 +189,7 @@ impl Listener {
         let (cache, notifier) = (Arc::clone(&self.cache), Arc::clone(&self.notifier));
         let mut messages = stream::poll_fn(move |context| connection.poll_message(context));
         let _receiver = AbortOnDropHandle::new(tokio::spawn(async move {
-            // Stops at the first error: over TLS each further poll would return it again.
+            // Stops at the first error: over TLS each later poll would return it again.
             while let Some(Ok(message)) = messages.next().await {
                 let AsyncMessage::Notification(notification) = message else { continue };
                 match notifier.parse(notification.payload()) {

@@ -32,7 +32,7 @@ struct DueDocument {
 impl Store {
     /// Removes the rules that expired before a time, from documents with a rule that expired more
     /// than [`REWRITE_DELAY`] before it. Returns the number of changed documents. A document that
-    /// another writer changes at the same time is left to the next sweep.
+    /// another writer changes concurrently is left to the next sweep.
     pub(super) async fn delete_expired_rules(
         &self,
         before: Timestamp,

@@ -125,7 +125,7 @@ impl Store {
     /// Returns whether an account's rulesets were not invalidated since they were read; false if
     /// the cache was or is disabled. A write by this node invalidates them before it is
     /// acknowledged, a write by another node when its notification arrives.
-    pub fn are_rulesets_current(&self, account: i64, epoch: ReadEpoch) -> bool {
-        epoch.is_same(self.cache.rules.epoch(&account))
+    pub fn are_rulesets_current(&self, account_id: i64, epoch: ReadEpoch) -> bool {
+        epoch.is_same(self.cache.rules.epoch(&account_id))
     }
 }

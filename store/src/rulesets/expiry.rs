@@ -36,15 +36,19 @@ impl StoredRulesets {
 impl Store {
     /// Returns an account's cached rulesets. When a rule has expired, the entry is replaced by one
     /// without it, so the rule expires on every node without a database read.
-    pub(super) fn cached_rulesets(&self, account: i64, now: Timestamp) -> Option<StoredRulesets> {
-        let rulesets = self.cache.rules.get(&account)?;
+    pub(super) fn cached_rulesets(
+        &self,
+        account_id: i64,
+        now: Timestamp,
+    ) -> Option<StoredRulesets> {
+        let rulesets = self.cache.rules.get(&account_id)?;
         if !rulesets.has_expired_rule(now) {
             return Some(rulesets);
         }
         // The entry may have changed since it was read, so it is read again after the epoch.
-        let epoch = self.cache.rules.epoch(&account);
-        let current_rulesets = self.cache.rules.get(&account)?.without_expired_rules(now);
-        self.cache.rules.insert(account, current_rulesets.clone(), epoch);
+        let epoch = self.cache.rules.epoch(&account_id);
+        let current_rulesets = self.cache.rules.get(&account_id)?.without_expired_rules(now);
+        self.cache.rules.insert(account_id, current_rulesets.clone(), epoch);
         Some(current_rulesets)
     }
 }

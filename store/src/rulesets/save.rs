@@ -93,7 +93,7 @@ impl Store {
         for document in documents {
             let version =
                 original.rulesets.versioned_document(document.scope()).map(|stored| stored.version);
-            if let Some(statement) = save_statement(original.account, version, &document) {
+            if let Some(statement) = save_statement(original.account_id, version, &document) {
                 statements.push(statement);
                 saved_documents.push(document);
             }
@@ -103,31 +103,34 @@ impl Store {
         }
         let on_missing_rows = OnMissingRows::RollBack;
         let grouping = match statements.len() {
-            1 => Grouping::Ruleset(original.account),
+            1 => Grouping::Ruleset(original.account_id),
             // Several statements are committed or rolled back depending on their rows.
             _ => Grouping::Alone,
         };
         let batch = Batch { statements, on_missing_rows, grouping, ..Batch::default() };
-        let change = Change::unaudited(batch).invalidating(Invalidation::Rules(original.account));
+        let change =
+            Change::unaudited(batch).invalidating(Invalidation::Rules(original.account_id));
         let statement_rows = self.write(change).await?;
         let mut versions = Vec::with_capacity(saved_documents.len());
         for rows in statement_rows {
             let Some(mut row) = rows.into_iter().next() else {
-                return self.missing_row_outcome(original.account).await;
+                return self.missing_row_outcome(original.account_id).await;
             };
             versions.push(row.take()?);
         }
         let rulesets =
             original.rulesets.with_documents(saved_documents.into_iter().zip(versions).collect());
         // They are not inserted if another writer invalidated the rulesets since they were read.
-        self.cache.rules.insert(original.account, rulesets, original.epoch.after_write());
+        self.cache.rules.insert(original.account_id, rulesets, original.epoch.after_write());
         Ok(SaveOutcome::Saved)
     }
 
     /// Returns the outcome of a save that found no row to change.
-    async fn missing_row_outcome(&self, account: i64) -> Result<SaveOutcome, StoreError> {
-        let select =
-            sql!("select id from accounts where id = $account and disabled_at is null", [account]);
+    async fn missing_row_outcome(&self, account_id: i64) -> Result<SaveOutcome, StoreError> {
+        let select = sql!(
+            "select id from accounts where id = $account and disabled_at is null",
+            [account = account_id]
+        );
         let is_account_missing = self.engine.read(select).await?.is_empty();
         Ok(if is_account_missing { SaveOutcome::NoAccount } else { SaveOutcome::Conflict })
     }
@@ -137,7 +140,7 @@ impl Store {
 /// deletes an empty one; `None` if there is nothing to save. The statement returns no row if the
 /// stored document has a different version, or a new document has no enabled account.
 pub(crate) fn save_statement(
-    account: i64,
+    account_id: i64,
     version: Option<i64>,
     document: &SerializedDocument,
 ) -> Option<Statement> {
@@ -149,18 +152,18 @@ pub(crate) fn save_statement(
              select id, cast($scope as text), cast($first_version as bigint), cast($text as text), \
              cast($expires_at as bigint) from accounts where id = $account \
              and disabled_at is null on conflict do nothing returning version",
-            [account, scope, first_version = first_version(), text, expires_at]
+            [account = account_id, scope, first_version = first_version(), text, expires_at]
         ),
         (Some(version), "") => sql!(
             "delete from rulesets where account_id = $account and scope = $scope \
              and version = $version returning version",
-            [account, scope, version]
+            [account = account_id, scope, version]
         ),
         (Some(version), text) => sql!(
             "update rulesets set version = version + 1, document = $text, expires_at = \
              $expires_at where account_id = $account and scope = $scope and version = $version \
              returning version",
-            [account, scope, version, text, expires_at]
+            [account = account_id, scope, version, text, expires_at]
         ),
     })
 }

@@ -65,7 +65,7 @@ fn find_inaccessible_file(
     if !matches!(code, ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) {
         return None;
     }
-    let mut paths = ["", "-wal", "-shm"].map(|ending| with_ending(database, ending)).to_vec();
+    let mut paths = ["", "-wal", "-shm"].map(|suffix| with_suffix(database, suffix)).to_vec();
     paths.retain(|path| path.exists());
     let unreadable_path = paths.iter().find_map(|path| Some((path, check_readable(path).err()?)));
     let directory = std::path::absolute(database).ok()?.parent()?.to_owned();
@@ -76,8 +76,8 @@ fn find_inaccessible_file(
 }
 
 /// Returns the path of a file next to a database, such as its `-wal`.
-pub(super) fn with_ending(database: &Path, ending: &str) -> PathBuf {
+pub(super) fn with_suffix(database: &Path, suffix: &str) -> PathBuf {
     let mut path = database.as_os_str().to_owned();
-    path.push(ending);
+    path.push(suffix);
     path.into()
 }

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
-use super::access::{open_error, sqlite_open_error, with_ending};
+use super::access::{open_error, sqlite_open_error, with_suffix};
 use super::wal::{self, Wal};
 use crate::migrations::{self, Migration, SchemaVersion};
 use crate::{Options, StoreError};
@@ -38,7 +38,7 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     // Takes effect before the first table is created.
     connection.pragma_update(None, "auto_vacuum", "incremental")?;
     connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "journal_size_limit", wal::MAX_BYTES)?;
+    connection.pragma_update(None, "journal_size_limit", wal::TRUNCATE_ABOVE_BYTES)?;
     // FULL, not NORMAL: an acknowledged write must survive a power failure.
     connection.pragma_update(None, "synchronous", "full")?;
     keep_prepared_statements(&connection)?;
@@ -78,7 +78,7 @@ pub(crate) struct FileState([Option<(u64, SystemTime)>; 2]);
 
 impl FileState {
     pub(crate) fn read(database: &Path) -> Self {
-        Self([database, &with_ending(database, "-wal")].map(|path| {
+        Self([database, &with_suffix(database, "-wal")].map(|path| {
             let file = path.metadata().ok()?;
             Some((file.len(), file.modified().ok()?))
         }))
@@ -100,7 +100,7 @@ pub(crate) fn open_existing(path: &Path) -> Result<ExistingDatabase, StoreError>
     // not ignored.
     let is_read_only =
         matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly));
-    if !is_read_only || ["-shm", "-journal"].iter().any(|ending| with_ending(path, ending).exists())
+    if !is_read_only || ["-shm", "-journal"].iter().any(|suffix| with_suffix(path, suffix).exists())
     {
         return Err(to_error(error));
     }
@@ -126,7 +126,7 @@ pub(super) fn schema_version(connection: &Connection) -> rusqlite::Result<Schema
 }
 
 /// Applies the pending migrations in one transaction. The transaction also serves as a lock: a
-/// second process that starts at the same time waits and then finds nothing to do.
+/// second process that starts concurrently waits and then finds nothing to do.
 pub(super) fn migrate(
     connection: &mut Connection,
     path: &Path,

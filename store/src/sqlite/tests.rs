@@ -10,7 +10,7 @@ async fn a_database_without_its_writer_thread_is_unavailable() {
     let (path, cache) = (dir.path().join("belfry.db"), Arc::new(Cache::new(1 << 20, true)));
     let mut sqlite =
         Sqlite::open(&path, &Options::default(), cache, Timestamp::UNIX_EPOCH).unwrap();
-    // The thread ends when its queue is closed. Nobody receives from the new queue.
+    // The thread ends when its queue is closed. The new queue has no receiver.
     sqlite.queues.as_mut().unwrap().writes = Some(mpsc::channel().0);
     sqlite.writer.take().unwrap().join().unwrap();
     let engine = CheckedEngine::new(Box::new(sqlite));

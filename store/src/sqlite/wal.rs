@@ -2,10 +2,10 @@
 //!
 //! SQLite replays the log of a killed process over any file with the matching name, even over a
 //! backup that was copied back. To recognise that, every generation of the log is marked: a
-//! checkpoint that empties the log makes the next writer choose new salts, and the first
-//! transaction after that stores the salt in the header of the database (`user_version`), together
-//! with the previous generation's salt (`application_id`). A log belongs to a file that has one of
-//! the two.
+//! checkpoint that empties the log makes the next writer choose new salts, and a transaction right
+//! after the first commit stores the salt in the header of the database (`user_version`), together
+//! with the previous generation's salt (`application_id`). A log belongs to a database file whose
+//! `user_version` is one of the two salts in the log's mark.
 
 use std::fs::File;
 use std::io;
@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::access::with_ending;
+use super::access::with_suffix;
 
 /// Size in bytes above which the log is emptied as soon as no reader needs it.
-pub(super) const MAX_BYTES: u32 = 16 * 1024 * 1024;
+pub(super) const TRUNCATE_ABOVE_BYTES: u32 = 16 * 1024 * 1024;
 
 /// Maximum time that writers wait while the log is emptied.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(100);
@@ -29,7 +29,7 @@ pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Size of the log's header.
 const HEADER_BYTES: u64 = 32;
 
-/// Size of a frame's header, which a page follows.
+/// Size of a frame's header; a page follows it.
 const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The log of an open database.
@@ -48,7 +48,7 @@ struct GenerationMark {
 
 impl Wal {
     pub(super) fn new(database: &Path) -> Self {
-        Self { path: with_ending(database, "-wal"), marked_generation: None }
+        Self { path: with_suffix(database, "-wal"), marked_generation: None }
     }
 
     /// Returns the size of the file; 0 if there is none.
@@ -71,7 +71,8 @@ impl Wal {
         let outcome = self.write_mark(connection);
         connection.execute_batch(if outcome.is_ok() { "commit" } else { "rollback" })?;
         let previous = outcome?;
-        // The transaction itself may have begun a generation, whose predecessor is the same.
+        // This transaction may itself have started a new generation; `previous` still applies to
+        // it.
         while let Some(generation) =
             self.generation().filter(|&salt| Some(salt) != self.marked_generation)
         {
@@ -94,8 +95,7 @@ impl Wal {
         Ok(previous)
     }
 
-    /// Begins a new generation and empties the log into the file, so that the file differs from
-    /// every copy made before.
+    /// Checkpoints the log, so that the file's header differs from that of every earlier copy.
     pub(super) fn begin_generation(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let current = read_pragma(connection, "user_version")?;
         connection.pragma_update(None, "user_version", current.cast_signed())?;
@@ -111,7 +111,8 @@ impl GenerationMark {
     }
 }
 
-/// Copies the log into the database and empties it. Does nothing while a reader needs the log.
+/// Copies the log into the database and empties it. If a reader still needs the log after
+/// [`TRUNCATE_TIMEOUT`], copies only part of it and leaves the log in place.
 pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(TRUNCATE_TIMEOUT)?;
     let outcome = connection.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
@@ -119,7 +120,7 @@ pub(super) fn truncate(connection: &Connection) -> rusqlite::Result<()> {
     outcome
 }
 
-/// Checks that the log next to a file, if any, belongs to it.
+/// Checks that the log next to a database file, if there is one, belongs to it.
 ///
 /// # Errors
 ///
@@ -143,8 +144,8 @@ pub(super) fn check_matches_database(database: &Path) -> Result<(), String> {
             let wal_path = wal.path.display();
             return Err(format!(
                 "{wal_path} belongs to a different file: {} was replaced after a server or command \
-                 had been killed. To use the file as it is, move away {wal_path} and the file with \
-                 the ending -shm; to use the state before, put back the replaced file",
+                 had been killed. To use the current file, move {wal_path} and the -shm file \
+                 elsewhere. To return to the earlier state, restore the file that was replaced",
                 database.display()
             ));
         }
@@ -152,7 +153,7 @@ pub(super) fn check_matches_database(database: &Path) -> Result<(), String> {
 }
 
 /// Returns the generation in the header of the database file itself, without the log: 0 if the file
-/// is missing, `None` if it is not a whole database.
+/// is missing, `None` if it is not a complete database.
 fn file_generation(database: &Path) -> Option<u32> {
     if !database.exists() {
         return Some(0);
@@ -168,8 +169,8 @@ pub(crate) fn open_ignoring_wal(database: &Path) -> rusqlite::Result<Connection>
     open_with_parameter(database, "immutable=1")
 }
 
-/// Opens a database file for reading with its log, which no other process may have open: this
-/// process has the log's index in its own memory, and takes no locks.
+/// Opens a database file with its log, read-only and without locks; the WAL index is in process
+/// memory. No other process may have the database open.
 pub(super) fn open_unshared(database: &Path) -> rusqlite::Result<Connection> {
     let connection = open_with_parameter(database, "vfs=unix-none")?;
     connection.pragma_update(None, "locking_mode", "exclusive")?;

@@ -78,7 +78,7 @@ pub(super) fn run(
 /// Keeps the files small: empties a large WAL, and returns free pages to the file system when they
 /// are more than a quarter of the database. Then marks the WAL's generation.
 fn maintain_files(connection: &Connection, wal: &mut Wal) -> rusqlite::Result<()> {
-    if wal.bytes() > u64::from(wal::MAX_BYTES) {
+    if wal.bytes() > u64::from(wal::TRUNCATE_ABOVE_BYTES) {
         wal::truncate(connection)?;
     }
     let page_count =

@@ -76,14 +76,14 @@ impl<F: Fn(&str) + Send + Sync + 'static> Observer for ReadHook<F> {
 }
 
 impl Store {
-    /// Observes the further statements of a store, which must not have been cloned yet.
+    /// Observes the later statements of a store, which must not have been cloned yet.
     pub(super) fn observe(self, observer: impl Observer) -> Self {
         let CheckedEngine { engine, .. } = Arc::into_inner(self.engine).unwrap();
         let engine = CheckedEngine::new(Box::new(ObservedEngine { engine, observer }));
         Self { engine: Arc::new(engine), ..self }
     }
 
-    /// Calls a function with the SQL text of each further read before its rows are used, so that a
+    /// Calls a function with the SQL text of each later read before its rows are used, so that a
     /// test can pause reads.
     pub fn with_read_hook(self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.observe(ReadHook(hook))

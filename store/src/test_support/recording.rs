@@ -71,7 +71,7 @@ fn rows_to_json(rows: &Rows) -> Vec<Vec<Json>> {
 }
 
 impl Store {
-    /// Writes all further statements that succeed to a file, one batch in JSON on each line.
+    /// Writes all later statements that succeed to a file, one batch in JSON on each line.
     pub fn recording_statements(self, file: File) -> Self {
         self.observe(Recorder(Mutex::new(file)))
     }

@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 
 use super::cases::account;
 
-/// The environment variable with the data directory of the writer process, which is this test
-/// binary again.
-const DIR_VARIABLE: &str = "BELFRY_TEST_CRASH_FOLDER";
+/// The environment variable with the data directory of the writer. The writer is a second process
+/// of this test binary.
+const DIR_VARIABLE: &str = "BELFRY_TEST_CRASH_DIR";
 
 async fn open(dir: &Path) -> Store {
     let database = Database::Sqlite(dir.join("belfry.db"));
@@ -63,7 +63,8 @@ fn write_until_killed(dir: &Path, count: usize) -> Vec<i64> {
     let parse_id = |line: String| line.strip_prefix("acknowledged ").and_then(|id| id.parse().ok());
     let mut acknowledged_ids: Vec<i64> = lines.by_ref().filter_map(parse_id).take(count).collect();
     writer.kill().unwrap();
-    // Includes lines written before the kill, but not an incomplete one.
+    // Includes lines that were written before the kill. Each is complete, because each is one small
+    // write to the pipe.
     acknowledged_ids.extend(lines.filter_map(parse_id));
     writer.wait().unwrap();
     acknowledged_ids
@@ -88,6 +89,6 @@ async fn writer_process() {
             }
         });
     }
-    // Bounded, in case it is not killed.
+    // Bounded, in case the parent does not kill this process.
     drop(tokio::time::timeout(Duration::from_mins(1), tasks.join_all()).await);
 }

@@ -16,7 +16,7 @@ use super::cases::rulesets::with_rule;
 use super::cases::{account, add_alice_and_app, grant, hashed, issue_code, timestamp, token};
 use super::nodes::{connect, wait_until};
 
-/// Maximum number of groups that a node writes at the same time.
+/// Maximum number of groups that a node writes concurrently.
 const CONCURRENT_GROUPS: i64 = 4;
 
 /// Counts the sessions in this database that wait for a lock.

@@ -34,17 +34,17 @@ fn request() -> StoredRequest {
     StoredRequest { app_id: 1, browser_cookie, account_id: None, parameters, expires_at }
 }
 
-/// The numbers of the sweeps until the clock is trusted, with the first one that deletes rows.
+/// Indices of the sweeps before the clock is trusted, plus the first that deletes rows.
 const SETTLING_SWEEPS: Range<i64> = 0..13;
-/// The numbers of the sweeps after which all orphans are deleted.
+/// Indices of the sweeps that delete the orphans.
 const LATER_SWEEPS: Range<i64> = 13..20;
 
 /// Sweeps every five minutes, and returns the number of tokens, rulesets and requests that were
 /// deleted.
 async fn sweep(store: &Store, sweeps: Range<i64>) -> usize {
     let mut row_count = 0;
-    for number in sweeps {
-        let now = timestamp(START + 5 * number * MINUTE);
+    for index in sweeps {
+        let now = timestamp(START + 5 * index * MINUTE);
         let outcome = store.sweep(&RetentionSettings::default(), now).await.unwrap();
         if let SweepOutcome::Swept(deleted_counts) = outcome {
             let tables = ["tokens", "rulesets", "requests"];
@@ -68,8 +68,8 @@ async fn count_rows(database: &TestDatabase, table: &str) -> i64 {
     }
 }
 
-/// Runs an insert while another session has inserted a row with the same key, so that it waits for
-/// that session after it has found its owner. Meanwhile the owner is deleted.
+/// Deletes the owner while an insert is blocked: another session holds a row with the same key, so
+/// the insert waits after it has checked that its owner exists.
 async fn insert_during_deletion(
     database: &TestDatabase,
     insert_same_key: &str,
@@ -151,7 +151,7 @@ async fn rows_inserted_during_the_deletion_of_their_owner_are_swept() {
     }
 }
 
-/// A sweep deletes the app because nobody uses it, while a token is issued to it.
+/// A sweep deletes the app because it is unused, while a token is issued to it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_issued_while_an_unused_app_is_deleted_is_swept() {
     let Some(database) = TestDatabase::postgres().await else { return };
@@ -173,7 +173,7 @@ async fn a_token_issued_while_an_unused_app_is_deleted_is_swept() {
 
 /// Only rows of deleted owners are swept, and not before all transactions that began before the
 /// deletion have ended.
-async fn assert_orphans_are_swept_after_some_minutes(database: TestDatabase) {
+async fn assert_orphans_are_swept_after_ten_minutes(database: TestDatabase) {
     let store = database.open().await;
     add_alice_and_app(&store).await;
     store.add_account(&any_events(), &account(8, "bob")).await.unwrap();
@@ -207,12 +207,12 @@ async fn assert_orphans_are_swept_after_some_minutes(database: TestDatabase) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orphans_are_swept_after_some_minutes_on_sqlite() {
-    assert_orphans_are_swept_after_some_minutes(TestDatabase::sqlite()).await;
+async fn orphans_are_swept_after_ten_minutes_on_sqlite() {
+    assert_orphans_are_swept_after_ten_minutes(TestDatabase::sqlite()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn orphans_are_swept_after_some_minutes_on_postgres() {
+async fn orphans_are_swept_after_ten_minutes_on_postgres() {
     let Some(database) = TestDatabase::postgres().await else { return };
-    assert_orphans_are_swept_after_some_minutes(database).await;
+    assert_orphans_are_swept_after_ten_minutes(database).await;
 }

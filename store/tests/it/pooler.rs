@@ -26,7 +26,8 @@ async fn nodes_invalidate_caches_through_a_pooler_in_session_mode() {
     node.add_token(&any_events(), &token("t", Some(7))).await.unwrap();
     let is_revoked =
         async || other_node.token(hashed("t")).await.unwrap().unwrap().revoked_at.is_some();
-    assert!(!is_revoked().await, "this fills the cache");
+    // Fills the cache.
+    assert!(!is_revoked().await);
     node.revoke_token(&any_events(), hashed("t").lookup_key, timestamp(1)).await.unwrap();
     wait_until("the other node invalidated its cache", is_revoked).await;
     assert!(save_rule(&other_node, "global", Some("rule")).await);
@@ -36,7 +37,7 @@ async fn nodes_invalidate_caches_through_a_pooler_in_session_mode() {
     .await;
 }
 
-/// Cancel requests pass through the pooler, and so do the server's timeouts.
+/// The pooler forwards cancel requests and the session's timeout settings.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
     let Some(pooled) = PooledDatabase::start("session").await else { return };
@@ -58,7 +59,7 @@ async fn a_statement_that_times_out_is_cancelled_through_a_pooler() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_pooler_without_sessions_is_rejected() {
+async fn a_pooler_in_transaction_or_statement_mode_is_rejected() {
     for pool_mode in ["transaction", "statement"] {
         let Some(pooled) = PooledDatabase::start(pool_mode).await else { return };
         let error = open(&pooled, &options()).await.err().unwrap();

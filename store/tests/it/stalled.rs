@@ -12,7 +12,7 @@ use url::Url;
 
 use super::nodes::wait_until;
 
-/// Forwards a connection. The first connection that sends `listen` stalls there.
+/// Forwards a connection, but stops forwarding the requests of the first one that sends `listen`.
 async fn forward_connection(client: TcpStream, server: String, has_stalled: Arc<AtomicBool>) {
     let server = TcpStream::connect(server).await.unwrap();
     let (mut requests, mut to_client) = client.into_split();

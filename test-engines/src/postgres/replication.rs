@@ -51,8 +51,8 @@ impl Postgres {
         self.restart()
     }
 
-    /// Makes all further commits wait until a standby has stored them, and waits until it has stored
-    /// the earlier ones.
+    /// Makes all subsequent commits wait until a standby has stored them, and waits until it has
+    /// stored the earlier ones.
     ///
     /// # Errors
     /// If this server does not respond, or has no standby.

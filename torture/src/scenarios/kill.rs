@@ -14,7 +14,7 @@ use crate::workers::Workers;
 /// The number of writes that must be acknowledged before a kill.
 const WRITES: u64 = 16;
 
-/// The maximum time of further writes before a kill.
+/// The maximum duration of additional writes before a kill.
 const MAX_LOAD_MS: u64 = 200;
 
 pub(crate) fn kill_on_sqlite(run: &mut Run) -> Result<()> {

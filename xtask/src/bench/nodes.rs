@@ -114,7 +114,7 @@ impl Cluster {
         self.dir.path()
     }
 
-    /// Loads all nodes at the same time. Round 0 requests all accounts in order.
+    /// Loads all nodes concurrently. Round 0 requests all accounts in order.
     pub(super) fn run_load(
         &self,
         request: &Request,

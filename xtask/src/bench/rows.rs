@@ -40,7 +40,7 @@ const FEW_MEMBERS: u32 = 100;
 const DEFAULT_SETUP: Setup = Setup {
     arguments: &[],
     settings: WIDE_LIMITS,
-    accounts: 0,
+    account_count: 0,
     has_rules: false,
     uses_redis: false,
     prepare: |_| Ok(Request::default()),
@@ -52,11 +52,11 @@ const READ_RULES: Setup =
 
 /// Reads all push rules of a random account.
 const READ_RULES_OF_1_000: Setup =
-    Setup { accounts: 1_000, prepare: |_| Ok(random_rules_request()), ..DEFAULT_SETUP };
+    Setup { account_count: 1_000, prepare: |_| Ok(random_rules_request()), ..DEFAULT_SETUP };
 
 /// Accounts with ten rules each, and limits in Redis.
 const SHARED_SETUP: Setup =
-    Setup { accounts: 10_000, has_rules: true, uses_redis: true, ..DEFAULT_SETUP };
+    Setup { account_count: 10_000, has_rules: true, uses_redis: true, ..DEFAULT_SETUP };
 
 /// Reads all push rules of a random account, on several nodes.
 const READ_RULES_SHARED: Setup = Setup { prepare: READ_RULES_OF_1_000.prepare, ..SHARED_SETUP };
@@ -108,7 +108,11 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "PUT rule, 64 connections, 64 accounts",
         kind: RowKind::Throughput(Comparison {
-            setup: Setup { accounts: 64, prepare: |_| Ok(rule_write_request()), ..DEFAULT_SETUP },
+            setup: Setup {
+                account_count: 64,
+                prepare: |_| Ok(rule_write_request()),
+                ..DEFAULT_SETUP
+            },
             connections: 64,
             ..DEFAULT_COMPARISON
         }),
@@ -138,7 +142,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "GET /pushrules/, 1,000,000 accounts against 1,000",
         kind: RowKind::Throughput(Comparison {
-            setup: Setup { accounts: 1_000_000, ..READ_RULES_OF_1_000 },
+            setup: Setup { account_count: 1_000_000, ..READ_RULES_OF_1_000 },
             reference: Reference::Belfry(READ_RULES_OF_1_000),
             // Requests every account once.
             warm_up_seconds: 120,
@@ -210,7 +214,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: RowKind::Throughput(Comparison {
             setup: Setup {
                 settings: APPLICATION_SERVICE,
-                accounts: MEMBERS,
+                account_count: MEMBERS,
                 has_rules: true,
                 prepare: |_| Ok(evaluation_request(MEMBERS)),
                 ..DEFAULT_SETUP
@@ -291,7 +295,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "space of accounts, tokens, rules and counters",
         kind: RowKind::Storage(Setup {
-            accounts: 50_000,
+            account_count: 50_000,
             settings: LARGE_CACHE_SETTINGS,
             ..READ_RULES_SHARED
         }),

@@ -1,4 +1,4 @@
-//! Belfry with the configuration, accounts and engines of a row, and the bare reference server.
+//! Starts Belfry for a benchmark row, and the reference server, which returns a fixed response.
 
 use std::fs;
 use std::io;
@@ -15,13 +15,13 @@ use crate::cargo;
 /// The configuration and data of a server, and the request to measure.
 #[derive(Clone, Copy)]
 pub(super) struct Setup {
-    /// Arguments of `belfry serve`, in addition to its address and data directory.
+    /// Arguments of `belfry serve`, in addition to `--listen` and `--redis`.
     pub arguments: &'static [&'static str],
     /// The contents of `belfry.toml`.
     pub settings: &'static str,
     /// The number of accounts to create. In a request, `{account}` is a random account number and
     /// `{token}` its access token.
-    pub accounts: u32,
+    pub account_count: u32,
     /// True if each of these accounts has ten push rules.
     pub has_rules: bool,
     /// True if rate limits are counted in Redis.
@@ -81,7 +81,7 @@ impl Setup {
         token_template: &str,
     ) -> io::Result<Request> {
         let belfry = RunningBelfry { server, program: &build.belfry, dir };
-        Ok((self.prepare)(&belfry)?.with_accounts(self.accounts, token_template))
+        Ok((self.prepare)(&belfry)?.with_accounts(self.account_count, token_template))
     }
 
     /// Adds accounts to the data directory or to PostgreSQL, and returns the template of their
@@ -92,12 +92,12 @@ impl Setup {
         dir: &Path,
         database: Option<&str>,
     ) -> io::Result<String> {
-        if self.accounts == 0 {
+        if self.account_count == 0 {
             return Ok(String::new());
         }
         let bench = &build.bench;
         let mut command = Command::new(bench);
-        command.current_dir(dir).arg("fill").arg(self.accounts.to_string());
+        command.current_dir(dir).arg("fill").arg(self.account_count.to_string());
         if self.has_rules {
             command.arg("--rules");
         }
@@ -116,12 +116,12 @@ impl Setup {
 }
 
 impl Instance {
-    /// Starts a bare server that returns the same response as this one.
+    /// Starts a reference server that returns the same response as this one.
     pub(super) fn start_bare_copy(&self, program: &Path) -> io::Result<Self> {
         let response = self.request.send(self.server()?.address)?;
         let body = self.dir.join("body");
         fs::write(&body, response.body)?;
-        // The bare server adds these headers itself.
+        // The reference server adds these headers itself.
         let own_headers = ["connection", "content-length", "date"];
         let headers: Vec<String> = response
             .headers
@@ -166,7 +166,7 @@ impl Instance {
     }
 }
 
-/// A running Belfry that a row can prepare.
+/// A running Belfry that a benchmark row can prepare.
 pub(super) struct RunningBelfry<'a> {
     server: &'a Server,
     program: &'a Path,
@@ -174,7 +174,7 @@ pub(super) struct RunningBelfry<'a> {
 }
 
 impl RunningBelfry<'_> {
-    /// Runs a command of Belfry on the same data and returns its output.
+    /// Runs a `belfry` command on the same data and returns its output.
     pub(super) fn run(&self, arguments: &[&str]) -> io::Result<String> {
         let output = belfry_command(self.program, self.dir, arguments).output()?;
         if output.status.success() {
@@ -190,7 +190,7 @@ impl RunningBelfry<'_> {
     }
 }
 
-/// Creates a command of Belfry that runs in `dir` and uses the data and the `belfry.toml` there.
+/// Creates a `belfry` command that runs in `dir` and uses the data and the `belfry.toml` there.
 pub(super) fn belfry_command(program: &Path, dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(dir);

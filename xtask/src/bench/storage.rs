@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &Bench, setup: &Setup) -> Result<Vec<ReportLine>, B
     let node_before_mb = node.resident_memory_mb();
     cluster.run_load(&request, 64, 0, LOAD_SECONDS)?;
     let keys = parse_info(&redis.info("keyspace")?, "db0:keys=")?;
-    let accounts = f64::from(setup.accounts);
+    let accounts = f64::from(setup.account_count);
     lines.push(bytes_line("Redis, a counter", (used_memory()? - redis_bytes_before) / keys));
     lines.push(ReportLine::metric("Redis, counters", keys / accounts, "per account", None));
     let node_bytes = (node.resident_memory_mb() - node_before_mb) * 1e6 / accounts;

@@ -30,7 +30,7 @@ const FORBIDDEN_SCHEMES: [&str; 16] = [
 ];
 
 /// Schemes without a dot that apps for Mastodon's API register, with the app names. A setting
-/// allows further ones.
+/// allows more.
 const APP_SCHEMES: [(&str, &str); 23] = [
     ("cx-c3-toot", "Toot!"),
     ("fedilab", "Fedilab"),

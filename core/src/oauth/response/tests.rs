@@ -14,7 +14,7 @@ fn response_target(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) 
 
 fn redirect_location(redirect_uri: &str, mode: ResponseMode, state: Option<&str>) -> String {
     let code = Secret::new("c-_1");
-    match response_target(redirect_uri, mode, state).deliver(ISSUER, Ok(&code)) {
+    match response_target(redirect_uri, mode, state).build_delivery(ISSUER, Ok(&code)) {
         Delivery::Redirect(location) => location,
         _ => panic!("expected a redirect to {redirect_uri}"),
     }
@@ -60,7 +60,7 @@ fn in_form_post_mode_the_fields_are_not_encoded() {
     let state = "\"><script>";
     let delivery =
         response_target("https://a.example/cb?x=1&state=y", ResponseMode::FormPost, Some(state))
-            .deliver(ISSUER, Ok(&Secret::new("c")));
+            .build_delivery(ISSUER, Ok(&Secret::new("c")));
     let fields = vec![("code", "c".into()), ("state", state.into()), ("iss", ISSUER.into())];
     assert!(delivery == Delivery::Post { action: "https://a.example/cb?x=1".into(), fields });
 }
@@ -70,8 +70,8 @@ fn an_out_of_band_response_is_shown() {
     let code = Secret::new("c");
     for mode in ResponseMode::ALL {
         let target = response_target(OOB, *mode, Some("s"));
-        assert!(target.deliver(ISSUER, Ok(&code)) == Delivery::Show);
-        assert!(target.deliver(ISSUER, Err(&OAuthError::AccessDenied)) == Delivery::Show);
+        assert!(target.build_delivery(ISSUER, Ok(&code)) == Delivery::Show);
+        assert!(target.build_delivery(ISSUER, Err(&OAuthError::AccessDenied)) == Delivery::Show);
     }
 }
 
@@ -79,7 +79,7 @@ fn an_out_of_band_response_is_shown() {
 #[test]
 fn an_error_is_sent_with_state_and_issuer() {
     let target = response_target("https://a.example/cb", ResponseMode::Query, Some("s"));
-    let delivery = target.deliver(ISSUER, Err(&OAuthError::AccessDenied));
+    let delivery = target.build_delivery(ISSUER, Err(&OAuthError::AccessDenied));
     let expected = "https://a.example/cb?error=access_denied&error_description=The%20resource\
         %20owner%20or%20authorization%20server%20denied%20the%20request.\
         &state=s&iss=https%3A%2F%2Fbelfry.example%2F";
@@ -126,7 +126,7 @@ proptest! {
             let target = ResponseTarget { redirect_uri, mode, state: Some(state) };
             let code = Secret::new(code);
             for response in [Ok(&code), Err(&OAuthError::MalformedScope)] {
-                let Delivery::Redirect(location) = target.deliver(ISSUER, response) else {
+                let Delivery::Redirect(location) = target.build_delivery(ISSUER, response) else {
                     panic!("expected a redirect");
                 };
                 prop_assert!(location.bytes().all(|b| b.is_ascii_graphic()));

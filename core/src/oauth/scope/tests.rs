@@ -178,11 +178,11 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
         assert_eq!(scopes.to_string(), names, "{stored}");
         assert_eq!(scopes.unknown_count(), unknown_count, "{stored}");
         assert_eq!(scopes, Scopes::from_stored(restored));
-        let listed_scopes = scopes.iter().collect::<Scopes>();
+        let catalogue_scopes = scopes.iter().collect::<Scopes>();
         for &needed in Scope::ALL {
             assert_eq!(
                 scopes.allows(needed),
-                listed_scopes.allows(needed),
+                catalogue_scopes.allows(needed),
                 "{stored} for {needed}"
             );
         }
@@ -191,7 +191,7 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
 }
 
 #[test]
-fn unlisted_scopes_cannot_be_requested_but_count_in_comparisons() {
+fn uncatalogue_scopes_cannot_be_requested_but_count_in_comparisons() {
     assert_eq!(DEVICE.parse::<Scopes>(), Err(ScopeError::Unknown(DEVICE.to_owned())));
     for unlisted_scope in [DEVICE, "bells:ring"] {
         let with_unlisted = Scopes::from_stored(&format!("read {unlisted_scope}"));

@@ -118,7 +118,7 @@ fn new_actions_cannot_grow_a_rule_above_the_maximum_size() {
     };
     let mut document = RuleDocument::new(RuleScope::Global);
     parse_put("a", &body_of_size(LIMITS.bytes - 9)).unwrap().apply(&mut document).unwrap();
-    // The first action takes 8 bytes, each further one 9.
+    // The first action takes 8 bytes, each additional one 9.
     assert_eq!(
         set_actions(&mut document, 2, LIMITS.bytes),
         Err(RuleError::RuleTooLarge(LIMITS.bytes))

@@ -225,7 +225,7 @@ fn a_misspelt_field_is_rejected_with_a_suggestion() {
     for (event, field, suggestion) in [
         (json!({"roomid": "!a:x"}), "event.roomid", "room_id"),
         (json!({"sendr": "@a:x"}), "event.sendr", "sender"),
-        (json!({"tpe": "m.room.message"}), "event.tpe", "type"),
+        (json!({"typ": "m.room.message"}), "event.typ", "type"),
         (json!({"contents": {}}), "event.contents", "content"),
     ] {
         let message = format!("unknown field `{field}`; did you mean `{suggestion}`?");

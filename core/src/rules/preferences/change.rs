@@ -36,7 +36,7 @@ pub enum PreferenceChange {
         /// The chosen effect on messages from the person or in the room.
         choice: SubjectChoice,
         /// The setting that was shown, if there was one.
-        seen_setting: Option<String>,
+        displayed_setting: Option<String>,
     },
     /// Removes all rules about a person or a room, if there are any.
     RemoveSubject(Subject),
@@ -44,7 +44,7 @@ pub enum PreferenceChange {
     SetSwitch(Switch, bool),
 }
 
-/// The keyword that a change is about.
+/// The keyword that is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeywordTarget {
     /// A word. An existing keyword or muted word with this text is changed.
@@ -54,7 +54,7 @@ pub enum KeywordTarget {
         /// The rule id.
         id: String,
         /// The setting that was shown.
-        seen_setting: String,
+        displayed_setting: String,
     },
 }
 
@@ -97,7 +97,7 @@ impl PreferenceChange {
             .is_some_and(|rule| is_silent(rule) != (*effect == Effect::Silent))
     }
 
-    /// Returns the rule that this change has set in a document, if the change is about a word, a
+    /// Returns the rule that this change has set in a document, if the change applies to a word, a
     /// person or a room.
     pub fn changed_rule(&self, document: &RuleDocument) -> Option<RuleRef> {
         let (kind, id) = match self {
@@ -126,8 +126,8 @@ impl PreferenceChange {
             Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
             // A form may be submitted twice, so it is not an error if there is no such rule.
             Self::RemoveKeyword(id) => document.remove(RuleKind::Content, id).or(Ok(())),
-            Self::SetSubject { subject, choice, seen_setting } => {
-                set_subject(document, subject, *choice, seen_setting.as_deref(), limits)
+            Self::SetSubject { subject, choice, displayed_setting } => {
+                set_subject(document, subject, *choice, displayed_setting.as_deref(), limits)
             }
             Self::RemoveSubject(subject) => {
                 remove_override_mutes(document, subject)?;
@@ -158,12 +158,12 @@ fn set_keyword(
     let rules = &document.user_rules()[RuleKind::Content];
     let current_rule = match target {
         KeywordTarget::Word(word) => find_keyword_rule(document, word),
-        KeywordTarget::Rule { id, seen_setting } => {
+        KeywordTarget::Rule { id, displayed_setting } => {
             let no_such_rule = || RuleError::NoSuchRule { kind: RuleKind::Content, id: id.clone() };
             let rule = rules.iter().find(|rule| rule.rule_id == *id).ok_or_else(no_such_rule)?;
             let setting = Setting::from_rule(rule, RuleKind::Content);
             let is_already_set = setting.effect == effect && setting.enabled;
-            if setting.to_string() != *seen_setting && !is_already_set {
+            if setting.to_string() != *displayed_setting && !is_already_set {
                 return Err(RuleError::ChangedMeanwhile {
                     kind: RuleKind::Content,
                     id: id.clone(),
@@ -228,17 +228,17 @@ fn set_subject(
     document: &mut RuleDocument,
     subject: &Subject,
     choice: SubjectChoice,
-    seen_setting: Option<&str>,
+    displayed_setting: Option<&str>,
     limits: NewRuleLimits,
 ) -> Result<(), RuleError> {
     let (kind, id) = (subject.kind(), subject.id());
-    if let Some(seen_setting) = seen_setting {
+    if let Some(displayed_setting) = displayed_setting {
         let preferences = Preferences::from_document(document);
         let preference =
             preferences.people.iter().chain(&preferences.rooms).find(|entry| entry.id == id);
         let no_such_rule = || RuleError::NoSuchRule { kind, id: id.to_owned() };
         let setting = preference.ok_or_else(no_such_rule)?.setting;
-        if setting.to_string() != seen_setting && !is_set_to(setting, choice) {
+        if setting.to_string() != displayed_setting && !is_set_to(setting, choice) {
             return Err(RuleError::ChangedMeanwhile { kind, id: id.to_owned() });
         }
     }

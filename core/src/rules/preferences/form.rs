@@ -21,14 +21,15 @@ const MORNING_MILLIS: i64 = 8 * HOUR_MILLIS;
 
 /// The minimum length of a pause until the morning. A pause that starts at 3:00 ends on the same
 /// day, a pause that starts at 7:00 on the next day.
-const SHORTEST_NIGHT_MILLIS: i64 = 4 * HOUR_MILLIS;
+const MIN_MORNING_PAUSE_MILLIS: i64 = 4 * HOUR_MILLIS;
 
 impl PreferenceChange {
     /// Reads a form of the notifications page that was submitted at `now`.
     pub fn from_form(pairs: &Pairs, now: Timestamp) -> Result<Self, PreferenceError> {
         let value = |name: &str| last_value(pairs, name);
         let is_checked = |name: &str| !value(name).is_empty();
-        let seen_setting = || Some(value("seen").to_owned()).filter(|setting| !setting.is_empty());
+        let displayed_setting =
+            || Some(value("seen").to_owned()).filter(|setting| !setting.is_empty());
         let listed_id = read_listed_id(pairs)?;
         let subject = || Subject::parse(listed_id.as_deref().unwrap_or_else(|| value("id")));
         Ok(match value("change") {
@@ -36,7 +37,9 @@ impl PreferenceChange {
             "resume" => Self::Resume,
             "keyword" => Self::SetKeyword {
                 target: match listed_id {
-                    Some(id) => KeywordTarget::Rule { id, seen_setting: value("seen").to_owned() },
+                    Some(id) => {
+                        KeywordTarget::Rule { id, displayed_setting: value("seen").to_owned() }
+                    }
                     None => KeywordTarget::Word(read_word(value("word"))?),
                 },
                 effect: Effect::Notify {
@@ -54,7 +57,7 @@ impl PreferenceChange {
             "subject" => Self::SetSubject {
                 subject: subject()?,
                 choice: read_choice(value("choice"), now)?,
-                seen_setting: seen_setting(),
+                displayed_setting: displayed_setting(),
             },
             "remove-subject" => Self::RemoveSubject(subject()?),
             "switch" => {
@@ -91,12 +94,13 @@ impl PreferenceChange {
         if matches!(subject, Subject::Person(_)) != (value("subject") == "person") {
             return Err(PreferenceError::IdInvalid);
         }
-        Ok(Self::SetSubject { subject, choice, seen_setting: None })
+        Ok(Self::SetSubject { subject, choice, displayed_setting: None })
     }
 }
 
-/// Returns the id of the listed rule that a form is about. The form contains it percent-encoded,
-/// because browsers change line breaks in form fields.
+/// Returns the id of the rule whose row on the page was submitted; `None` if the form does not
+/// belong to a row. The form contains the id percent-encoded, because browsers change line breaks
+/// in form fields.
 fn read_listed_id(pairs: &Pairs) -> Result<Option<String>, PreferenceError> {
     let encoded = Some(last_value(pairs, "rule")).filter(|encoded| !encoded.is_empty());
     let decode = |encoded| percent::decode_segment(encoded).map(Into::into);
@@ -150,7 +154,7 @@ fn read_choice(choice: &str, now: Timestamp) -> Result<SubjectChoice, Preference
     })
 }
 
-/// Returns the time `millis` after `now`, rounded up to a whole minute, as the page shows it.
+/// Returns the time `millis` after `now`, rounded up, because the page shows whole minutes.
 fn end_after(now: Timestamp, millis: i64) -> Timestamp {
     let end_millis = now.as_millisecond() + millis + MINUTE_MILLIS - 1;
     Timestamp::from_millisecond(end_millis - end_millis.rem_euclid(MINUTE_MILLIS))
@@ -161,17 +165,18 @@ fn end_after(now: Timestamp, millis: i64) -> Timestamp {
 /// the next morning.
 fn read_morning(millis_text: &str, now: Timestamp) -> Option<Timestamp> {
     let morning = Timestamp::from_millisecond(millis_text.parse().ok()?).ok()?;
-    let longest_pause = Duration::from_millis((DAY_MILLIS + SHORTEST_NIGHT_MILLIS).unsigned_abs());
+    let longest_pause =
+        Duration::from_millis((DAY_MILLIS + MIN_MORNING_PAUSE_MILLIS).unsigned_abs());
     (morning > now && now.checked_add(longest_pause).is_ok_and(|end| morning <= end))
         .then_some(morning)
 }
 
-/// Returns the next morning in UTC that is at least [`SHORTEST_NIGHT_MILLIS`] away.
+/// Returns the next morning in UTC that is at least [`MIN_MORNING_PAUSE_MILLIS`] away.
 fn next_morning(now: Timestamp) -> Timestamp {
     let now_millis = now.as_millisecond();
     let morning_today = now_millis - now_millis.rem_euclid(DAY_MILLIS) + MORNING_MILLIS;
     let millis_to_morning = (morning_today - now_millis).rem_euclid(DAY_MILLIS);
-    let wait_millis = if millis_to_morning < SHORTEST_NIGHT_MILLIS {
+    let wait_millis = if millis_to_morning < MIN_MORNING_PAUSE_MILLIS {
         millis_to_morning + DAY_MILLIS
     } else {
         millis_to_morning

@@ -94,7 +94,7 @@ impl Subject {
     }
 }
 
-/// Returns the id of the user or room that a rule of this kind is about, if the rule has no other
+/// Returns the id of the user or room that a rule of this kind matches, if the rule has no other
 /// conditions. An override rule must be silent: Element mutes a room with an override rule whose
 /// only condition is the room.
 pub(super) fn id_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {

@@ -76,7 +76,7 @@ impl Switch {
 
     /// Returns whether the switch's rules silence messages that later rules notify of. Such a
     /// switch is on while its rules are disabled, so that muted people and rooms stay silent. No
-    /// later rule is about reactions and room events, so their rules notify while the switch is on.
+    /// later rule matches reactions and room events, so their rules notify while the switch is on.
     const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits)
     }

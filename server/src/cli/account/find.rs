@@ -19,7 +19,7 @@ struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// Parses an argument. A user id must be on this server.
+    /// Parses an argument. A user id must belong to this server.
     fn parse(argument: &'a str, config: &Config) -> Result<Self, CliError> {
         let base_url = config.base_url();
         let server_name = config.server_name_for(&base_url);
@@ -88,7 +88,7 @@ impl<'a> Selector<'a> {
     }
 }
 
-/// Finds the account that an argument names.
+/// Finds the account that an argument selects.
 pub(in crate::cli) async fn find_account(
     store: &Store,
     config: &Config,
@@ -98,9 +98,9 @@ pub(in crate::cli) async fn find_account(
     selector.find(store).await?.ok_or_else(|| selector.not_found_error(argument))
 }
 
-/// Returns the ids of all accounts that an argument names: the existing one, and deleted ones that
-/// had the name. If there are none, an id is returned as it is, because its account may have been
-/// deleted.
+/// Returns the ids of all accounts that an argument selects: the existing one, and deleted ones
+/// that had the name. If there are none, an id is returned unchanged, because its account may have
+/// been deleted.
 pub(in crate::cli) async fn find_account_ids(
     store: &Store,
     config: &Config,
@@ -125,17 +125,17 @@ mod tests {
     #[test]
     fn an_account_is_selected_by_name_id_address_or_user_id() {
         let config = toml::from_str("server_name = 'ring.example'").unwrap();
-        let named = |name| Selector { name: Some(name), ..Selector::default() };
+        let by_name = |name| Selector { name: Some(name), ..Selector::default() };
         for (argument, selector) in [
-            ("alice", named("alice")),
-            ("", named("")),
-            ("#alice", named("#alice")),
-            ("42", Selector { id: Some(42), ..named("42") }),
+            ("alice", by_name("alice")),
+            ("", by_name("")),
+            ("#alice", by_name("#alice")),
+            ("42", Selector { id: Some(42), ..by_name("42") }),
             ("#42", Selector { id: Some(42), ..Selector::default() }),
-            ("99999999999999999999", named("99999999999999999999")),
+            ("99999999999999999999", by_name("99999999999999999999")),
             ("a@b.example", Selector { email: Some("a@b.example"), ..Selector::default() }),
-            ("@alice:ring.example", named("alice")),
-            ("@alice", named("alice")),
+            ("@alice:ring.example", by_name("alice")),
+            ("@alice", by_name("alice")),
         ] {
             assert_eq!(Selector::parse(argument, &config).unwrap(), selector, "{argument}");
         }

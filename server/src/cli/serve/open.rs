@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::service_manager;
 
-/// The delay after the first attempt; it doubles after each further one.
+/// The delay after the first attempt; it doubles after each additional attempt.
 const MIN_RETRY_DELAY: Duration = Duration::from_millis(100);
 /// The longest delay between two attempts.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(2);

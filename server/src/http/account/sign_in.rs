@@ -122,8 +122,8 @@ async fn handle_sign_in(
     let (request_handle, name) =
         (last_value(pairs, "request"), last_value(pairs, "username").trim());
     if let Err(error) = session.check_form(pairs) {
-        // A double submit: the first one replaced the cookie that the CSRF token is derived from.
-        // The redirect changes nothing, so no CSRF token is required.
+        // A double submit: the first submission replaced the cookie that the CSRF token is derived
+        // from. The redirect changes nothing, so no CSRF token is required.
         return if is_signed_in_as(session, name) {
             redirect_signed_in(session, request_handle).await
         } else {
@@ -214,11 +214,11 @@ pub(crate) async fn rebind_request(
     session: &BrowserSession,
     request_handle: &str,
     old_cookie: HashedSecret,
-    account: Option<i64>,
+    account_id: Option<i64>,
 ) -> Result<Response, PageError> {
     let store = &session.state.store;
     let request = SplitToken::parse(request_handle).ok_or(PageError::Expired)?.hashed_secret();
-    match store.rebind_request(request, old_cookie, session.hashed_cookie(), account).await? {
+    match store.rebind_request(request, old_cookie, session.hashed_cookie(), account_id).await? {
         UpdateOutcome::Updated => redirect(session, &resume_path(request_handle, session.lang)),
         UpdateOutcome::NotFound => Err(PageError::Expired),
     }

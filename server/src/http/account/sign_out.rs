@@ -1,4 +1,4 @@
-//! `/oauth/sign_out`: ending a browser's session.
+//! `/oauth/sign_out`: ends a browser's session.
 
 use axum::http::{StatusCode, header};
 use axum::response::Response;

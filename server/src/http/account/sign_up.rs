@@ -87,7 +87,8 @@ async fn handle_sign_up(
     let request_handle = last_value(pairs, "request");
     let sign_up = SignUp::from_pairs(pairs).with_optional_email();
     if let Err(error) = session.check_form(pairs) {
-        // A double submit: the first one replaced the cookie that the CSRF token is derived from.
+        // A double submit: the first submission replaced the cookie that the CSRF token is derived
+        // from.
         return if is_signed_in_as(session, &sign_up.username) {
             redirect_signed_in(session, request_handle).await
         } else {

@@ -29,8 +29,8 @@ pub(crate) enum PageError {
     /// The operator has closed registration.
     #[error("Registration is closed on this server")]
     RegistrationClosed,
-    /// Nobody is signed in. The browser is redirected to the sign-in page, and from there back to
-    /// this account page, which shows the notice.
+    /// No account is signed in. The browser is redirected to the sign-in page, and from there back
+    /// to this account page, which shows the notice.
     #[error("Sign in first")]
     SignInRequired(AccountSection, Option<Notice>),
     #[error(transparent)]

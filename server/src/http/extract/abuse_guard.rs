@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
+use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::limits::{Bucket, CountMode, Network, RateLimitDecision};
 use belfry_store::Account;
 
@@ -137,7 +137,8 @@ impl AbuseGuard {
         if result.is_err() {
             let detail = decision.closest_status().map(|closest| closest.limit.name().to_owned());
             let kind = AuditKind::AbuseLimit;
-            let subject = Subject { app, detail, ..Subject::new(kind, AuditOutcome::Failure) };
+            let subject =
+                CountedSubject { app, detail, ..CountedSubject::new(kind, AuditOutcome::Failure) };
             self.audit.count_failure(kind, subject);
         }
         // A peek that does not reject the request is not reported, because it counts nothing.
@@ -168,8 +169,11 @@ impl GuessGuard for AbuseGuard {
         result.map_err(|exceeded| exceeded.retry_after)
     }
 
-    fn record_failure(&self, kind: AuditKind, account: Option<i64>) {
-        let subject = Subject { account, ..Subject::new(kind, AuditOutcome::Failure) };
+    fn record_failure(&self, kind: AuditKind, account_id: Option<i64>) {
+        let subject = CountedSubject {
+            account: account_id,
+            ..CountedSubject::new(kind, AuditOutcome::Failure)
+        };
         self.audit.count_failure(kind, subject);
     }
 }

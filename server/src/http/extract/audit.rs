@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use belfry_core::audit::{
-    AuditClient, AuditKind, AuditOrigin, AuditOutcome, NewAuditEvent, Subject,
+    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedSubject, NewAuditEvent,
 };
 use belfry_core::request::RequestId;
 
@@ -46,10 +46,10 @@ impl RequestAudit {
     }
 
     /// Counts a failure event for the client's address.
-    pub(crate) fn count_failure(&self, kind: AuditKind, subject: Subject) {
+    pub(crate) fn count_failure(&self, kind: AuditKind, subject: CountedSubject) {
         let address = self.state.audit.recorded_address(self.address);
         let outcome = AuditOutcome::Failure;
-        let subject = Subject { kind, outcome, origin: self.origin, address, ..subject };
+        let subject = CountedSubject { kind, outcome, origin: self.origin, address, ..subject };
         self.state.audit.record(subject, self.state.clock.now());
     }
 }

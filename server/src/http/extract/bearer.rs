@@ -55,7 +55,7 @@ impl Bearer {
         if is_allowed { Ok(()) } else { Err(ApiError::OutsideScopes(sufficient_scopes.to_vec())) }
     }
 
-    /// Requires the token of a user.
+    /// Requires a user's token.
     pub(crate) fn require_user(&self) -> Result<&TokenAccount, ApiError> {
         self.token.account.as_ref().ok_or(ApiError::UserRequired)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
+use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::matrix;
 use belfry_core::oauth::bearer::MultipleTokens;
 use belfry_core::oauth::scope::Scopes;
@@ -20,15 +20,16 @@ use crate::http::error::MatrixError;
 use crate::http::extract::client::{Client, Credential};
 use crate::log::request_context::RequestContext;
 
-/// The user for whom a request acts. Handlers that extract it reject unauthenticated requests.
+/// The user on whose behalf a request is made. Handlers that extract it reject unauthenticated
+/// requests.
 pub(crate) struct Requester {
-    pub(crate) account: i64,
+    pub(crate) account_id: i64,
     pub(crate) name: String,
     /// The token's lookup key; `None` for an application service.
-    pub(crate) token: Option<LookupKey>,
+    pub(crate) token_key: Option<LookupKey>,
     /// The scopes of the token; `None` for an application service, which needs none.
     scopes: Option<Scopes>,
-    /// The time of the request head.
+    /// The time at which the request was authenticated.
     pub(crate) now: Timestamp,
 }
 
@@ -93,9 +94,9 @@ async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwne
                 state.store.record_use(secret.lookup_key, token, client.now);
                 let account = token.account.as_ref().ok_or(MatrixError::UserRequired)?;
                 Ok(TokenOwner::User(Requester {
-                    account: account.id,
+                    account_id: account.id,
                     name: account.name.clone(),
-                    token: Some(secret.lookup_key),
+                    token_key: Some(secret.lookup_key),
                     scopes: Some(token.scopes.clone()),
                     now: client.now,
                 }))
@@ -113,7 +114,7 @@ async fn authenticate_token(parts: &Parts, state: &AppState) -> Result<TokenOwne
 }
 
 /// Returns the user for whom an application service acts: the query's `user_id`, or the service's
-/// own sender. Records the use in the audit log.
+/// own sender. Records the use in the audit trail.
 async fn resolve_user(
     service: &ApplicationService,
     query: &[(String, String)],
@@ -140,13 +141,13 @@ async fn resolve_user(
     if account.disabled_at.is_some() {
         return Err(MatrixError::Deactivated);
     }
-    let subject = Subject {
+    let subject = CountedSubject {
         account: Some(account.id),
         detail: Some(service.id.clone()),
-        ..Subject::new(AuditKind::ServiceUse, AuditOutcome::Success)
+        ..CountedSubject::new(AuditKind::ServiceUse, AuditOutcome::Success)
     };
     let now = state.clock.now();
     state.audit.record(subject, now);
     RequestContext::record_account(account.id);
-    Ok(Requester { account: account.id, name: account.name, token: None, scopes: None, now })
+    Ok(Requester { account_id: account.id, name: account.name, token_key: None, scopes: None, now })
 }

@@ -137,8 +137,8 @@ impl BrowserSession {
     }
 
     /// Returns the signed-in account after checking that the form comes from a page of this server.
-    /// If nobody is signed in, the error redirects to the sign-in page, and from there back to this
-    /// account page with a notice that nothing was saved.
+    /// If no account is signed in, the error redirects to the sign-in page, and from there back to
+    /// this account page with a notice that nothing was saved.
     pub(crate) fn require_account_for_form(
         &self,
         section: AccountSection,

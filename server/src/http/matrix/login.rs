@@ -30,15 +30,15 @@ pub(crate) async fn login(
 ) -> Result<Json<Value>, MatrixError> {
     let login = LoginRequest::read(&body)?;
     let name = localpart(&login.user, state.server_name()).unwrap_or(&login.user);
-    let sign_ins = &state.metrics.authentication.matrix_logins;
+    let login_metrics = &state.metrics.authentication.matrix_logins;
     let authenticator = state.authenticator();
     let authenticated =
-        authenticator.sign_in(&guard, sign_ins, Login::Name(name), login.password).await?;
+        authenticator.sign_in(&guard, login_metrics, Login::Name(name), login.password).await?;
     RequestContext::record_account(authenticated.account.id);
     let events = NewAuditEvents::from(guard.audit.success_event(AuditKind::SignIn))
         .with_event(guard.audit.success_event(AuditKind::TokenIssue));
     let response = issue_login_token(&events, &state, &authenticated, login.device).await?;
-    sign_ins.success.inc();
+    login_metrics.success.inc();
     Ok(response)
 }
 

@@ -1,7 +1,7 @@
 //! Authentication of OAuth clients by id and secret.
 
 use axum::http::{HeaderMap, HeaderValue, header};
-use belfry_core::audit::{AuditKind, AuditOutcome, Subject};
+use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject};
 use belfry_core::oauth::app::App;
 use belfry_core::oauth::client_auth::{Credentials, single_authorization_header};
 use belfry_core::oauth::error::OAuthError;
@@ -49,7 +49,8 @@ pub(crate) async fn authenticate_client(
     };
     let kind = AuditKind::ClientAuthentication;
     let detail = Some(reason.to_owned());
-    let subject = Subject { app: app_id, detail, ..Subject::new(kind, AuditOutcome::Failure) };
+    let subject =
+        CountedSubject { app: app_id, detail, ..CountedSubject::new(kind, AuditOutcome::Failure) };
     guard.audit.count_failure(kind, subject);
     guard.count_wrong_client_secret(client_id, app_id).await;
     Err(OAuthApiError::Undisclosed { error: OAuthError::InvalidClient, reason, app: app_id })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
-use belfry_core::audit::{AuditKind, AuditOutcome, NewAuditEvent, Subject};
+use belfry_core::audit::{AuditKind, AuditOutcome, CountedSubject, NewAuditEvent};
 use belfry_core::oauth::grant::{GrantError, Redemption};
 use belfry_core::oauth::parameters::Parameters;
 use belfry_core::oauth::token_request::{GrantRequest, TokenRequest};
@@ -72,8 +72,8 @@ pub(crate) async fn issue_token(
         GrantRequest::ClientCredentials { scope } => {
             let scopes = app.resolve_app_token_scopes(scope.as_deref())?;
             let issued_token = state.token_issuer().issue_app_token(app.id, scopes).await?;
-            let subject = Subject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
-            let subject = Subject { app: Some(app.id), ..subject };
+            let subject = CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success);
+            let subject = CountedSubject { app: Some(app.id), ..subject };
             state.audit.record(subject, state.clock.now());
             (issued_token, &tokens.client_credentials)
         }
@@ -90,11 +90,11 @@ async fn redeem_code(
     code: Option<HashedSecret>,
     attempt: &Redemption<'_>,
 ) -> Result<IssuedToken, OAuthApiError> {
-    let reject = |reason: GrantError, account: Option<i64>| {
+    let reject = |reason: GrantError, account_id: Option<i64>| {
         let kind = AuditKind::TokenIssue;
         let (app, detail) = (Some(attempt.app_id), Some(reason.to_string()));
-        let subject = Subject::new(kind, AuditOutcome::Failure);
-        audit.count_failure(kind, Subject { account, app, detail, ..subject });
+        let subject = CountedSubject::new(kind, AuditOutcome::Failure);
+        audit.count_failure(kind, CountedSubject { account: account_id, app, detail, ..subject });
         OAuthApiError::Grant(reason)
     };
     let now = state.clock.now();

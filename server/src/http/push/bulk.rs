@@ -69,23 +69,26 @@ async fn change_rulesets<T: Send + Sync + 'static>(
     apply: fn(&T, &mut UserRuleDocuments<'_>) -> Result<(), RuleError>,
 ) -> Result<JsonBytes, MatrixError> {
     requester.require_access(RuleAccess::Write)?;
-    let (account, rules) = (requester.account, &state.config.rules);
+    let (account_id, rules) = (requester.account_id, &state.config.rules);
     let max_small_bytes = rules.max_body_bytes;
     let length = request.body().size_hint().upper();
     let is_small = length.is_some_and(|length| length <= max_small_bytes as u64);
     // Held until the change is stored, because parsed rules take several times the size of their
     // JSON.
-    let _large_body = if is_small { None } else { Some(state.large_body_slots.acquire(account)?) };
+    let _large_body =
+        if is_small { None } else { Some(state.large_body_slots.acquire(account_id)?) };
     let max_bytes = if is_small { max_small_bytes } else { rules.max_import_bytes() };
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, state).await?;
     let parsed_body = if body.len() <= max_small_bytes {
         parse(&body)?
     } else {
         // Runs on a thread of the pool, because it takes milliseconds.
-        let slot = state.evaluation_pool.enter_for_account(account)?;
+        let slot = state.evaluation_pool.enter_for_account(account_id)?;
         slot.run(move || parse(&body)).await??
     };
     let (writer, now) = (&state.rule_writer, state.clock.now());
-    writer.change_documents(account, now, move |documents| apply(&parsed_body, documents)).await?;
+    writer
+        .change_documents(account_id, now, move |documents| apply(&parsed_body, documents))
+        .await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")))
 }

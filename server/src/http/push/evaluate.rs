@@ -97,7 +97,7 @@ impl Evaluation {
             let rules = match member.rules {
                 MemberRules::Cached(rules) => rules,
                 MemberRules::Loaded(snapshot) => {
-                    state.rule_index_cache.insert(member.account, &snapshot)
+                    state.rule_index_cache.insert(member.account_id, &snapshot)
                 }
             };
             (member.position, rules)
@@ -125,7 +125,7 @@ struct Batch {
 struct BatchMember {
     /// The position in the request.
     position: usize,
-    account: i64,
+    account_id: i64,
     rules: MemberRules,
 }
 
@@ -148,23 +148,25 @@ impl Batch {
             matrix::localpart(&members[*position].user_id, state.server_name()).unwrap_or_default()
         };
         let names: Vec<&str> = positions.iter().map(member_name).collect();
-        let accounts = state.store.account_ids(&names).await?;
-        let (positions, accounts): (Vec<usize>, Vec<i64>) = positions
+        let account_ids = state.store.account_ids(&names).await?;
+        let (positions, account_ids): (Vec<usize>, Vec<i64>) = positions
             .iter()
-            .zip(accounts)
-            .filter_map(|(position, account)| Some((*position, account?)))
+            .zip(account_ids)
+            .filter_map(|(position, account_id)| Some((*position, account_id?)))
             .unzip();
         let now = state.clock.now();
-        let cached_rules = state.rule_index_cache.get(&state.store, &accounts, now);
-        let uncached_accounts: Vec<i64> = accounts
+        let cached_rules = state.rule_index_cache.get(&state.store, &account_ids, now);
+        let uncached_account_ids: Vec<i64> = account_ids
             .iter()
             .zip(&cached_rules)
             .filter(|(_, cached)| cached.is_none())
-            .map(|(account, _)| *account)
+            .map(|(account_id, _)| *account_id)
             .collect();
         let mut snapshots =
-            state.store.rulesets_for_accounts(&uncached_accounts, now).await?.into_iter();
-        for ((position, account), cached) in positions.into_iter().zip(accounts).zip(cached_rules) {
+            state.store.rulesets_for_accounts(&uncached_account_ids, now).await?.into_iter();
+        for ((position, account_id), cached) in
+            positions.into_iter().zip(account_ids).zip(cached_rules)
+        {
             let rules = cached
                 .map(MemberRules::Cached)
                 .or_else(|| snapshots.next().map(MemberRules::Loaded));
@@ -173,7 +175,7 @@ impl Batch {
                 MemberRules::Cached(rules) => rules.bytes,
                 MemberRules::Loaded(snapshot) => snapshot.rulesets.bytes(),
             };
-            self.members.push(BatchMember { position, account, rules });
+            self.members.push(BatchMember { position, account_id, rules });
         }
         Ok(())
     }

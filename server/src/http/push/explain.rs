@@ -28,10 +28,10 @@ pub(crate) async fn explain(
     let max_bytes = state.config.rules.max_body_bytes.saturating_mul(2);
     let FullBody(body) = FullBody::read_at_most(max_bytes, request, &state).await?;
     let request = ExplainRequest::read(&body)?;
-    let rulesets = state.store.rulesets(requester.account, state.clock.now()).await?;
+    let rulesets = state.store.rulesets(requester.account_id, state.clock.now()).await?;
     let user_id = requester.user_id(&state);
     let start = Instant::now();
-    let slot = state.evaluation_pool.enter_for_account(requester.account)?;
+    let slot = state.evaluation_pool.enter_for_account(requester.account_id)?;
     let explain = move || {
         let rules = EffectiveRules::new(&user_id, rulesets.documents());
         let explanation = rules.explain(&request.event, &request.room, request.member());
@@ -39,6 +39,6 @@ pub(crate) async fn explain(
     };
     let (explanation, exceeds_work_limit) = slot.run(explain).await?;
     state.metrics.evaluation.record_explanation(start, exceeds_work_limit);
-    let explanation = state.unread_responses.count(requester.account, explanation.into())?;
+    let explanation = state.unread_responses.count(requester.account_id, explanation.into())?;
     Ok(JsonBytes(explanation).into_response())
 }

@@ -86,11 +86,11 @@ pub(crate) async fn get_rule_actions(
     rules.respond(json!({ "actions": rule.actions }))
 }
 
-/// The rules of the user for whom a request acts, and the path of the request. The extractor
-/// rejects tokens that may not read rules.
+/// The rules of the user on whose behalf a request is made, and the path of the request. The
+/// extractor rejects tokens that may not read rules.
 pub(crate) struct UserRules<P> {
     path: P,
-    account: i64,
+    account_id: i64,
     user_id: String,
     rulesets: StoredRulesets,
     unread_responses: UnreadResponses,
@@ -109,11 +109,11 @@ where
         let requester = Requester::from_request_parts(parts, state).await?;
         let path = P::from_request_parts(parts, state).await?;
         requester.require_access(RuleAccess::Read)?;
-        let rulesets = state.store.rulesets(requester.account, requester.now).await?;
-        let (account, user_id) = (requester.account, requester.user_id(state));
+        let rulesets = state.store.rulesets(requester.account_id, requester.now).await?;
+        let (account_id, user_id) = (requester.account_id, requester.user_id(state));
         Ok(Self {
             path,
-            account,
+            account_id,
             user_id,
             rulesets,
             unread_responses: state.unread_responses.clone(),
@@ -133,7 +133,7 @@ impl<P> UserRules<P> {
 
     /// Responds with serialised JSON, unless the account has too many unread responses.
     fn respond_with_json(&self, json: Bytes) -> Result<JsonBytes, MatrixError> {
-        Ok(JsonBytes(self.unread_responses.count(self.account, json)?))
+        Ok(JsonBytes(self.unread_responses.count(self.account_id, json)?))
     }
 
     fn document(&self, scope: &RuleScope) -> Cow<'_, RuleDocument> {

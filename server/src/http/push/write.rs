@@ -77,8 +77,8 @@ async fn apply_change(
     requester: &Requester,
     change: RuleChange,
 ) -> Result<Response, MatrixError> {
-    let (account, scope) = (requester.account, change.scope().clone());
+    let (account_id, scope) = (requester.account_id, change.scope().clone());
     let (writer, now) = (&state.rule_writer, state.clock.now());
-    writer.change_document(account, scope, now, move |document| change.apply(document)).await?;
+    writer.change_document(account_id, scope, now, move |document| change.apply(document)).await?;
     Ok(JsonBytes(Bytes::from_static(b"{}")).into_response())
 }

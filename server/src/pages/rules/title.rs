@@ -1,4 +1,4 @@
-//! The title of a rule: which messages it is about.
+//! The title of a rule: the messages that it matches.
 
 use std::borrow::Cow;
 

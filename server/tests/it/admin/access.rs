@@ -52,9 +52,13 @@ fn not_allowed_error() -> (u16, Value) {
     (403, json!("This action is not allowed"))
 }
 
-/// Returns a client with a new token of this account, or with an app token if there is no account.
-async fn client_with_scopes(service: &Service, account: Option<i64>, scopes: &str) -> TestClient {
-    let token = service.issue_token(account, scopes).await;
+/// Returns a client with a new token for this account, or with an app token if there is no account.
+async fn client_with_scopes(
+    service: &Service,
+    account_id: Option<i64>,
+    scopes: &str,
+) -> TestClient {
+    let token = service.issue_token(account_id, scopes).await;
     service.anonymous_client().with_token(token.reveal())
 }
 

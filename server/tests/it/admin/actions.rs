@@ -64,7 +64,7 @@ async fn an_admin_disables_and_enables_an_account(service: Service) {
     let expected = json!(["account_enable", id, "by root", "192.0.2.1", true]);
     assert!(read_events(service, &request_id).await.contains(&expected));
 
-    // An enabled account stays as it is.
+    // An enabled account is unchanged.
     let second_response = admin.send(&format!("POST {path}/enable"), "").await;
     assert_eq!(second_response.expect_json(StatusCode::OK), account);
     assert_eq!(read_events(service, "").await.len(), 2);
@@ -130,7 +130,7 @@ async fn the_last_admin_cannot_be_disabled_or_deleted(service: Service) {
     assert_eq!(admin.get(&path).await.json()["disabled"], false);
     assert_eq!(read_events(service, "").await, [Value::Null; 0]);
 
-    // With a second admin, the first one can be disabled.
+    // An admin can be disabled if there is another.
     service.add_account("other").await;
     set_role(service, "other", Role::Admin).await;
     admin

@@ -63,8 +63,7 @@ fn a_postgres_standby_can_be_backed_up() {
     assert!(summary.contains("1 account"), "{summary}");
 }
 
-/// Backs up the first database while a server uses it, restores into the second one, and serves
-/// that.
+/// Backs up the source while a server uses it, restores into the target, and serves the target.
 async fn an_installation_moves(source: Option<TestDatabase>, target: Option<TestDatabase>) {
     let (old_dir, new_dir) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (old_dir, new_dir) = (old_dir.path(), new_dir.path());

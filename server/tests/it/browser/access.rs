@@ -33,10 +33,10 @@ const RECORD_VIOLATIONS: &str = "window.violations = [];
 /// The horizontal overflow of the page and of its fields, in pixels.
 pub(super) const HORIZONTAL_OVERFLOW: &str =
     "[document.documentElement, ...document.querySelectorAll('input, textarea')]
-    .map((part) => part.scrollWidth - part.clientWidth).filter((beyond) => beyond > 0)";
+    .map((part) => part.scrollWidth - part.clientWidth).filter((overflow) => overflow > 0)";
 /// The vertical overflow of the text area with the code, in pixels.
 const VERTICAL_OVERFLOW: &str = "[...document.querySelectorAll('.oauth-code')]
-    .map((part) => part.scrollHeight - part.clientHeight).filter((below) => below > 0)";
+    .map((part) => part.scrollHeight - part.clientHeight).filter((overflow) => overflow > 0)";
 
 /// The controls that the Tab key reaches, in document order. It reaches one radio button of each
 /// group.
@@ -54,7 +54,8 @@ const CONTROLS: &str = "(() => {
 })()";
 
 /// The controls that are smaller than 44 pixels, except links in a sentence and the link that is
-/// hidden until it has the focus. The target of a check box is its label.
+/// hidden until it has the focus. The target of a check box or radio button is its label. Appended
+/// to `CONTROLS`.
 const SMALL_TARGETS: &str = ".filter((control) => !control.matches('.skip'))
     .filter((control) => !(control.matches('p > a')
         && control.parentElement.innerText.trim() !== control.innerText.trim()))
@@ -65,7 +66,8 @@ const SMALL_TARGETS: &str = ".filter((control) => !control.matches('.skip'))
     })
     .filter(([, width, height]) => width < 43.9 || height < 43.9)";
 
-/// The position of the control with the focus, and whether its outline is visible.
+/// The position of the control with the focus, and whether its outline is visible. Appended to
+/// `CONTROLS`.
 const FOCUS_STATE: &str = ".indexOf(document.activeElement),
     document.activeElement.matches(':focus-visible')
         && getComputedStyle(document.activeElement).outlineStyle !== 'none'
@@ -90,8 +92,8 @@ fn every_page_in_arabic_is_accessible() {
     assert_every_page_is_accessible("ar", &SCREENS[..2]);
 }
 
-/// Asserts that every page conforms to WCAG 2.2, including 1.4.10 (a width of 320 pixels must
-/// suffice), violates no Content-Security-Policy, and can be used with the Tab key.
+/// Asserts that every page passes axe's WCAG 2.2 rules, reflows at 320 pixels (1.4.10), violates no
+/// Content-Security-Policy, and can be used with the Tab key.
 fn assert_every_page_is_accessible(lang: &str, screens: &[(u32, &str, &str)]) {
     let axe_script = match axe_script() {
         Ok(axe_script) => axe_script,
@@ -119,14 +121,14 @@ fn assert_every_page_is_accessible(lang: &str, screens: &[(u32, &str, &str)]) {
                 );
             }
             assert_eq!(tab.evaluate("violations").await, json!([]), "{page}");
-            tab_through(fixture, page).await;
+            assert_tab_order(fixture, page).await;
         })
         .await;
     });
 }
 
 /// Asserts that the Tab key reaches every control in the order of the page, with a visible focus.
-async fn tab_through(fixture: &Fixture, page: &str) {
+async fn assert_tab_order(fixture: &Fixture, page: &str) {
     let tab = &fixture.tab;
     let control_count = tab.evaluate(&format!("{CONTROLS}.length")).await.as_u64().unwrap();
     if control_count == 0 {
@@ -161,7 +163,7 @@ fn every_page_can_be_used_without_scripts() {
         tab.disable_scripts().await;
         visit_every_page(fixture, "en", async |page| {
             assert_eq!(tab.evaluate("document.querySelectorAll('main h1').length").await, 1, "{page}");
-            // Every form can be sent, and no visible button needs a script.
+            // Every form can be submitted, and no visible button needs a script.
             let forms_without_button = "[...document.forms].filter((form) => !form.querySelector('button:not([type=button])'))
                 .map((form) => form.outerHTML)";
             assert_eq!(tab.evaluate(forms_without_button).await, json!([]), "{page}");

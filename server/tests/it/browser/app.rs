@@ -118,7 +118,7 @@ impl App {
         callback.expect("the app receives a response in time").unwrap()
     }
 
-    /// Returns whether no further request has arrived at the redirect URI.
+    /// Returns whether the redirect URI has received no more requests.
     pub(super) async fn has_no_callback(&self) -> bool {
         self.callbacks.lock().await.is_empty()
     }

@@ -89,7 +89,7 @@ async fn visit_account(fixture: &Fixture, on_page: &mut impl AsyncFnMut(&str)) {
     tab.find(".cards").await;
 }
 
-/// Shows further states of the notifications page, which is open.
+/// Shows more states of the notifications page, which is open.
 async fn visit_changed_notifications(fixture: &Fixture, on_page: &mut impl AsyncFnMut(&str)) {
     let tab = &fixture.tab;
     tab.click("#keywords .entries summary").await;

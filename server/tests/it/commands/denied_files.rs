@@ -108,7 +108,8 @@ fn the_remedy_creates_only_the_missing_data_directory() {
     let Some(workspace) = root_workspace() else { return };
     let add = ["account", "add", "alice"];
     let message = fail_as_nobody(&workspace, &add);
-    assert!(!message.contains("chown"), "the directory above may contain other data: {message}");
+    // The directory above may contain other data.
+    assert!(!message.contains("chown"), "{message}");
     apply_remedy(&message, "install");
     let output = unprivileged_belfry(workspace.path(), &add).output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -25,7 +25,7 @@ fn a_configuration_file_that_another_user_controls_is_not_read() {
     assert!(output.contains("registration = \"closed\""), "{output}");
 
     set_mode(&file, 0o644);
-    // Only root can give a file away.
+    // Only root can change the owner.
     if chown(&file, Some(65534), None).is_ok() {
         let message = workspace.run_failing(&["config", "check"]);
         assert!(message.contains("belongs to another user") && message.contains(advice));

@@ -56,7 +56,8 @@ fn assert_commands_succeed_next_to_a_server(workspace: &Workspace) {
     let message = workspace.run_failing(&["account", "delete", "alice"]);
     assert_eq!(message, "belfry: there is no account \"alice\"; see belfry account list\n");
     let output = workspace.run(&["account", "add", "alice"]);
-    assert!(output.starts_with("account alice added"), "the operator may reuse a name: {output}");
+    // The operator may reuse a name.
+    assert!(output.starts_with("account alice added"), "{output}");
     assert_eq!(
         workspace.run_failing(&["token", "revoke", "x"]),
         "belfry: no such token: it is incomplete, or it was deleted with its app or account\n"

@@ -54,8 +54,8 @@ async fn http1_connections_are_closed_after_their_next_response() {
     server.stop().await;
 }
 
-/// An HTTP/2 connection is closed by GOAWAY: the client may not open further streams, and requests
-/// on open ones are answered.
+/// An HTTP/2 connection is closed by GOAWAY: the client may not open more streams, and requests
+/// on open streams are answered.
 #[tokio::test]
 async fn http2_connections_are_closed_after_their_next_response() {
     let server = Server::with_config(Config::default()).await;

@@ -116,7 +116,7 @@ async fn a_handshake_does_not_delay_the_shutdown() {
     let server = Server::with_config(config).await;
     let mut incomplete_stream = server.connect().await;
     incomplete_stream.write_all(INCOMPLETE_HELLO).await.unwrap();
-    // A connection accepted later is served, so the first one is in its handshake by now.
+    // A connection accepted later is served, so the earlier connection is in its handshake by now.
     let _untrusted_error = connect_tls(&server, &[], b"http/1.1").await.unwrap_err();
     server.stop().await;
     assert_eq!(read_until_closed(&mut incomplete_stream).await, "");

@@ -36,7 +36,8 @@ fn an_explanation_is_printed_with_a_line_for_each_rule() {
         lines[winner + 1..],
         ["", "notify, by global/underride/.m.rule.message", "actions  [\"notify\"]", "tweaks   {}"]
     );
-    assert!(!output.contains('\u{1b}'), "colours are for terminals: {output}");
+    // Colours are for terminals.
+    assert!(!output.contains('\u{1b}'), "{output}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) async fn add_accounts(service: &Service, count: i64) -> Vec<String> {
 }
 
 /// Adds a silent rule for a word to an account.
-pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
+pub(super) async fn add_silent_rule(store: &Store, account_id: i64, word: &str) {
     let mut document = RuleDocument::new(RuleScope::Global);
     let rule = NewRule::read(
         RuleKind::Content,
@@ -53,7 +53,7 @@ pub(super) async fn add_silent_rule(store: &Store, account: i64, word: &str) {
     )
     .unwrap();
     document.put(RuleKind::Content, word.parse().unwrap(), rule, RulePosition::default()).unwrap();
-    let rulesets = store.rulesets_for_update(account, Timestamp::UNIX_EPOCH).await.unwrap();
+    let rulesets = store.rulesets_for_update(account_id, Timestamp::UNIX_EPOCH).await.unwrap();
     assert_eq!(
         store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap(),
         SaveOutcome::Saved

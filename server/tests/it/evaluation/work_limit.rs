@@ -152,8 +152,8 @@ async fn an_account_can_request_one_explanation_at_a_time() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let bob = service.user_client("bob").await;
-    let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    let slot = service.state.evaluation_pool.enter_for_account(account).unwrap();
+    let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let slot = service.state.evaluation_pool.enter_for_account(account_id).unwrap();
     let body = json!({ "event": message_event("hi") });
     let response = alice.send_json(EXPLAIN, &body).await;
     assert_eq!(response.header("retry-after"), "1");

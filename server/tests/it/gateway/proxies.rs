@@ -385,7 +385,7 @@ fn every_nginx_location_that_sets_headers_includes_the_identity_file() {
     for location in
         site.split("location").skip(1).filter(|location| location.contains("proxy_pass"))
     {
-        // Without a path, nginx would forward `/open/../secret` unchanged.
+        // Without a path, nginx would forward `/secret/../open/x` unchanged.
         let is_checked = !location.contains("auth_request off;");
         assert!(is_checked || location.contains("proxy_pass http://127.0.0.1:3000/open/;"));
         let sets_headers = location.contains("proxy_set_header") || location.contains("add_header");

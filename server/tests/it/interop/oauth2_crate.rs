@@ -17,12 +17,12 @@ type Client = BasicClient<EndpointSet, EndpointNotSet, EndpointSet, EndpointNotS
 
 /// Registers an app and configures a client from the server metadata.
 async fn register_client(url: &str) -> Client {
-    let http = reqwest::Client::new();
+    let http_client = reqwest::Client::new();
     let registration =
         json!({ "client_name": "oauth2", "redirect_uris": CALLBACK, "scopes": "read push" });
-    let request = http.post(format!("{url}/api/v1/apps")).json(&registration);
+    let request = http_client.post(format!("{url}/api/v1/apps")).json(&registration);
     let app: Value = request.send().await.unwrap().json().await.unwrap();
-    let request = http.get(format!("{url}/.well-known/oauth-authorization-server"));
+    let request = http_client.get(format!("{url}/.well-known/oauth-authorization-server"));
     let metadata: Value = request.send().await.unwrap().json().await.unwrap();
     let string_field = |document: &Value, key: &str| document[key].as_str().unwrap().to_owned();
     BasicClient::new(ClientId::new(string_field(&app, "client_id")))

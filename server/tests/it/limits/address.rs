@@ -62,9 +62,9 @@ async fn behind_trusted_proxies_the_rightmost_untrusted_hop_counts() {
     );
 }
 
-/// A request whose header has no valid address is counted for the proxy that sent it.
+/// A request whose header has no valid address is counted against the proxy that sent it.
 #[tokio::test]
-async fn invalid_forwarding_headers_count_for_the_proxy() {
+async fn invalid_forwarding_headers_count_against_the_proxy() {
     let service = start_behind_proxies(&["10.0.0.1"]).await;
     let proxy = service.anonymous_client().with_address([10, 0, 0, 1]);
     assert_eq!(count_admitted(&proxy, "GET /x", 300).await, 300);

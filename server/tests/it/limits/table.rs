@@ -356,7 +356,7 @@ async fn shadow_mode_counts_and_reports_and_never_rejects() {
     assert_eq!(count_admitted(&anonymous, "GET /x", 310).await, 310);
     let response = anonymous.get("/x").await;
     assert_eq!(response.header("x-ratelimit-remaining"), "0");
-    assert_eq!(response.header("retry-after"), "", "nobody has to wait");
+    assert_eq!(response.header("retry-after"), "");
     let metrics = service.metrics().await;
     assert!(
         metrics

@@ -61,8 +61,11 @@ async fn tokens_are_counted_by_grant() {
         ("password", "correct horse"),
         ("agreement", "true"),
     ];
-    let http = app.http.with_token(&app_token);
-    assert_eq!(http.send("POST /api/v1/accounts", encode_form(&sign_up_fields)).await.status, 200);
+    let app_client = app.http.with_token(&app_token);
+    assert_eq!(
+        app_client.send("POST /api/v1/accounts", encode_form(&sign_up_fields)).await.status,
+        200
+    );
     assert_eq!(login(&service, "alice", "correct horse alice").await.status, 200);
 
     let scrape = Scrape::parse(&service.metrics().await);

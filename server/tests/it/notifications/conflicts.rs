@@ -50,7 +50,7 @@ async fn an_invalid_field_keeps_the_entered_value() {
     for (word, text) in [(" ", "Please enter a word."), (&*long_word, "This word is too long.")] {
         let page = alice.post(&[("change", "mute-word"), ("word", word)]).await;
         assert_invalid_field(&page, 422, "muted-word", word, text);
-        // The form with the error is unfolded, and the other one is blank.
+        // The form with the error is unfolded, and the other form is blank.
         page.assert_page(422, "<details class=\"add\" open>\n<summary>Mute a word</summary>");
         page.assert_page(422, "<input id=\"word\" name=\"word\" value=\"\"");
         let page = alice.post(&[("change", "keyword"), ("word", word), ("highlight", "on")]).await;
@@ -70,7 +70,7 @@ async fn an_unknown_change_is_rejected() {
     }
 }
 
-/// Two tabs show the same keyword; what the first one saved is not overwritten by the second.
+/// Two tabs show the same keyword; the second does not overwrite the change that the first saved.
 #[tokio::test]
 async fn a_form_from_a_stale_page_changes_nothing() {
     let mut alice = Alice::new().await;

@@ -10,7 +10,7 @@ use crate::support::browser::visible_text;
 
 /// Stores as many words, people and rooms as the limits allow. The last 50 words are muted.
 async fn add_thousand_rules(alice: &Alice) {
-    let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let account_id = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let mut document = RuleDocument::new("global".parse().unwrap());
     for (kind, count, prefix) in [
         (RuleKind::Content, 400, ""),
@@ -35,7 +35,7 @@ async fn add_thousand_rules(alice: &Alice) {
         }
     }
     let now = alice.service.now();
-    let rulesets = alice.service.store().rulesets_for_update(account, now).await.unwrap();
+    let rulesets = alice.service.store().rulesets_for_update(account_id, now).await.unwrap();
     alice.service.store().save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn start_signed_in() -> (Service, OAuthClient, Browser) {
 
 /// Registers an app with this name and website.
 pub(super) async fn register_app(service: &Service, name: &str, website: &str) -> OAuthClient {
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let fields = [
         ("client_name", name),
@@ -31,11 +31,13 @@ pub(super) async fn register_app(service: &Service, name: &str, website: &str) -
         ("redirect_uris", CALLBACK),
         ("scopes", "read write push"),
     ];
-    let app =
-        http.send("POST /api/v1/apps", encode_form(&fields)).await.expect_json(StatusCode::OK);
+    let app = form_client
+        .send("POST /api/v1/apps", encode_form(&fields))
+        .await
+        .expect_json(StatusCode::OK);
     let string_field = |key: &str| app[key].as_str().unwrap().to_owned();
     let (id, secret) = (string_field("client_id"), string_field("client_secret"));
-    OAuthClient { http, id, secret, redirect_uri: CALLBACK.to_owned() }
+    OAuthClient { http: form_client, id, secret, redirect_uri: CALLBACK.to_owned() }
 }
 
 /// Authorises the app and returns its token.

@@ -16,9 +16,9 @@ const ALICE_FIELDS: [(&str, &str); 4] = [
     ("agreement", "true"),
 ];
 
-async fn sign_up(http: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
-    let http = http.with_header("content-type", "application/x-www-form-urlencoded");
-    http.send("POST /api/v1/accounts", encode_form(fields)).await
+async fn sign_up(client: &TestClient, fields: &[(&str, &str)]) -> TestResponse {
+    let form_client = client.with_header("content-type", "application/x-www-form-urlencoded");
+    form_client.send("POST /api/v1/accounts", encode_form(fields)).await
 }
 
 /// Returns a client with an app token that may sign up users.
@@ -58,12 +58,12 @@ async fn only_an_app_token_with_the_scope_may_sign_up_users() {
     let client = service.register_client().await;
     let reader = service.anonymous_client().with_token(&client.obtain_app_token("read").await);
     let user = service.user_client_with_scopes("bob", "write").await;
-    for (http, status, error) in [
+    for (client, status, error) in [
         (service.anonymous_client(), 401, "The access token is invalid"),
         (reader, 403, "This action is outside the authorized scopes"),
         (user, 403, "This method requires an client credentials authentication"),
     ] {
-        let response = sign_up(&http, &ALICE_FIELDS).await;
+        let response = sign_up(&client, &ALICE_FIELDS).await;
         assert_eq!((response.status, &response.json()["error"]), (status, &error.into()));
     }
 }
@@ -225,8 +225,8 @@ async fn each_token_error_has_its_message_and_challenge() {
     let invalid_challenge = format!(
         "{realm}, error=\"invalid_token\", error_description=\"The access token is invalid\""
     );
-    let assert_error = async |http: &TestClient, status: u16, error: &str, challenge: &str| {
-        let response = http.get(path).await;
+    let assert_error = async |client: &TestClient, status: u16, error: &str, challenge: &str| {
+        let response = client.get(path).await;
         assert_eq!((response.status, response.json()), (status, json!({ "error": error })));
         assert_eq!(response.header("www-authenticate"), challenge);
     };
@@ -234,12 +234,12 @@ async fn each_token_error_has_its_message_and_challenge() {
     // Without a token the challenge has no error code (RFC 6750, section 3.1).
     assert_error(&anonymous, 401, "The access token is invalid", realm).await;
     for header in ["", "Bearer", "Bearer ", "Basic YTpi", "nope"] {
-        let http = anonymous.with_header("authorization", header);
-        assert_error(&http, 401, "The access token is invalid", realm).await;
+        let client = anonymous.with_header("authorization", header);
+        assert_error(&client, 401, "The access token is invalid", realm).await;
     }
     for header in ["Bearer nope", "Bearer  nope", "Bearer a b", "bearer \"x\""] {
-        let http = anonymous.with_header("authorization", header);
-        assert_error(&http, 401, "The access token is invalid", &invalid_challenge).await;
+        let client = anonymous.with_header("authorization", header);
+        assert_error(&client, 401, "The access token is invalid", &invalid_challenge).await;
     }
     let alice = service.user_client_with_scopes("alice", "read").await;
     assert_error(

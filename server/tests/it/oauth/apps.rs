@@ -67,9 +67,9 @@ async fn when_app_registration_is_closed_only_the_operator_adds_apps() {
 
     let grant = ("grant_type", "client_credentials");
     let fields = [("client_id", &*client.id), ("client_secret", &*client.secret), grant];
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    assert_eq!(http.send("POST /oauth/token", encode_form(&fields)).await.status, 200);
+    assert_eq!(form_client.send("POST /oauth/token", encode_form(&fields)).await.status, 200);
 }
 
 #[tokio::test]
@@ -147,9 +147,9 @@ async fn an_existing_app_may_use_a_redirect_scheme_that_is_no_longer_allowed() {
     let fields = [("client_name", "A"), ("redirect_uris", "myapp://cb")];
     let response = register_app(&service.anonymous_client(), &fields).await;
     assert_eq!(response.status, 422, "{response:?}");
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
-    let client = OAuthClient { http, ..client };
+    let client = OAuthClient { http: form_client, ..client };
     let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
 }

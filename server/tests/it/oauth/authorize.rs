@@ -60,11 +60,8 @@ async fn an_invalid_client_or_redirect_uri_never_causes_a_redirect() {
         let unknown_client = OAuthClient { id: "unknown".to_owned(), ..client.clone() };
         let page = browser.get(&unknown_client.authorize_path(&[])).await;
         page.assert_page(401, "invalid_client");
-        assert_eq!(
-            page.header("www-authenticate"),
-            "",
-            "a challenge would open the browser's password dialog"
-        );
+        // A challenge would open the browser's password dialog.
+        assert_eq!(page.header("www-authenticate"), "");
         let second_client_id = [("client_id", "other")];
         browser.get(&client.authorize_path(&second_client_id)).await.assert_page(400, "client_id");
         browser.get("/oauth/authorize").await.assert_page(400, "client_id");
@@ -173,10 +170,7 @@ async fn an_error_is_not_sent_to_an_app_that_the_user_never_approved() {
     page.assert_page(400, "Back to \u{2068}Tusky\u{2069}");
     assert_eq!(page.hidden_fields("https://evil.example/cb")[0].1, "invalid_scope");
     let submit_script = "<script src=\"/static/submit-";
-    assert!(
-        !page.text.contains(submit_script),
-        "the form is not submitted automatically: {page:?}"
-    );
+    assert!(!page.text.contains(submit_script), "the form is submitted automatically: {page:?}");
     let out_of_band = evil_client.with_redirect_uri("urn:ietf:wg:oauth:2.0:oob");
     browser
         .get(&out_of_band.authorize_path(&invalid_scope))
@@ -356,7 +350,7 @@ async fn native_apps_get_the_response_at_loopback_ports_and_private_schemes() {
 }
 
 #[tokio::test]
-async fn the_scope_defaults_to_read_and_covers_its_children() {
+async fn the_scope_defaults_to_read_and_children_of_registered_scopes_are_granted() {
     let (_service, client, mut browser) = start_with_alice().await;
     for (extra_parameters, granted_scopes) in [
         (vec![], "read"),
@@ -385,13 +379,15 @@ async fn only_get_and_post_are_allowed() {
 }
 
 #[tokio::test]
-async fn superfluous_parameters_are_ignored() {
+async fn unknown_parameters_are_ignored() {
     let (_service, client, mut browser) = start_with_alice().await;
     let code = client.obtain_code(&mut browser, "alice", &[]).await;
     assert_eq!(client.redeem(&code, &[]).await.status, 200);
-    let superfluous_parameters =
-        [("force_login", "False"), ("state", "None"), ("lang", "None"), ("x", "1"), ("x", "2")];
-    let response = browser.get(&client.authorize_path(&superfluous_parameters)).await;
+    let unknown_parameters = [("x", "1"), ("x", "2")];
+    // Mastodon.py sends Python's `False` and `None`.
+    let python_parameters = [("force_login", "False"), ("lang", "None"), ("state", "None")];
+    let parameters: Vec<_> = unknown_parameters.into_iter().chain(python_parameters).collect();
+    let response = browser.get(&client.authorize_path(&parameters)).await;
     assert_eq!(response.redirect_parameters(CALLBACK)["state"], "None");
     let many_parameters = vec![("unknown", "y"); 1000];
     assert_eq!(browser.get(&client.authorize_path(&many_parameters)).await.status, 303);
@@ -400,9 +396,9 @@ async fn superfluous_parameters_are_ignored() {
 #[tokio::test]
 async fn a_client_that_accepts_json_gets_a_json_error() {
     let (service, client, _) = start_with_alice().await;
-    let program = service.anonymous_client().with_header("accept", "application/json");
+    let json_client = service.anonymous_client().with_header("accept", "application/json");
     let path = client.with_redirect_uri("https://evil.example/").authorize_path(&[]);
-    let response = program.get(&path).await;
+    let response = json_client.get(&path).await;
     assert_eq!(response.status, 400);
     assert_eq!(response.json()["error"], "invalid_request");
 }

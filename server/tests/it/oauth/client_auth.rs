@@ -29,8 +29,8 @@ async fn request_token(
     authorization: &str,
     fields: &[(&str, &str)],
 ) -> TestResponse {
-    let http = client.http.with_header("authorization", authorization);
-    http.send("POST /oauth/token", encode_form(fields)).await
+    let client_with_header = client.http.with_header("authorization", authorization);
+    client_with_header.send("POST /oauth/token", encode_form(fields)).await
 }
 
 #[tokio::test]
@@ -76,12 +76,13 @@ async fn two_authorization_headers_are_rejected_at_every_endpoint() {
     let other_header = basic_header("other:secret");
     for second_header in [&*valid_header, &*other_header, "Basic", "Bearer x"] {
         for headers in [[&*valid_header, second_header], [second_header, &*valid_header]] {
-            let http = headers.iter().fold(client.http.clone(), |http, header| {
+            let client_with_headers = headers.iter().fold(client.http.clone(), |http, header| {
                 http.with_header("authorization", header)
             });
             for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
                 let fields = [GRANT, ("token", &*valid_token)];
-                let response = http.send(&format!("POST {path}"), encode_form(&fields)).await;
+                let response =
+                    client_with_headers.send(&format!("POST {path}"), encode_form(&fields)).await;
                 let case = format!("{path} {headers:?}");
                 assert_eq!(
                     status_and_error(&response),
@@ -106,7 +107,7 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
     let (client, other_client) = (service.register_client().await, service.register_client().await);
     let valid_token = client.obtain_app_token("read").await;
     let header = basic_header(&format!("{}:{}", client.id, client.secret));
-    let http = client.http.with_header("authorization", &header);
+    let basic_client = client.http.with_header("authorization", &header);
     for path in ["/oauth/token", "/oauth/revoke", "/oauth/introspect"] {
         for extra_fields in [
             vec![("client_id", &*other_client.id)],
@@ -114,7 +115,7 @@ async fn two_client_ids_are_rejected_at_every_endpoint() {
             vec![("client_id", &*client.id), ("client_secret", &*client.secret)],
         ] {
             let fields = [&[GRANT, ("token", &*valid_token)], &extra_fields[..]].concat();
-            let response = http.send(&format!("POST {path}"), encode_form(&fields)).await;
+            let response = basic_client.send(&format!("POST {path}"), encode_form(&fields)).await;
             assert_eq!(
                 status_and_error(&response),
                 oauth_error(400, "invalid_request"),

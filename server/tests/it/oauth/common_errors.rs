@@ -14,7 +14,7 @@ fn as_browser(client: &TestClient, languages: &str) -> TestClient {
 async fn a_malformed_query_is_rejected() {
     let service = Service::start().await;
     let client = service.register_client().await;
-    let program = service.anonymous_client().with_header("accept", "application/json");
+    let json_client = service.anonymous_client().with_header("accept", "application/json");
     for malformed_value in ["%", "%zz", "%00", "%ff"] {
         let path = format!("{}&state={malformed_value}", client.authorize_path(&[("lang", "de")]));
         let page = service.browser().get(&path).await;
@@ -23,7 +23,7 @@ async fn a_malformed_query_is_rejected() {
         assert_security_headers(&page, "'self'");
         assert_eq!(page.header("x-ratelimit-limit"), "300");
         assert_eq!(
-            status_and_error(&program.get(&path).await),
+            status_and_error(&json_client.get(&path).await),
             oauth_error(400, "invalid_request")
         );
     }
@@ -51,8 +51,8 @@ async fn an_exceeded_rate_limit_is_reported_on_a_page() {
         let values = names.map(|name| page.header(name));
         assert_eq!(values, ["300", "300", "0", r#""ip";r=0;t=300"#], "{path}");
         assert_eq!(page.header("set-cookie"), "", "no session is created");
-        let program = service.anonymous_client().with_header("accept", "application/json");
-        assert_eq!(program.get(path).await.json()["error"], "Too many requests", "{path}");
+        let json_client = service.anonymous_client().with_header("accept", "application/json");
+        assert_eq!(json_client.get(path).await.json()["error"], "Too many requests", "{path}");
     }
     for path in ["/oauth/token", "/api/v1/instance", "/oauth/userinfo"] {
         let response = as_browser(&service.anonymous_client(), "pl").get(path).await;

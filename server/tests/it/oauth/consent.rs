@@ -142,7 +142,7 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
         ("app.tusky://cb", false),
         ("http://127.0.0.1/cb", false),
     ] {
-        let http = service
+        let form_client = service
             .anonymous_client()
             .with_header("content-type", "application/x-www-form-urlencoded");
         let fields = [
@@ -150,9 +150,10 @@ async fn the_website_is_shown_only_if_the_response_goes_there() {
             ("redirect_uris", redirect_uri),
             ("website", "https://Tusky.app/about"),
         ];
-        let app = http.send("POST /api/v1/apps", encode_form(&fields)).await.json();
+        let app = form_client.send("POST /api/v1/apps", encode_form(&fields)).await.json();
         let (id, secret) = (app["client_id"].as_str().unwrap().to_owned(), String::new());
-        let client = OAuthClient { http, id, secret, redirect_uri: redirect_uri.to_owned() };
+        let client =
+            OAuthClient { http: form_client, id, secret, redirect_uri: redirect_uri.to_owned() };
         let page = browser.get(&client.authorize_path(&[])).await;
         page.assert_page(200, "decision");
         assert_eq!(page.text.contains("<bdi>tusky.app</bdi>"), is_shown, "{redirect_uri}");

@@ -58,8 +58,8 @@ async fn an_invalid_redeemed_expired_or_foreign_code_is_an_invalid_grant() {
     // In a browser without Alice's session.
     service.browser().get(&native_path(code)).await.assert_page(400, "invalid_grant");
     service.browser().get("/oauth/authorize/native").await.assert_page(400, "invalid_grant");
-    let program = service.anonymous_client().with_header("accept", "application/json");
-    let response = program.get(&native_path("wrong")).await;
+    let json_client = service.anonymous_client().with_header("accept", "application/json");
+    let response = json_client.get(&native_path("wrong")).await;
     assert_eq!((response.status, &response.json()["error"]), (400, &"invalid_grant".into()));
     service.clock.advance(600);
     browser.get(&native_path(code)).await.assert_page(400, "invalid_grant");

@@ -1,4 +1,4 @@
-//! Security headers of pages, and static files.
+//! Pages: security headers, form size, escaping, branding and static files.
 
 use serde_json::json;
 
@@ -42,8 +42,8 @@ async fn a_form_has_at_most_64_kib_even_if_other_bodies_may_be_larger() {
         assert_eq!(response.status, status, "{length}: {response:?}");
     }
     let registration = json!({ "client_name": "a".repeat(100_000), "redirect_uris": CALLBACK });
-    let program = service.anonymous_client().with_header("content-type", "application/json");
-    let response = program.send("POST /api/v1/apps", registration.to_string()).await;
+    let json_client = service.anonymous_client().with_header("content-type", "application/json");
+    let response = json_client.send("POST /api/v1/apps", registration.to_string()).await;
     assert_eq!(response.status, 422, "{response:?}");
 }
 
@@ -86,7 +86,7 @@ async fn early_presses_are_ignored_after_navigation_from_outside_this_server() {
     let client = service.register_client().await;
     let mut browser = service.browser().sign_in_as("alice").await;
     for path in [&*client.authorize_path(&[]), "/oauth/account", "/oauth/account/security"] {
-        for (site, is_guarded) in [
+        for (site, ignores_early_input) in [
             (Some("same-origin"), false),
             (Some("same-site"), true),
             (Some("cross-site"), true),
@@ -96,7 +96,11 @@ async fn early_presses_are_ignored_after_navigation_from_outside_this_server() {
             browser.fetch_site = site;
             let page = browser.get(path).await;
             page.assert_page(200, "<form method=\"post\"");
-            assert_eq!(page.text.contains(" data-pause-at-load>"), is_guarded, "{path} {site:?}");
+            assert_eq!(
+                page.text.contains(" data-pause-at-load>"),
+                ignores_early_input,
+                "{path} {site:?}"
+            );
         }
     }
 }
@@ -125,7 +129,7 @@ async fn hsts_is_not_sent_for_localhost_and_ip_addresses() {
 }
 
 #[tokio::test]
-async fn hsts_is_sent_with_every_response_over_https() {
+async fn hsts_is_sent_with_every_response_if_base_url_is_https() {
     let plain_config = config_with(|config| {
         config.base_url = Some("http://ring.example".parse().unwrap());
     });
@@ -154,12 +158,12 @@ async fn hsts_is_sent_with_every_response_over_https() {
 async fn an_app_name_is_escaped() {
     let service = Service::start().await;
     service.add_account("alice").await;
-    let http = service.anonymous_client().with_header("content-type", "application/json");
+    let json_client = service.anonymous_client().with_header("content-type", "application/json");
     let body = serde_json::json!({
         "client_name": "<img src=x onerror=alert(1)>{{7*7}}",
         "redirect_uris": CALLBACK,
     });
-    let app = http.send("POST /api/v1/apps", body.to_string()).await.json();
+    let app = json_client.send("POST /api/v1/apps", body.to_string()).await.json();
     let client = OAuthClient {
         id: app["client_id"].as_str().unwrap().to_owned(),
         ..service.register_client().await

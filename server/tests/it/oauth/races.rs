@@ -63,8 +63,8 @@ async fn one_of_200_concurrent_redemptions_succeeds_on_two_nodes() {
         run_successfully(dir.path(), &["account", "add", "alice", arguments[0], arguments[1]]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
 
-    let http = reqwest::Client::new();
-    let app: serde_json::Value = http
+    let http_client = reqwest::Client::new();
+    let app: serde_json::Value = http_client
         .post(format!("{}/api/v1/apps", nodes[0].url))
         .form(&[("client_name", "A"), ("redirect_uris", CALLBACK)])
         .send()
@@ -97,7 +97,7 @@ async fn one_of_200_concurrent_redemptions_succeeds_on_two_nodes() {
     ]);
     let redemptions: JoinSet<_> = (0..200)
         .map(|number| {
-            let request = http
+            let request = http_client
                 .post(format!("{}/oauth/token", nodes[number % 2].url))
                 .header("content-type", "application/x-www-form-urlencoded")
                 .body(body.clone());
@@ -125,9 +125,9 @@ async fn one_of_many_concurrent_approvals_gets_a_code() {
         (encode_form(&fields), format!("__Host-belfry={}", browser.session_cookie()));
     let approvals: JoinSet<_> = (0..32)
         .map(|_| {
-            let http = client.http.with_header("cookie", &cookie);
+            let session_client = client.http.with_header("cookie", &cookie);
             let body = body.clone();
-            async move { http.send("POST /oauth/authorize", body).await.status }
+            async move { session_client.send("POST /oauth/authorize", body).await.status }
         })
         .collect();
     let statuses = approvals.join_all().await;
@@ -143,14 +143,14 @@ async fn other_requests_are_served_during_a_hundred_sign_in_attempts() {
     let page = browser.get("/oauth/sign_in").await;
     let csrf = page.hidden_fields("/oauth/sign_in")[0].1.clone();
     let body = encode_form(&[("csrf", &csrf), ("username", "alice"), ("password", "wrong")]);
-    let http = service
+    let session_client = service
         .anonymous_client()
         .with_header("cookie", &format!("__Host-belfry={}", browser.session_cookie()))
         .with_header("content-type", "application/x-www-form-urlencoded");
     let attempts: JoinSet<_> = (0..100)
         .map(|_| {
-            let (http, body) = (http.clone(), body.clone());
-            async move { http.send("POST /oauth/sign_in", body).await.status }
+            let (client, body) = (session_client.clone(), body.clone());
+            async move { client.send("POST /oauth/sign_in", body).await.status }
         })
         .collect();
     // Other requests are served before the attempts are awaited.

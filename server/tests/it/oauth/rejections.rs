@@ -129,9 +129,10 @@ async fn an_invalid_scope_is_named_in_the_error_description() {
 async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
     let dir = tempfile::tempdir().unwrap();
     let mut server = ServerProcess::start(dir.path(), &[]);
-    let http = reqwest::Client::new();
+    let http_client = reqwest::Client::new();
     let registration = [("client_name", "a"), ("redirect_uris", "https://app.example/")];
-    let app = http.post(format!("{}/api/v1/apps", server.url)).form(&registration).send().await;
+    let app =
+        http_client.post(format!("{}/api/v1/apps", server.url)).form(&registration).send().await;
     let app: Value = app.unwrap().json().await.unwrap();
     let oversized_uri = format!("https://app.example/{}", "a".repeat(1000));
     for uri in ["https://app.example/\u{1b}cb?code=secret#secret", &oversized_uri] {
@@ -140,7 +141,7 @@ async fn an_unregistered_redirect_uri_is_logged_with_its_app() {
             ("response_type", "code"),
             ("redirect_uri", uri),
         ];
-        let request = http.get(format!("{}/oauth/authorize", server.url)).query(&query);
+        let request = http_client.get(format!("{}/oauth/authorize", server.url)).query(&query);
         let response = request.header("accept", "application/json").send().await.unwrap();
         assert_eq!(response.status(), 400);
         let body: Value = response.json().await.unwrap();

@@ -15,15 +15,15 @@ async fn a_client_may_revoke_its_own_token_repeatedly() {
     let code = client.obtain_code(&mut service.browser(), "alice", &[]).await;
     let user_token = expect_token(&client.redeem(&code, &[]).await);
     for token in [client.obtain_app_token("read").await, user_token] {
-        let http = service.anonymous_client().with_token(&token);
-        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
+        let token_client = service.anonymous_client().with_token(&token);
+        assert_eq!(token_client.get("/api/v1/apps/verify_credentials").await.status, 200);
         for hint in ["refresh_token", "nonsense"] {
             let fields = [("token", &*token), ("token_type_hint", hint)];
             let response = client.post("/oauth/revoke", &fields).await;
             assert_eq!(response.expect_json(StatusCode::OK), json!({}));
             assert_eq!(response.header("cache-control"), "no-store");
         }
-        let response = http.get("/api/v1/apps/verify_credentials").await;
+        let response = token_client.get("/api/v1/apps/verify_credentials").await;
         assert_eq!(response.status, 401);
         assert_eq!(response.json(), json!({ "error": "The access token was revoked" }));
     }
@@ -56,7 +56,7 @@ async fn every_rejected_revocation_gets_the_same_error() {
         assert_eq!(response.header("www-authenticate"), "");
     }
     for token in [own_token, foreign_token] {
-        let http = service.anonymous_client().with_token(&token);
-        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
+        let token_client = service.anonymous_client().with_token(&token);
+        assert_eq!(token_client.get("/api/v1/apps/verify_credentials").await.status, 200);
     }
 }

@@ -27,25 +27,23 @@ fn contains_text(bytes: &[u8], text: &str) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
     let dir = tempfile::tempdir().unwrap();
-    let mut process =
-        ServerProcess::start(dir.path(), &["--log-level", "trace", "--limits", "off"]);
+    let flags = ["--log-level", "trace", "--limits", "off"];
+    let mut process = ServerProcess::start(dir.path(), &flags);
     let output = run_successfully(dir.path(), &["account", "add", "alice"]);
     let password = output.lines().find_map(|line| line.strip_prefix("password: ")).unwrap();
     let mut secrets = vec![("password", password.to_owned())];
 
-    let http = reqwest::Client::new();
+    let http_client = reqwest::Client::new();
     let base_url = process.url.clone();
     let url = |path: &str| format!("{base_url}{path}");
     let post = async |path: &str, fields: &[(&str, &str)]| -> Value {
-        http.post(url(path)).form(fields).send().await.unwrap().json().await.unwrap()
+        http_client.post(url(path)).form(fields).send().await.unwrap().json().await.unwrap()
     };
     let string_value = |value: &Value| value.as_str().unwrap().to_owned();
     let redirect_uris = format!("{CALLBACK}\nurn:ietf:wg:oauth:2.0:oob");
-    let app = post(
-        "/api/v1/apps",
-        &[("client_name", "A"), ("redirect_uris", &redirect_uris), ("scopes", "read write")],
-    )
-    .await;
+    let registration =
+        [("client_name", "A"), ("redirect_uris", &redirect_uris), ("scopes", "read write")];
+    let app = post("/api/v1/apps", &registration).await;
     let (id, secret) = (string_value(&app["client_id"]), string_value(&app["client_secret"]));
     secrets.push(("client secret", secret.clone()));
     let client_credentials = [("client_id", &*id), ("client_secret", &*secret)];
@@ -85,7 +83,7 @@ async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
     let app_token = string_value(&post("/oauth/token", &fields).await["access_token"]);
     secrets.push(("app token", app_token.clone()));
     let chosen_password = "a chosen password";
-    let sign_up_response: Value = http
+    let sign_up_response: Value = http_client
         .post(url("/api/v1/accounts"))
         .bearer_auth(&app_token)
         .form(&[
@@ -112,7 +110,8 @@ async fn no_secret_is_in_the_data_or_the_log_after_a_complete_flow() {
         format!("/oauth/token?code={code}&client_secret={secret}"),
         format!("/oauth/userinfo?access_token={app_token}"),
     ] {
-        http.get(url(&path))
+        http_client
+            .get(url(&path))
             .header("authorization", format!("Basic {token}"))
             .send()
             .await

@@ -172,11 +172,11 @@ async fn a_token_expires_after_the_configured_lifetime() {
     let user_token_response = client.redeem(&code, &[]).await;
     for response in [app_token_response, user_token_response] {
         assert_eq!(response.json()["expires_in"], 1800);
-        let http = service.anonymous_client().with_token(&expect_token(&response));
+        let token_client = service.anonymous_client().with_token(&expect_token(&response));
         service.clock.advance(1799);
-        assert_eq!(http.get("/api/v1/apps/verify_credentials").await.status, 200);
+        assert_eq!(token_client.get("/api/v1/apps/verify_credentials").await.status, 200);
         service.clock.advance(1);
-        let response = http.get("/api/v1/apps/verify_credentials").await;
+        let response = token_client.get("/api/v1/apps/verify_credentials").await;
         assert_eq!(
             (response.status, &response.json()["error"]),
             (401, &json!("The access token expired"))

@@ -138,7 +138,7 @@ async fn the_image_runs_as_its_user_and_is_healthy() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
 }
 
-/// glibc resolves names without further libraries, which the image would not contain.
+/// glibc resolves names without additional libraries, which the image would not contain.
 #[tokio::test]
 #[ignore = "long: builds the packages"]
 async fn the_image_resolves_a_database_name_by_dns() {

@@ -1,4 +1,4 @@
-//! A DNS server that knows one name.
+//! A DNS server for one name.
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::thread;
@@ -12,7 +12,7 @@ pub(super) struct NameServer {
 impl NameServer {
     /// Starts a server for a name whose address is 127.0.0.1.
     pub(super) fn start(name: &str) -> Self {
-        // Resolvers have no setting for the port, so the address must be one that nobody uses.
+        // Resolvers have no setting for the port, so the address must be unused.
         let [_, _, high, low] = std::process::id().to_be_bytes();
         let address = Ipv4Addr::new(127, 53, high, low);
         let socket = UdpSocket::bind((address, 53)).unwrap();

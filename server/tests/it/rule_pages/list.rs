@@ -126,8 +126,8 @@ async fn alice_with_a_thousand_rules() -> Alice {
         document.put(RuleKind::Content, id, rule, RulePosition::default()).unwrap();
     }
     let store = alice.service.store();
-    let account = store.account_by_name("alice").await.unwrap().unwrap().id;
-    let rulesets = store.rulesets_for_update(account, alice.service.now()).await.unwrap();
+    let account_id = store.account_by_name("alice").await.unwrap().unwrap().id;
+    let rulesets = store.rulesets_for_update(account_id, alice.service.now()).await.unwrap();
     store.save_ruleset(&rulesets, SerializedDocument::new(document)).await.unwrap();
     alice
 }

@@ -310,7 +310,11 @@ async fn only_the_last_100_checked_rules_are_listed() {
     let page = form.submit(&mut alice.browser).await;
     assert!(page.text.len() < 1_000_000, "{} bytes", page.text.len());
     assert_eq!(page.text.matches("<p class=\"rule\">").count(), 100);
-    assert_eq!(page.text.matches("<li class=\"matched\">").count(), 1, "the last one decided");
+    assert_eq!(
+        page.text.matches("<li class=\"matched\">").count(),
+        1,
+        "more than the deciding rule matched"
+    );
     let text = visible_text(&page);
     assert!(text.contains("Earlier rules, which are not shown here: 9"), "{text}");
 }
@@ -355,8 +359,10 @@ async fn nothing_is_stored_and_the_evaluation_is_counted() {
         result_sentence(&form.submit(&mut alice.browser).await);
     }
     assert_eq!(alice.client.get_rules("").await, before);
-    let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
-    assert!(alice.service.store().rulesets(account, alice.service.now()).await.unwrap().is_empty());
+    let account_id = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    assert!(
+        alice.service.store().rulesets(account_id, alice.service.now()).await.unwrap().is_empty()
+    );
     let metrics = alice.service.metrics().await;
     let metric = "belfry_evaluation_duration_seconds_count{endpoint=\"explain\"} 2";
     assert!(metrics.contains(metric), "{metrics}");
@@ -398,9 +404,9 @@ async fn a_thousand_rules_are_tried_within_the_work_limit() {
 async fn a_trial_that_would_have_to_wait_is_rejected() {
     let mut alice = Alice::new().await;
     let form = trial_form(&alice.browser.get(TRY_PATH).await);
-    let account = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let account_id = alice.service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let pool = &alice.service.state.evaluation_pool;
-    let slot = pool.enter_for_account(account).unwrap();
+    let slot = pool.enter_for_account(account_id).unwrap();
     let busy_message = "Your last trial is still running, or this server is busy.";
     form.submit(&mut alice.browser).await.assert_page(429, busy_message);
     drop(slot);

@@ -9,7 +9,8 @@ const VALID_RULE: &str = r#"{"actions":["notify",{"set_tweak":"sound","value":"d
 /// Error codes for a malformed body.
 const ERRCODES: [&str; 4] = ["M_NOT_JSON", "M_BAD_JSON", "M_MISSING_PARAM", "M_INVALID_PARAM"];
 
-/// Returns malformed bodies with a name, and the error code if it is the same for all endpoints.
+/// Returns malformed bodies with a name, and the error code if it is the same for all endpoints that
+/// put a rule.
 fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
     let mut bodies: Vec<(String, Vec<u8>, Option<&'static str>)> = Vec::new();
     // Truncated at every byte.
@@ -29,7 +30,7 @@ fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         }
     }
     for (name, body, errcode) in [
-        ("nothing", String::new(), "M_NOT_JSON"),
+        ("an empty body", String::new(), "M_NOT_JSON"),
         ("spaces", "   ".to_owned(), "M_NOT_JSON"),
         ("a byte order mark", format!("\u{feff}{VALID_RULE}"), "M_NOT_JSON"),
         ("two bodies", format!("{VALID_RULE}{VALID_RULE}"), "M_NOT_JSON"),
@@ -53,10 +54,14 @@ fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
             VALID_RULE.replace("\"pattern\"", "\"\\u0061ctions\""),
             "M_BAD_JSON",
         ),
-        ("a deep key twice", VALID_RULE.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
+        ("a duplicate nested key", VALID_RULE.replace("\"key\"", "\"kind\""), "M_BAD_JSON"),
         ("an extra key twice", VALID_RULE.replace("[1,", "[{\"a\":1,\"a\":1},"), "M_BAD_JSON"),
         ("101 levels", nested_rule(101), "M_BAD_JSON"),
-        ("100,000 levels of arrays", nested_rule(100_000).replace('}', ""), "M_BAD_JSON"),
+        (
+            "100,000 levels of arrays, without the closing brace",
+            nested_rule(100_000).replace('}', ""),
+            "M_BAD_JSON",
+        ),
     ] {
         bodies.push((name.to_owned(), body.into_bytes(), Some(errcode)));
     }
@@ -64,7 +69,7 @@ fn malformed_bodies() -> Vec<(String, Vec<u8>, Option<&'static str>)> {
         let body = open.repeat(10_000).into_bytes();
         bodies.push((format!("unclosed {open}"), body, None));
     }
-    // Values of the wrong type in every field.
+    // Values of the wrong type in each of these fields.
     let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
     for pointer in [
         "",
@@ -105,11 +110,11 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let valid_rule: Value = serde_json::from_str(VALID_RULE).unwrap();
-    alice.put_rules_ok("global/content/there", &valid_rule).await;
+    alice.put_rules_ok("global/content/existing", &valid_rule).await;
     let rules_before = alice.get(&pushrules_path("")).await.text;
     for (name, body, errcode) in malformed_bodies() {
         let is_too_large = body.len() > 64 * 1024;
-        for path in ["global/content/new", "global/content/there", "device/phone/content/new"] {
+        for path in ["global/content/new", "global/content/existing", "device/phone/content/new"] {
             let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
             let (status, actual_errcode) = response.status_and_errcode();
             if is_too_large {
@@ -123,7 +128,7 @@ async fn every_malformed_body_is_rejected_and_changes_nothing() {
                 "{name}: {actual_errcode}"
             );
         }
-        for path in ["global/content/there/actions", "global/content/there/enabled"] {
+        for path in ["global/content/existing/actions", "global/content/existing/enabled"] {
             let response = alice.send(&format!("PUT {}", pushrules_path(path)), body.clone()).await;
             // The error may be in a field that this endpoint ignores.
             if response.status == 200 {
@@ -155,7 +160,7 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
         ("100,000 levels, not closed", "[".repeat(100_000), (400, "M_BAD_JSON")),
         ("100,000 objects", "{\"a\":".repeat(100_000), (400, "M_BAD_JSON")),
         (
-            "5 MB",
+            "5 MiB",
             format!("{{\"actions\":[],\"x\":\"{}\"}}", "x".repeat(5 << 20)),
             (413, "M_TOO_LARGE"),
         ),
@@ -168,7 +173,7 @@ async fn depth_and_stored_size_are_limited_independently_of_the_body_size() {
 }
 
 #[tokio::test]
-async fn a_five_megabyte_body_is_too_large() {
+async fn a_five_mebibyte_body_is_too_large() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     let response =
@@ -182,9 +187,9 @@ async fn unusual_but_valid_json_is_accepted() {
     let alice = service.user_client("alice").await;
     for (name, body, expected_value) in [
         ("100 levels", nested_rule(100), None),
-        ("a pair of surrogates", r#"{"actions":[],"x":"\ud83d\udd14"}"#.into(), Some(json!("🔔"))),
+        ("a surrogate pair", r#"{"actions":[],"x":"\ud83d\udd14"}"#.into(), Some(json!("🔔"))),
         ("an escaped NUL", r#"{"actions":[],"x":"\u0000"}"#.into(), Some(json!("\0"))),
-        ("minus zero", r#"{"actions":[],"x":-0.0}"#.into(), Some(json!(-0.0))),
+        ("negative zero", r#"{"actions":[],"x":-0.0}"#.into(), Some(json!(-0.0))),
         ("2^63", r#"{"actions":[],"x":9223372036854775808}"#.into(), Some(json!(1_u64 << 63))),
         ("spaces", " \r\n\t{ \"actions\" : [ ] } \n".into(), None),
         ("an empty key", r#"{"actions":[],"":1,"x":2}"#.into(), Some(json!(2))),

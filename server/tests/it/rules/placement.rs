@@ -6,14 +6,14 @@ use super::{KINDS, minimal_rule, start_unlimited};
 use crate::support::TestClient;
 
 async fn put_rules(alice: &TestClient, kind: &str, ids: &[&str]) {
-    // A new rule is placed on top, so the last one is put first.
+    // New rules go on top, so add them in reverse.
     for id in ids.iter().rev() {
         alice.put_rules_ok(&format!("global/{kind}/{id}"), &minimal_rule(kind)).await;
     }
 }
 
 #[tokio::test]
-async fn a_new_rule_is_placed_on_top_of_its_kind_below_the_master_rule() {
+async fn a_new_rule_is_placed_at_the_top_of_its_kind_below_the_master_rule() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     for kind in KINDS {
@@ -77,7 +77,7 @@ async fn before_and_after_move_an_existing_rule() {
 }
 
 #[tokio::test]
-async fn a_replaced_rule_keeps_its_position_and_enabled() {
+async fn a_replaced_rule_keeps_its_position_and_enabled_state() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
     put_rules(&alice, "room", &["a", "b", "c"]).await;

@@ -269,13 +269,13 @@ async fn expired_rules_do_not_count_towards_the_limits() {
 }
 
 /// Returns the number of rules in the database, including expired ones.
-async fn count_stored_rules(service: &Service, account: i64) -> usize {
+async fn count_stored_rules(service: &Service, account_id: i64) -> usize {
     // Clears the cache.
-    service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
-    let rulesets = service.store().rulesets(account, Timestamp::UNIX_EPOCH).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), account_id, None).await.unwrap();
+    let rulesets = service.store().rulesets(account_id, Timestamp::UNIX_EPOCH).await.unwrap();
     let count = rulesets.rule_count();
     // Clears it again, because it now contains the expired rules.
-    service.store().set_account_disabled_at(&any_events(), account, None).await.unwrap();
+    service.store().set_account_disabled_at(&any_events(), account_id, None).await.unwrap();
     count
 }
 
@@ -283,21 +283,21 @@ async fn count_stored_rules(service: &Service, account: i64) -> usize {
 async fn expired_rules_are_deleted_by_the_next_change_and_in_the_background() {
     let service = start_unlimited().await;
     let alice = service.user_client("alice").await;
-    let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let timed_rule = |seconds| json!({ "actions": [], "until": millis_after_start(seconds) });
     alice.put_rules_ok("global/room/a", &timed_rule(10)).await;
     alice.put_rules_ok("global/room/b", &timed_rule(20)).await;
     alice.put_rules_ok("device/phone/room/c", &timed_rule(20)).await;
     service.clock.advance(10);
-    assert_eq!(count_stored_rules(&service, account).await, 3);
+    assert_eq!(count_stored_rules(&service, account_id).await, 3);
     alice.put_rules_ok("global/sender/@b:x", &json!({ "actions": [] })).await;
-    assert_eq!(count_stored_rules(&service, account).await, 3, "the first was deleted");
+    assert_eq!(count_stored_rules(&service, account_id).await, 3, "the first was deleted");
     service.clock.advance(10);
     for _ in 0..150 {
         service.clock.advance(10 * 60);
         service.state.sweep().await;
     }
-    assert_eq!(count_stored_rules(&service, account).await, 1);
+    assert_eq!(count_stored_rules(&service, account_id).await, 1);
     assert_eq!(user_rule_paths(&alice).await, ["global/sender/@b:x"]);
     let metric = "belfry_deleted_rows_total{table=\"rulesets\"} 2\n";
     assert!(service.metrics().await.contains(metric), "{}", service.metrics().await);

@@ -98,9 +98,9 @@ on_both_engines! {
 async fn an_account_can_run_one_download_at_a_time() {
     let service = Service::start().await;
     let mut browser = sign_in_alice(&service).await;
-    let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+    let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
     let page = browser.get(SECURITY_PATH).await;
-    let slot = service.state.large_body_slots.acquire(account).unwrap();
+    let slot = service.state.large_body_slots.acquire(account_id).unwrap();
     let response = browser.submit(&page, DOWNLOAD_PATH, &[]).await;
     response.assert_page(429, "This server is busy");
     assert_eq!(response.header("retry-after"), "1");

@@ -57,13 +57,13 @@ async fn a_new_password_ends_all_other_sessions_and_revokes_all_tokens(service: 
 async fn a_double_submit_changes_the_password_once_and_reports_success(service: Service) {
     let mut browser = sign_in_alice(&service).await;
     let page = browser.get(SECURITY_PATH).await;
-    // The second form arrives after the first one is done.
+    // The second form arrives after the response to the first.
     for _ in 0..2 {
         let response =
             change_password(&mut browser, &page, "correct horse alice", "new horse").await;
         assert_eq!((response.status, response.header("location")), (303, SUCCESS_LOCATION));
     }
-    // Both forms arrive at the same time.
+    // Both forms arrive concurrently.
     let cookies = browser.cookies.clone();
     let mut tab = Browser::new(service.anonymous_client());
     tab.cookies = cookies;

@@ -57,8 +57,9 @@ async fn a_session_has_no_address_if_addresses_are_not_recorded() {
         let page = browser.get(SECURITY_PATH).await;
         assert_eq!(page.text.contains("192.0.2.x"), has_address, "{addresses:?}");
         assert!(!page.text.contains("192.0.2.77"), "{addresses:?}");
-        let account = service.store().account_by_name("alice").await.unwrap().unwrap().id;
-        let sessions = service.store().account_sessions(account, service.now(), 9).await.unwrap();
+        let account_id = service.store().account_by_name("alice").await.unwrap().unwrap().id;
+        let sessions =
+            service.store().account_sessions(account_id, service.now(), 9).await.unwrap();
         assert_eq!(sessions[0].address.as_deref(), has_address.then_some("192.0.2.x"));
     }
 }

@@ -44,7 +44,7 @@ async fn a_person_signs_up_and_is_signed_in(service: Service) {
     assert_eq!(account.unverified_email.as_deref(), Some("carol@example.org"));
     assert_eq!(account.email, None);
     assert_eq!(read_events(&service, "carol").await, ["sign_in success 1", "sign_up success 1"]);
-    // A signed-in user needs no further account.
+    // A signed-in user is redirected to their account.
     assert_eq!(browser.get(SIGN_UP_PATH).await.header("location"), "/oauth/account");
 }
 
@@ -69,14 +69,14 @@ async fn a_sign_up_continues_the_authorization(service: Service) {
     client.redeem(&code, &[]).await.expect_json(StatusCode::OK);
 }
 
-/// Both responses to a double click open the account that the first one created.
+/// Both responses to a double click open the account that one of them created.
 async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP_PATH).await;
     let mut tab = service.browser();
     tab.cookies = browser.cookies.clone();
     let fields = sign_up_fields("carol", "correct horse");
-    // The browser shows the response to the second form, and ignores the first one.
+    // The browser shows only the response to the second form.
     let (first_response, second_response) = tokio::join!(
         browser.submit(&page, SIGN_UP_PATH, &fields),
         tab.submit(&page, SIGN_UP_PATH, &fields)
@@ -85,10 +85,11 @@ async fn a_double_submit_creates_one_account_and_signs_in(service: Service) {
         assert_eq!(response.header("location"), "/oauth/account", "{response:?}");
         browser.follow(&response).await.assert_page(200, "@carol:ring.example");
     }
-    // The second form arrives with the session cookie.
+    // A form submitted after the session cookie was set.
     let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
     assert_eq!((response.status, response.header("location")), (303, "/oauth/account"));
-    // Someone else does not get the account, and neither does anyone later.
+    // A different browser with a wrong password is rejected, and so is the correct form a minute
+    // later.
     let mut other_browser = service.browser();
     let other_page = other_browser.get(SIGN_UP_PATH).await;
     let response = other_browser
@@ -133,7 +134,7 @@ async fn errors_are_next_to_their_fields_and_only_passwords_are_cleared() {
         assert!(response.text.contains(value), "{value}: {}", response.text);
     }
     assert!(!response.text.contains("hunter2"));
-    // The checked box stays checked, and a password that was repeated wrongly is reported.
+    // The checked box stays checked, and a mismatched repetition is reported.
     let mut fields = sign_up_fields("alice", "correct horse");
     fields[3].1 = "correct hose";
     let response = browser.submit(&page, SIGN_UP_PATH, &fields).await;
@@ -141,7 +142,8 @@ async fn errors_are_next_to_their_fields_and_only_passwords_are_cleared() {
         "<p class=\"field-error\" id=\"password-again-error\">The two passwords are not the same.";
     response.assert_page(422, text);
     assert!(response.text.contains("value=\"true\" required checked"), "{}", response.text);
-    assert!(!response.text.contains("already taken"), "nothing is said about the name yet");
+    // The name is not looked up yet.
+    assert!(!response.text.contains("already taken"), "{}", response.text);
     let response =
         browser.submit(&page, SIGN_UP_PATH, &sign_up_fields("alice", "correct horse")).await;
     response.assert_page(
@@ -151,7 +153,7 @@ async fn errors_are_next_to_their_fields_and_only_passwords_are_cleared() {
     assert!(response.text.contains("value=\"carol@example.org\""));
 }
 
-/// Nobody can sign in with the address, so it is optional.
+/// An unverified address cannot be used to sign in, so it is optional.
 #[tokio::test]
 async fn a_person_signs_up_without_an_email_address() {
     let service = Service::start().await;
@@ -167,18 +169,18 @@ async fn a_person_signs_up_without_an_email_address() {
     );
     let account = service.store().account_by_name("carol").await.unwrap().unwrap();
     assert_eq!((account.email, account.unverified_email), (None, None));
-    // The API demands one, as Mastodon does.
+    // The API requires an address, as Mastodon does.
     let token = service.register_client().await.obtain_app_token("write").await;
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     fields[0].1 = "dave";
     let response =
-        http.with_token(&token).send("POST /api/v1/accounts", encode_form(&fields)).await;
+        form_client.with_token(&token).send("POST /api/v1/accounts", encode_form(&fields)).await;
     let error = response.expect_json(StatusCode::UNPROCESSABLE_ENTITY)["error"].clone();
     assert_eq!(error, json!("Validation failed: E-mail address can't be blank"));
 }
 
-/// Nobody is asked to accept rules that cannot be read.
+/// Without a link, users could not read the rules.
 #[tokio::test]
 async fn rules_must_be_accepted_only_if_there_is_a_link_to_them() {
     let mut without_agreement = sign_up_fields("carol", "correct horse");
@@ -217,14 +219,14 @@ async fn the_page_describes_valid_names_and_passwords_before_a_submit() {
     }
 }
 
-/// The page reveals no more about names than the API, and no faster.
+/// A shared limit, so the page cannot be used to probe more names than the API allows.
 #[tokio::test]
 async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     let service = Service::start().await;
     service.add_account("alice").await;
     let mut browser = service.browser();
     let page = browser.get(SIGN_UP_PATH).await;
-    // Invalid fields say nothing about other accounts and do not count.
+    // Invalid fields reveal nothing about other accounts and do not count.
     for _ in 0..10 {
         browser
             .submit(&page, SIGN_UP_PATH, &sign_up_fields("alice", "short"))
@@ -245,10 +247,10 @@ async fn sign_ups_on_the_page_and_in_the_api_have_the_same_limit() {
     }
     let client = service.register_client().await;
     let token = client.obtain_app_token("write").await;
-    let http =
+    let form_client =
         service.anonymous_client().with_header("content-type", "application/x-www-form-urlencoded");
     let form = encode_form(&sign_up_fields("free", "correct horse"));
-    let response = http.with_token(&token).send("POST /api/v1/accounts", form).await;
+    let response = form_client.with_token(&token).send("POST /api/v1/accounts", form).await;
     assert_eq!(response.status, 429);
     let mut other_browser =
         Browser::new(service.anonymous_client().with_address(documentation_address(9)));

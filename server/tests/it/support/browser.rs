@@ -1,4 +1,4 @@
-//! A simple browser: it stores cookies, submits forms, and follows redirects only when a test asks.
+//! A simple browser: it stores cookies, submits forms, and follows redirects only in `follow`.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Browser {
         Self { transport, cookies: BTreeMap::new(), fetch_site: Some("same-origin") }
     }
 
-    /// Sends further requests to the node at this URL.
+    /// Sends the following requests to the node at this URL.
     pub(crate) fn switch_node(&mut self, node_url: &str) {
         if let Transport::Http { url, .. } = &mut self.transport {
             node_url.clone_into(url);

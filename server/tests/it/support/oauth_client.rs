@@ -19,23 +19,27 @@ pub(crate) struct OAuthClient {
 
 impl OAuthClient {
     /// Registers an app with all scopes except those of admins.
-    pub(crate) async fn register(http: TestClient) -> Self {
-        Self::register_with(http, CALLBACK, "read write follow push profile").await
+    pub(crate) async fn register(client: TestClient) -> Self {
+        Self::register_with(client, CALLBACK, "read write follow push profile").await
     }
 
     /// Registers an app with these redirect URIs, one per line, and these scopes. Its requests use
     /// the first redirect URI.
-    pub(crate) async fn register_with(http: TestClient, redirect_uris: &str, scopes: &str) -> Self {
-        let http = http.with_header("content-type", "application/x-www-form-urlencoded");
+    pub(crate) async fn register_with(
+        client: TestClient,
+        redirect_uris: &str,
+        scopes: &str,
+    ) -> Self {
+        let form_client = client.with_header("content-type", "application/x-www-form-urlencoded");
         let fields =
             [("client_name", "Tusky"), ("redirect_uris", redirect_uris), ("scopes", scopes)];
-        let response = http.send("POST /api/v1/apps", encode_form(&fields)).await;
+        let response = form_client.send("POST /api/v1/apps", encode_form(&fields)).await;
         assert_eq!(response.status, 200, "{response:?}");
         let app = response.json();
         let string_field = |key: &str| app[key].as_str().unwrap().to_owned();
         let redirect_uri = redirect_uris.split('\n').next().unwrap().to_owned();
         Self {
-            http,
+            http: form_client,
             id: string_field("client_id"),
             secret: string_field("client_secret"),
             redirect_uri,

@@ -43,7 +43,7 @@ impl Service {
 
     /// Creates a service with these settings, on SQLite.
     pub(crate) async fn start_with(config: Config) -> Self {
-        // Boxed, because the settings make this future large, and all futures that contain it.
+        // Boxed because the settings make this future, and every future that contains it, large.
         Box::pin(Self::start_on(TestDatabase::sqlite(), config)).await
     }
 
@@ -114,25 +114,25 @@ impl Service {
         Browser::new(self.anonymous_client())
     }
 
-    /// Returns a registered app.
+    /// Registers an app.
     pub(crate) async fn register_client(&self) -> OAuthClient {
         OAuthClient::register(self.anonymous_client()).await
     }
 
-    /// Returns a client with a token of this user with all scopes for push rules. Adds the account
-    /// if it is missing.
+    /// Returns a client authenticated as this user with the scopes `read write push`. Adds the
+    /// account if it is missing.
     pub(crate) async fn user_client(&self, name: &str) -> TestClient {
         self.user_client_with_scopes(name, "read write push").await
     }
 
-    /// Returns a client with a token of this user with these scopes. Adds the account if it is
+    /// Returns a client authenticated as this user with these scopes. Adds the account if it is
     /// missing.
     pub(crate) async fn user_client_with_scopes(&self, name: &str, scopes: &str) -> TestClient {
-        let account = match self.store().account_by_name(name).await.unwrap() {
+        let account_id = match self.store().account_by_name(name).await.unwrap() {
             Some(account) => account.id,
             None => self.add_account(name).await,
         };
-        let token = self.issue_token(Some(account), scopes).await;
+        let token = self.issue_token(Some(account_id), scopes).await;
         self.anonymous_client().with_token(token.reveal())
     }
 
@@ -174,7 +174,7 @@ impl Service {
     }
 
     /// Issues a token for an account, or an app token.
-    pub(crate) async fn issue_token(&self, account: Option<i64>, scopes: &str) -> SplitToken {
+    pub(crate) async fn issue_token(&self, account_id: Option<i64>, scopes: &str) -> SplitToken {
         let details = AppDetails {
             name: "Tests".to_owned(),
             website: None,
@@ -189,13 +189,13 @@ impl Service {
         let new_token = NewToken {
             secret: token.hashed_secret(),
             app_id: 1,
-            account_id: account,
+            account_id,
             scopes: scopes.parse().unwrap(),
             created_at: self.now(),
             expires_at: None,
             device: None,
         };
-        match account {
+        match account_id {
             Some(_) => self.store().add_token(&any_events(), &new_token).await.unwrap(),
             None => self.store().add_app_token(&new_token).await.unwrap(),
         };
@@ -219,7 +219,7 @@ pub(crate) fn config_with(change: impl FnOnce(&mut Config)) -> Config {
     config
 }
 
-/// Returns the value of a series, which includes its labels, in the text of all metrics.
+/// Returns the value of a series in the text of all metrics. `series` includes the labels.
 #[track_caller]
 pub(crate) fn metric_value(metrics: &str, series: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));

@@ -1,4 +1,4 @@
-//! Snapshots of the endpoints for Matrix clients, without push rules.
+//! Snapshots of the Matrix client endpoints other than push rules.
 
 use serde_json::json;
 

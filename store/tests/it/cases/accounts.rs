@@ -258,7 +258,7 @@ pub(crate) async fn nothing_is_added_if_the_password_was_changed_after_its_verif
         assert_eq!(store.token(hashed(name)).await.unwrap().is_some(), is_stored);
         is_stored
     };
-    // The last password has the same hash as the first one.
+    // The last password has the same hash as the first password.
     for (version, password) in [(1, "new"), (2, "new"), (3, PASSWORD)] {
         store.set_password(&any_events(), 7, password, ExistingAccess::Keep).await.unwrap();
         assert_eq!(store.account(7).await.unwrap().unwrap().credential_version, version);

@@ -2,8 +2,8 @@
 //! change, and counted events.
 
 use belfry_core::audit::{
-    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedEvent, NewAuditEvent, NewAuditEvents,
-    Subject,
+    AuditClient, AuditKind, AuditOrigin, AuditOutcome, CountedEvent, CountedSubject, NewAuditEvent,
+    NewAuditEvents,
 };
 use belfry_core::request::RequestId;
 use belfry_store::test_support::{any_events, recorded_events};
@@ -224,9 +224,9 @@ pub(crate) async fn a_failed_write_leaves_neither_change_nor_event(store: Store)
 }
 
 fn failed_sign_in(address: &str, hour: i64, count: i64) -> CountedEvent {
-    let subject = Subject {
+    let subject = CountedSubject {
         address: Some(address.to_owned()),
-        ..Subject::new(AuditKind::SignIn, AuditOutcome::Failure)
+        ..CountedSubject::new(AuditKind::SignIn, AuditOutcome::Failure)
     };
     let (first, last) = (timestamp(hour * 3600 + 1), timestamp(hour * 3600 + count));
     CountedEvent { hour, subject, count, first, last }

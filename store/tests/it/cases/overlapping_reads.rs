@@ -1,4 +1,4 @@
-//! Conformance cases for slow reads of rows that are changed at the same time.
+//! Conformance cases for slow reads of rows that are changed concurrently.
 
 use std::future::Future;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -28,8 +28,8 @@ impl ReadPause {
         let ((reached_sender, reached), (resume, resumed)) = (channel(), channel());
         let (paused_statement, resumed) = (Arc::clone(&statement), Mutex::new(resumed));
         let store = store.with_read_hook(move |sql| {
-            let is_paused = |text: &mut &str| sql.contains(*text);
-            if paused_statement.lock().unwrap().take_if(is_paused).is_some() {
+            let should_pause = |text: &mut &str| sql.contains(*text);
+            if paused_statement.lock().unwrap().take_if(should_pause).is_some() {
                 reached_sender.send(()).unwrap();
                 block_in_place(|| resumed.lock().unwrap().recv()).unwrap();
             }
@@ -37,7 +37,8 @@ impl ReadPause {
         (Self { statement, reached, resume }, store)
     }
 
-    /// Runs a read, and a change between its statement with this text and the use of the rows.
+    /// Runs a read, pauses it after the first statement that contains `statement`, applies
+    /// `change`, and resumes the read.
     async fn read_during_change<R: Send + 'static>(
         &self,
         statement: &'static str,
@@ -96,10 +97,10 @@ pub(crate) async fn a_token_read_while_its_account_or_app_changes_is_not_cached(
                 }
             }
         };
-        let read_token = pause.read_during_change("from tokens t", read, write).await;
-        assert!(read_token.is_some(), "{change}");
+        let stale_token = pause.read_during_change("from tokens t", read, write).await;
+        assert!(stale_token.is_some(), "{change}");
         assert_eq!(store.cached_token(&secret), None, "{change}");
-        assert_ne!(store.token(secret).await.unwrap(), read_token, "{change}");
+        assert_ne!(store.token(secret).await.unwrap(), stale_token, "{change}");
     }
 }
 
@@ -119,9 +120,9 @@ pub(crate) async fn an_app_read_while_it_changes_is_not_cached(store: Store) {
         let rotate = async {
             store.rotate_app_secret(&any_events(), 1, new_secret, None).await.map(drop).unwrap();
         };
-        let read_app =
+        let stale_app =
             pause.read_during_change("from apps where", read(store.clone()), rotate).await;
-        assert!(!read_app.secrets.accepts(new_secret, timestamp(1)));
+        assert!(!stale_app.secrets.accepts(new_secret, timestamp(1)));
         assert!(
             read(store.clone()).await.secrets.accepts(new_secret, timestamp(1)),
             "by id: {by_id}"
@@ -136,8 +137,8 @@ pub(crate) async fn an_account_read_while_it_is_disabled_is_not_cached(store: St
     let disable = async {
         store.set_account_disabled_at(&any_events(), 7, Some(timestamp(1))).await.unwrap();
     };
-    let read_account =
+    let stale_account =
         pause.read_during_change("from accounts where", read(store.clone()), disable).await;
-    assert_eq!(read_account.disabled_at, None);
+    assert_eq!(stale_account.disabled_at, None);
     assert_eq!(read(store.clone()).await.disabled_at, Some(timestamp(1)));
 }

@@ -1,4 +1,4 @@
-//! The paths in a source file, found by a parser for the small part of Rust that this needs.
+//! Extracts paths from a source file with a minimal Rust parser.
 
 use std::collections::BTreeMap;
 use std::iter::Peekable;
@@ -6,10 +6,10 @@ use std::vec::IntoIter;
 
 use super::super::sources::is_word_char;
 
-/// The paths in a source file, without its test code.
+/// The paths in a source file, excluding test code.
 #[derive(Debug, Default)]
 pub(super) struct SourceFile {
-    /// Paths in `use` declarations, expressions and types, with their lines. A path into a different
+    /// Paths in `use` declarations, expressions and types, with their lines. A path into another
     /// crate begins with `::` or with a name that is not declared here.
     pub paths: Vec<(Vec<String>, usize)>,
     /// The names that `use` declarations introduce, with their paths.
@@ -52,7 +52,8 @@ impl SourceFile {
         file
     }
 
-    /// Skips the item after `#[cfg(test)]`; other attributes have no effect.
+    /// Skips the item after `#[cfg(test)]`, and records its name if it is a module. Other
+    /// attributes have no effect.
     fn skip_test_item(&mut self, tokens: &mut Tokens) {
         if !["[", "cfg", "(", "test", ")", "]"].iter().all(|text| consume(tokens, text)) {
             return;
@@ -100,7 +101,7 @@ impl SourceFile {
         }
         let alias = consume(tokens, "as").then(|| tokens.next()).flatten().map(|token| token.text);
         if let Some(name) = alias.or_else(|| path.last().cloned()) {
-            // `use name;` exports a macro that is defined in the same file.
+            // `use name;` re-exports a macro that is defined in the same file.
             if path != [name.clone()] {
                 self.names.insert(name, path.clone());
             }
@@ -162,17 +163,17 @@ fn string_literal_length(text: &str) -> Option<usize> {
     let prefix = text.len() - body.len();
     if let Some(raw) = body.strip_prefix('r') {
         let quoted = raw.trim_start_matches('#');
-        let hashes = raw.len() - quoted.len();
+        let hash_count = raw.len() - quoted.len();
         let content = quoted.strip_prefix('"')?;
-        let end = format!("\"{}", "#".repeat(hashes));
+        let end = format!("\"{}", "#".repeat(hash_count));
         let length = content.find(&end).map_or(content.len(), |index| index + end.len());
-        return Some(prefix + 1 + hashes + 1 + length);
+        return Some(prefix + 1 + hash_count + 1 + length);
     }
     let content = body.strip_prefix('"').filter(|_| prefix <= 1)?;
-    let mut escaped = false;
+    let mut is_escaped = false;
     let end = content.find(|c| {
-        let ends = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
+        let ends = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
         ends
     });
     Some(prefix + 1 + end.map_or(content.len(), |end| end + 1))
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_have_the_line_of_their_name() {
+    fn paths_have_the_line_of_their_first_segment() {
         let text =
             "//! Doc.\nuse crate::{\n    a::B,\n    c,\n};\nconst X: &str = \"\n\";\nx(c::d)";
         let paths = SourceFile::parse(text).paths;
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_into_a_different_crate_begins_with_colons() {
+    fn a_leading_double_colon_is_part_of_the_path() {
         assert_eq!(paths("use ::redis::{Client, cmd};"), ["::::redis::Client", "::::redis::cmd"]);
     }
 

@@ -22,7 +22,7 @@ fn set_subject(id: &str, choice: SubjectChoice) -> PreferenceChange {
     PreferenceChange::SetSubject {
         subject: Subject::parse(id).unwrap(),
         choice,
-        seen_setting: None,
+        displayed_setting: None,
     }
 }
 
@@ -91,9 +91,11 @@ fn a_keyword_that_was_changed_since_it_was_shown_is_not_overwritten() {
     let document = global_document(&json!({"content": [
         {"rule_id": "x", "pattern": "cake", "actions": ["notify", {"set_tweak": "sound"}]},
     ]}));
-    let change = |id: &str, seen_setting: &str, sound, highlight| {
-        let target =
-            KeywordTarget::Rule { id: id.to_owned(), seen_setting: seen_setting.to_owned() };
+    let change = |id: &str, displayed_setting: &str, sound, highlight| {
+        let target = KeywordTarget::Rule {
+            id: id.to_owned(),
+            displayed_setting: displayed_setting.to_owned(),
+        };
         PreferenceChange::SetKeyword { target, effect: Effect::Notify { sound, highlight } }
     };
     let highlight = json!(["notify", {"set_tweak": "highlight"}]);
@@ -240,10 +242,10 @@ fn a_subject_that_was_changed_since_it_was_shown_is_not_overwritten() {
         "sender": [{"rule_id": "@bob:x", "actions": [], "until": 1_800_000_000_000_i64}],
         "override": [override_mute("m", "!a:x")],
     }));
-    let change = |id: &str, seen_setting: &str, choice| PreferenceChange::SetSubject {
+    let change = |id: &str, displayed_setting: &str, choice| PreferenceChange::SetSubject {
         subject: Subject::parse(id).unwrap(),
         choice,
-        seen_setting: Some(seen_setting.to_owned()),
+        displayed_setting: Some(displayed_setting.to_owned()),
     };
     for (change, is_accepted) in [
         (change("@bob:x", "muted-1800000000000", SubjectChoice::Notify), true),

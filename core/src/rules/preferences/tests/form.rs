@@ -32,7 +32,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetKeyword {
                 target: KeywordTarget::Rule {
                     id: " x/".to_owned(),
-                    seen_setting: "muted".to_owned(),
+                    displayed_setting: "muted".to_owned(),
                 },
                 effect: Effect::Notify { sound: false, highlight: true },
             },
@@ -50,7 +50,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetSubject {
                 subject: person("@bob:x"),
                 choice: SubjectChoice::Notify,
-                seen_setting: None,
+                displayed_setting: None,
             },
         ),
         (
@@ -58,7 +58,7 @@ fn a_form_is_read_as_a_change() {
             PreferenceChange::SetSubject {
                 subject: person("@bob:x"),
                 choice: mute(Some("2027-01-16T12:00:00Z")),
-                seen_setting: Some("sound".to_owned()),
+                displayed_setting: Some("sound".to_owned()),
             },
         ),
         ("change=remove-subject&id=@bob:x", PreferenceChange::RemoveSubject(person("@bob:x"))),
@@ -113,7 +113,7 @@ fn the_form_for_a_new_rule_mutes_or_highlights_a_word_a_person_or_a_room() {
     };
     let set_subject = |id: &str, choice| {
         let subject = Subject::parse(id).unwrap();
-        Ok(PreferenceChange::SetSubject { subject, choice, seen_setting: None })
+        Ok(PreferenceChange::SetSubject { subject, choice, displayed_setting: None })
     };
     let mute = SubjectChoice::Mute { until: None };
     for (query, expected) in [

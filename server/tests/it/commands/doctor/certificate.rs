@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use test_engines::free_port;
 
 use super::fixture::start_server;
-use super::{Checks, run_doctor, workspace_with_database};
+use super::{DoctorReport, run_doctor, workspace_with_database};
 use crate::commands::Workspace;
 use crate::support::files::{days_from_now, write_certificate_with};
 use crate::support::process::belfry_command;
@@ -66,7 +66,7 @@ fn a_certificate_that_is_not_trusted_is_reported() {
         command
             .env("SSL_CERT_FILE", workspace.path().join(trusted_file))
             .env_remove("SSL_CERT_DIR");
-        Checks::parse(&command.output().unwrap())
+        DoctorReport::parse(&command.output().unwrap())
     };
     let trusted_checks = run_doctor_trusting("certificate.pem");
     trusted_checks.assert_status(

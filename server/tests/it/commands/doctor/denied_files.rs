@@ -4,13 +4,13 @@ use std::fs::create_dir;
 use std::os::unix::fs::chown;
 use std::path::Path;
 
-use super::{Checks, Workspace, workspace_with_database};
+use super::{DoctorReport, Workspace, workspace_with_database};
 use crate::support::files::set_mode;
 use crate::support::process::{is_root, unprivileged_belfry};
 
-fn run_unprivileged_doctor(workspace: &Workspace) -> Checks {
+fn run_unprivileged_doctor(workspace: &Workspace) -> DoctorReport {
     let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
-    Checks::parse(&output)
+    DoctorReport::parse(&output)
 }
 
 #[test]

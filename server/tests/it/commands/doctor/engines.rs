@@ -47,7 +47,7 @@ fn a_database_that_cannot_be_written_is_reported_on_sqlite() {
         super::set_mode(&workspace.path().join(path), mode);
     }
     let output = unprivileged_belfry(workspace.path(), &["doctor", "--json"]).output().unwrap();
-    let checks = super::Checks::parse(&output);
+    let checks = super::DoctorReport::parse(&output);
     checks.assert_status("write", "failed", "permission denied");
     super::set_mode(&workspace.path().join("data"), 0o755);
 }

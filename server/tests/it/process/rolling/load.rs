@@ -81,7 +81,7 @@ impl Load {
         Self { shared, clients, account_token }
     }
 
-    /// Waits until this many further requests have succeeded.
+    /// Waits until this many more requests have succeeded.
     pub(super) async fn wait_for_requests(&self, increase: u64) {
         let count = || self.shared.successes.load(Ordering::Relaxed);
         let (start, before) = (Instant::now(), count());
