@@ -75,13 +75,13 @@ pub struct Config {
     /// Addresses of reverse proxies whose `X-Forwarded-For` and `Forwarded` headers are trusted.
     /// Reloaded on SIGHUP.
     pub trusted_proxies: TrustedProxies,
-    /// The only header of trusted proxies that names the client; when unset `X-Forwarded-For` and
-    /// `Forwarded`, if they agree. Reloaded on SIGHUP.
+    /// The only trusted header with the client's address. If it is unset, `X-Forwarded-For` and
+    /// `Forwarded` are used, if they agree. Reloaded on SIGHUP.
     #[serde(with = "values::as_string")]
     pub trusted_proxy_header: Option<HeaderName>,
     /// The part of a user id after the colon; the host of the base URL when unset.
     pub server_name: Option<String>,
-    /// The first path segments under which the push rules are served.
+    /// The first path segments under which the Matrix API is served.
     #[default(vec!["_service".to_owned(), "_matrix".to_owned()])]
     pub name_segments: Vec<String>,
     /// Permission to create accounts.
@@ -95,8 +95,8 @@ pub struct Config {
     /// Addresses that may read `/metrics` and the details of `/readyz` on the main address.
     #[default(["127.0.0.0/8", "::1"].map(|range| range.parse().expect("a valid range")).to_vec())]
     pub operator_addresses: Vec<Cidr>,
-    /// A separate address for `/metrics` and the details of `/readyz`, which it shows to everyone;
-    /// the main address when unset.
+    /// A separate listener for `/metrics` and the details of `/readyz`, without access control. If it
+    /// is unset, both are served on the main address.
     pub metrics_listen: Option<ListenAddress>,
     /// The certificate and key for HTTPS; plain HTTP when unset.
     pub tls: Option<TlsSettings>,
@@ -138,8 +138,8 @@ pub struct Config {
 pub struct ConfigError(pub String);
 
 impl Config {
-    /// Loads the configuration. Flags and variables take precedence over the file, which takes
-    /// precedence over the defaults. Without a named file, `./belfry.toml` is read if it exists.
+    /// Loads the configuration. Flags take precedence over variables, variables over the file, and
+    /// the file over the defaults. Without a named file, `./belfry.toml` is read if it exists.
     /// URLs with passwords can be in separate files.
     pub fn load(overrides: &Overrides) -> Result<Self, ConfigError> {
         let (mut config, table) = match overrides.file() {

@@ -49,11 +49,11 @@ pub(crate) const GATEWAY_CHECK: &str = "/gateway/check";
 /// The version prefixes of the Matrix client API. They are equivalent.
 pub(crate) const CLIENT_API_VERSIONS: [&str; 3] = ["api/v1", "r0", "v3"];
 
-/// The parameter that links for choosing a language have in addition to `lang`, to remember the
-/// choice. `lang` alone is not remembered, because apps send it too.
+/// The query parameter with which a language link tells the server to remember its `lang`. `lang`
+/// alone is not remembered, because apps send it too.
 pub(crate) const LANGUAGE_CHOICE: &str = "remember";
 
-/// Returns a path with this language in its query, or the path alone if there is none.
+/// Returns a path with this language in its query, or the path alone if `lang` is `None`.
 pub(crate) fn with_language(path: &str, lang: Option<Language>) -> String {
     with_parameters(path, lang.map(|language| ("lang", language.code())))
 }

@@ -26,7 +26,7 @@ pub struct App {
     pub client_id: String,
     /// The registered data.
     pub details: AppDetails,
-    /// The app's properties as an OAuth client.
+    /// The authentication method, grant types and origin.
     pub properties: ClientProperties,
 }
 
@@ -36,9 +36,8 @@ impl App {
         self.details.redirect_uris.iter().find_map(|uri| uri.match_requested(requested_uri))
     }
 
-    /// Returns the scopes that a `scope` parameter requests; `read` if it is absent. Scopes that
-    /// the app did not declare are invalid. Whether a user may grant them depends on the user's
-    /// role.
+    /// Returns the scopes that a `scope` parameter requests; `read` if it is absent or empty. Fails
+    /// if the app did not declare one of them. Does not check whether the user's role allows them.
     pub fn resolve_scopes(&self, requested_scopes: Option<&str>) -> Result<Scopes, OAuthError> {
         let explicit_scopes = requested_scopes.unwrap_or_default().parse::<Scopes>()?;
         let is_default = explicit_scopes.is_empty();
@@ -81,7 +80,7 @@ pub struct AppDetails {
 }
 
 impl AppDetails {
-    /// Returns the website's host, if the authorization response is sent to this host as well. The
+    /// Returns the website's host, if it is also the host of the redirect URI. The
     /// website is not verified, so an app could otherwise show a different app's website.
     pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;

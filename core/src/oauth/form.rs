@@ -8,7 +8,7 @@ use crate::percent::{self, PercentError};
 /// The name-value pairs of a request, in order.
 pub type Pairs = Vec<(String, String)>;
 
-/// The reason a body or query is not a list of pairs.
+/// The reason a body or query cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "the messages describe them")]
 pub enum FormError {

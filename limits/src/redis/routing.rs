@@ -16,25 +16,26 @@ use super::script::{RunResult, ScriptMode, ScriptRun};
 use super::slots::parse_redirect;
 use super::topology::Servers;
 
-/// Maximum wait for a late response to a reservation, to release the requests that it reserved.
+/// Maximum wait for a late response to a reservation, so that the reservation can be released.
 pub(super) const LATE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The number of redirects that are followed without a delay. The cluster is changing if there are
-/// more.
+/// The number of redirects that are followed without a delay. More of them suggest that slots are
+/// being moved.
 const QUICK_REDIRECTS: u32 = 3;
 /// The delay before each additional redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
 /// The reason why a run has no result.
 enum RunFailure {
-    /// No node owns the slot, or its node is not connected, timed out, responded with an error or
-    /// redirected too often. After a timeout, the run may have been counted.
+    /// No Redis node owns the slot, or its node is not connected, timed out, responded with an error
+    /// or still redirected at the deadline. After a timeout, the run may have been counted.
     Unavailable,
     /// Some keys of the slot have been moved to a different node, and others have not.
     SlotDivided,
 }
 
 impl Servers {
-    /// Runs the script for counters in one slot. Returns `None` if its node is unavailable.
+    /// Runs the script for counters in one slot. Returns `None` if its Redis node is unavailable or
+    /// the deadline has passed.
     ///
     /// A reservation waits for a late response even after the deadline.
     pub(super) async fn run(
@@ -121,8 +122,8 @@ impl Servers {
         Err(RunFailure::Unavailable)
     }
 
-    /// Runs the script once on a node. The error is `None` if it timed out. A reservation waits for
-    /// a late response first.
+    /// Runs the script once on a Redis node. The error is `None` after a timeout. A reservation then
+    /// waits for a late response, which is returned if it is a success.
     async fn run_on_node(
         &self,
         node: &RedisNode,
@@ -151,8 +152,8 @@ impl Servers {
     }
 
     /// Runs the script for one counter after the other while the slot is being moved to a different
-    /// node, because a run for several keys needs all of them on one node. If a counter rejects the
-    /// request or fails, the request is released from the earlier ones.
+    /// node, because a run for several keys needs all of them on one node. If a counter rejects a
+    /// check or reservation, or fails, the request is released from the earlier ones.
     async fn run_one_by_one(
         self: &Arc<Self>,
         slot: u16,

@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 16 * 1024;
 /// A body that h2 receives in pieces.
 struct ProgressBody {
     body: Body,
-    /// The part of the current frame that h2 has not received yet.
+    /// The part of the current body frame that was not passed to h2 yet.
     unsent_data: Bytes,
     activity: Arc<Activity>,
 }

@@ -1,5 +1,5 @@
-//! Integration tests: the store on both engines, the service over HTTP, the commands and the
-//! process. One binary with a module for each area.
+//! Integration tests of the service over HTTP, on both engines, of the commands and of the process.
+//! One binary with a module for each area.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -21,12 +21,12 @@ pub(super) struct Transaction {
     client: Client,
 }
 
-/// Maximum time that a restore waits for a lock on a table.
+/// Maximum time that a restore waits for the schema lock, and for the lock of each table.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Statement that disables timeouts configured by the server, the database or the URL: a large
-/// table takes longer than any statement of a request. Not every version of PostgreSQL has all of
-/// these timeouts.
+/// Statement that disables timeouts configured in the server, the database or the URL: copying a
+/// large table takes longer than any statement of a request. The timeouts are selected from
+/// `pg_settings`, because older versions of PostgreSQL lack some of them.
 const DISABLE_TIMEOUTS: &str = "select set_config(name, '0', true) from pg_settings where name in \
     ('statement_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')";
 
@@ -37,7 +37,7 @@ impl Transaction {
         Self::begin(url, options, begin).await
     }
 
-    /// Begins a write transaction that excludes migrations and starting nodes.
+    /// Begins a write transaction that blocks migrations and starting nodes.
     pub(super) async fn begin_exclusive(
         url: &SecretUrl,
         options: &Options,

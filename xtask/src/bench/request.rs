@@ -4,8 +4,8 @@ use std::io;
 use std::net::SocketAddr;
 
 /// A request. In the path, headers and body, `{account}` is replaced by an account number,
-/// `{padded}` by the same number with ten digits, and `{random}` by a number from 0 to 99. wrk
-/// chooses new numbers for each request; [`Request::send`] uses 0.
+/// `{padded}` by the same number padded to ten digits, and `{random}` by a number from 0 to 99. wrk
+/// replaces them in each request; [`Request::send`] uses 0.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Request {
     pub method: &'static str,

@@ -13,10 +13,10 @@ pub enum Subject {
     Room(String),
 }
 
-/// The prefix of links to people and rooms that clients copy.
+/// The prefix of the matrix.to links that clients copy.
 const LINK_PREFIX: &str = "https://matrix.to/#/";
 
-/// Length of the hash in a room id without a server. Room ids are hashes since room version 12.
+/// Length of the hash in a room id. Since room version 12, room ids are hashes without a server.
 const HASH_CHARS: usize = 43;
 
 impl Subject {
@@ -117,8 +117,8 @@ pub(super) fn id_in_rule(kind: RuleKind, rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Returns the id in a link without its prefix. The id precedes the event id and the servers to
-/// join through.
+/// Decodes the id in the part of a link after the prefix. An event id and the servers to join
+/// through may follow it.
 fn decode_link_id(link_target: &str) -> Option<String> {
     let encoded_id = link_target.split(['/', '?']).next()?;
     percent::decode_segment(encoded_id).ok().map(Into::into)

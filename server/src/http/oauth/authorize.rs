@@ -59,7 +59,7 @@ pub(crate) async fn submit_decision(
     respond(&session, result.await)
 }
 
-/// Takes the next step of an authorization: shows a page, or completes it.
+/// Takes the next step of an authorization: shows a page, or completes the authorization.
 async fn take_next_step(
     session: &BrowserSession,
     guard: &AbuseGuard,
