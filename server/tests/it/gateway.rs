@@ -161,7 +161,7 @@ async fn a_check_can_require_scopes() {
     assert_eq!(response.header("www-authenticate"), challenge);
     // Only the missing scopes are named.
     let response = client.get("/gateway/check?scope=read+push+write:statuses").await;
-    let description = "This token lacks the scope push and write:statuses";
+    let description = "This token lacks the scopes push and write:statuses";
     assert_eq!(response.json()["error_description"], description);
     assert!(response.header("www-authenticate").ends_with(r#", scope="push write:statuses""#));
 }
