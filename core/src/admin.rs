@@ -1,5 +1,5 @@
-//! Account administration with the parameters of Mastodon's API: the filter and pages of a list,
-//! and an admin's actions.
+//! Account administration with the parameters of Mastodon's admin API: list filters, pagination
+//! and actions.
 
 mod filter;
 mod page;
@@ -8,22 +8,22 @@ use crate::oauth::account::Role;
 use crate::wire_enum::wire_enum;
 
 pub use self::filter::{AccountFilter, FilterError};
-pub use self::page::{InvalidId, Links, Page, PageStart};
+pub use self::page::{InvalidId, Links, PageRequest, PageStart};
 
 wire_enum! {
     /// An admin's action on an account. Mastodon's other actions, such as `silence`, are not
     /// supported.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum AccountAction {
-        /// Only records the admin's text.
-        None = "none",
+        /// Only records the admin's comment.
+        Note = "none",
         /// Disables the account.
         Disable = "disable",
     }
 }
 
-/// Returns the id of the corresponding Mastodon role: its owner role for admins, and its everyone
-/// role for other users.
+/// Returns the id of the corresponding Mastodon role: `owner` for admins, and `everyone`
+/// for other users.
 pub const fn role_id(role: Role) -> i64 {
     match role {
         Role::Admin => 3,
@@ -31,19 +31,19 @@ pub const fn role_id(role: Role) -> i64 {
     }
 }
 
-/// The maximum length of an admin's text in the audit trail, in characters.
-const MAX_TEXT_LENGTH: usize = 500;
+/// The maximum length of an admin's comment in the audit trail, in characters.
+const MAX_COMMENT_LENGTH: usize = 500;
 
-/// Returns the detail of an audit event: the admin, and the admin's text unless it is blank.
-/// Control characters become spaces, and long text is truncated.
-pub fn audit_detail(admin: &str, text: &str) -> String {
-    let text: String = text
+/// Returns the detail of an audit event: the admin, and the comment unless it is blank. Control
+/// characters become spaces, and a long comment is truncated.
+pub fn audit_detail(admin: &str, comment: &str) -> String {
+    let comment: String = comment
         .trim()
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
-        .take(MAX_TEXT_LENGTH)
+        .take(MAX_COMMENT_LENGTH)
         .collect();
-    if text.is_empty() { format!("by {admin}") } else { format!("by {admin}: {text}") }
+    if comment.is_empty() { format!("by {admin}") } else { format!("by {admin}: {comment}") }
 }
 
 #[cfg(test)]
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_audit_detail_names_the_admin_and_the_reason() {
+    fn an_audit_detail_has_the_admin_and_the_comment() {
         assert_eq!(audit_detail("root", " \n"), "by root");
         assert_eq!(audit_detail("root", " spam\n\u{1b}[1mmore "), "by root: spam  [1mmore");
         let truncated_detail = audit_detail("root", &"ä".repeat(600));
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn only_none_and_disable_are_supported() {
         for (name, action) in [
-            ("none", Some(AccountAction::None)),
+            ("none", Some(AccountAction::Note)),
             ("disable", Some(AccountAction::Disable)),
             ("suspend", None),
             ("silence", None),

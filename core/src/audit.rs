@@ -9,7 +9,7 @@ use ipnet::IpNet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-pub use self::aggregate::{Aggregator, CountedEvent, CountedSubject};
+pub use self::aggregate::{Aggregator, CountedSubject, EventCount};
 use crate::request::RequestId;
 use crate::wire_enum::wire_enum;
 
@@ -35,6 +35,14 @@ wire_enum! {
         TokenRevoke = "token_revoke",
         /// App tokens were issued; counted per app and hour.
         AppTokenIssue = "app_token_issue",
+        /// A subscription or pusher was added.
+        ReceiverAdd = "receiver_add",
+        /// A subscription or pusher was removed by its owner, or by the server.
+        ReceiverRemove = "receiver_remove",
+        /// A pusher was removed because another account registered its device.
+        ReceiverTakeover = "receiver_takeover",
+        /// The operator or the server added a VAPID key.
+        VapidKeyAdd = "vapid_key_add",
         /// An app registered itself.
         AppRegister = "app_register",
         /// The operator added an app.
@@ -85,6 +93,8 @@ impl AuditKind {
                 | Self::Consent
                 | Self::TokenIssue
                 | Self::TokenRevoke
+                | Self::ReceiverAdd
+                | Self::ReceiverRemove
                 | Self::AccountDeleteRequest
                 | Self::AccountDeleteCancel
         )
@@ -135,7 +145,7 @@ wire_enum! {
 /// The client that caused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditClient {
-    /// The client's address, reduced according to [`AddressPolicy`].
+    /// The client's address, reduced according to [`AuditAddressPolicy`].
     pub address: Option<String>,
     /// The id of the request.
     pub request_id: RequestId,
@@ -196,7 +206,7 @@ pub fn deleted_account_name(detail: &str) -> Option<&str> {
 /// The part of a client's address that is recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AddressPolicy {
+pub enum AuditAddressPolicy {
     /// The whole address.
     #[default]
     Full,
@@ -206,7 +216,7 @@ pub enum AddressPolicy {
     None,
 }
 
-impl AddressPolicy {
+impl AuditAddressPolicy {
     /// Returns the part of an address that is recorded. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn apply(self, address: IpAddr) -> Option<String> {
         match self {
@@ -217,8 +227,8 @@ impl AddressPolicy {
     }
 
     /// Returns the part of an address that helps users recognise their own sessions, `192.0.2.x` or
-    /// `2001:db8:1:x`: never more than the network, to limit the personal data stored. `None` if
-    /// addresses are not recorded.
+    /// `2001:db8:1:x`: never more than the network, to limit the personal data stored. Returns
+    /// `None` if addresses are not recorded.
     pub fn apply_to_session(self, address: IpAddr) -> Option<String> {
         if self == Self::None {
             return None;
@@ -259,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_address_is_reduced_according_to_the_setting() {
-        use AddressPolicy::{Full, None, Truncated};
+        use AuditAddressPolicy::{Full, None, Truncated};
         for (policy, address, expected) in [
             (Full, "192.0.2.77", "192.0.2.77"),
             (Full, "::ffff:192.0.2.77", "192.0.2.77"),
@@ -279,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_session_shows_its_network_if_addresses_are_recorded() {
-        use AddressPolicy::{Full, None, Truncated};
+        use AuditAddressPolicy::{Full, None, Truncated};
         for (address, expected) in [
             ("192.0.2.77", "192.0.2.x"),
             ("::ffff:192.0.2.77", "192.0.2.x"),

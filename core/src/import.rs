@@ -1,4 +1,4 @@
-//! Account import from a different system: a file with one JSON object per line.
+//! Account import from another system: a file with one JSON object per line.
 
 mod error;
 mod file;
@@ -21,7 +21,8 @@ pub struct ImportedAccount {
     pub name: String,
     /// The e-mail address in lower case. It counts as verified, because the operator supplies it.
     pub email: Option<String>,
-    /// A hash that can be verified. Without one, the account has no password to sign in with.
+    /// A password hash in a supported format. Without one, the account has no password to sign in
+    /// with.
     pub password_hash: Option<String>,
     /// The account's role.
     pub role: Role,
@@ -45,7 +46,7 @@ pub struct ImportLimits {
 impl ImportedAccount {
     /// Parses a line. A null member counts as absent.
     fn parse(line: &[u8], limits: &ImportLimits, now: Timestamp) -> Result<Self, ImportError> {
-        let Value::Object(mut object) = json::parse_with_rules(line)? else {
+        let Value::Object(mut object) = json::parse_with_push_rules(line)? else {
             return Err(ImportError::NotAnObject);
         };
         object.retain(|_, value| !value.is_null());

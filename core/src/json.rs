@@ -1,7 +1,7 @@
-//! Strict JSON parsing and serialisation.
+//! Strict JSON parsing and serialization.
 //!
-//! Two parsers that disagree about the same bytes allow a check in one to be bypassed in the
-//! other. Input on which JSON parsers disagree is therefore rejected here: duplicate keys, lone
+//! If two parsers disagree about the same bytes, a check of one parser's result can be bypassed in
+//! the other. Input on which JSON parsers disagree is therefore rejected here: duplicate keys, lone
 //! surrogates, numbers outside the range of a double, and excessive nesting.
 
 mod fields;
@@ -22,13 +22,13 @@ pub(crate) use spelling::find_suggestion;
 /// exceeding it is reported as [`JsonError::TooDeep`].
 pub const MAX_DEPTH: usize = 100;
 
-/// Maximum nesting of a body that contains rules. A rule may have the nesting of a whole body, and
-/// in `push_rules.device.<profile_tag>.room[0]` it is five levels deep.
-pub(crate) const MAX_DEPTH_WITH_RULES: usize = MAX_DEPTH + 5;
+/// Maximum nesting of a body that contains push rules. A rule may have the nesting of a whole body,
+/// and in `push_rules.device.<profile_tag>.room[0]` it is five levels deep.
+pub(crate) const MAX_DEPTH_WITH_PUSH_RULES: usize = MAX_DEPTH + 5;
 
 /// The reason a JSON body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum JsonError {
     #[error("the body is not UTF-8: invalid byte at offset {valid_up_to}")]
     NotUtf8 { valid_up_to: usize },
@@ -55,8 +55,8 @@ pub enum JsonError {
 }
 
 impl JsonError {
-    /// Returns true if the bytes are not JSON, as opposed to JSON that is not accepted.
-    pub fn is_not_json(&self) -> bool {
+    /// Returns true if the input is not JSON, false if it is JSON that is not accepted.
+    pub fn is_syntax_error(&self) -> bool {
         matches!(self, Self::NotUtf8 { .. } | Self::Syntax(_))
     }
 }
@@ -66,15 +66,14 @@ pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     parse_value(bytes, MAX_DEPTH, None)
 }
 
-/// Parses a body that contains rules.
-pub(crate) fn parse_with_rules(bytes: &[u8]) -> Result<Value, JsonError> {
-    parse_value(bytes, MAX_DEPTH_WITH_RULES, None)
+/// Parses a body that contains push rules.
+pub(crate) fn parse_with_push_rules(bytes: &[u8]) -> Result<Value, JsonError> {
+    parse_value(bytes, MAX_DEPTH_WITH_PUSH_RULES, None)
 }
 
-/// Parses an object and passes the items of one of its arrays to `on_item`, each with its index,
-/// instead of collecting them, so that memory use is independent of the length of the array. The
-/// array is empty in the returned object. The first error of `on_item` ends the parsing and is
-/// returned.
+/// Parses an object, and passes the items of one of its arrays to `on_item`, each with its index,
+/// instead of collecting them. So memory use is independent of the length of the array. The array
+/// is empty in the returned object. The first error of `on_item` ends the parsing and is returned.
 pub fn parse_streamed<E: From<JsonError>>(
     bytes: &[u8],
     max_depth: usize,
@@ -84,11 +83,11 @@ pub fn parse_streamed<E: From<JsonError>>(
     let on_item = RefCell::new(on_item);
     let item_error = Cell::new(None);
     let accept = |index, value| {
-        let result = (on_item.borrow_mut())(index, value);
-        result.map_err(|error| item_error.set(Some(error))).is_ok()
+        let item_result = (on_item.borrow_mut())(index, value);
+        item_result.map_err(|error| item_error.set(Some(error))).is_ok()
     };
-    let result = parse_value(bytes, max_depth, Some(StreamedArray { array, accept: &accept }));
-    item_error.into_inner().map_or(result.map_err(E::from), Err)
+    let object = parse_value(bytes, max_depth, Some(StreamedArray { array, accept: &accept }));
+    item_error.into_inner().map_or(object.map_err(E::from), Err)
 }
 
 fn parse_value(
@@ -118,7 +117,7 @@ fn parse_value(
     })
 }
 
-/// Serialises a response body.
+/// Serializes a response body.
 pub fn to_bytes(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("all map keys are strings")
 }
@@ -139,7 +138,7 @@ struct StreamedArray<'a> {
     accept: &'a dyn Fn(usize, Value) -> bool,
 }
 
-/// Deserialises one value. The reason for a rejection is returned through a cell, because serde
+/// Deserializes one value. The reason for a rejection is returned through a cell, because serde
 /// errors carry only text.
 #[derive(Clone, Copy)]
 struct StrictValue<'a> {

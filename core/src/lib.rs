@@ -1,10 +1,10 @@
 //! Protocol logic of Belfry: push rules, OAuth 2.0 and rate limits, without I/O.
 //!
 //! The time and random values are parameters, so every decision is deterministic and can be tested
-//! with tables. A caller parses a request with this crate, reads the stored data, asks this crate
-//! for the decision, then stores it and responds. Good places to begin:
+//! with tables. A caller parses a request with this crate, reads the stored data, calls this crate
+//! for the decision, stores it and responds. Entry points:
 //!
-//! - [`rules::NewRule::read`] parses a push rule, [`rules::explain::EffectiveRules::explain`]
+//! - [`rules::NewRule::parse`] parses a push rule, [`rules::explain::EffectiveRules::explain`]
 //!   evaluates an event for one user, and [`rules::index::Members::evaluate`] evaluates it for all
 //!   members of a room.
 //! - [`oauth::redirect::RedirectUri::match_requested`] compares redirect URIs, and
@@ -19,6 +19,7 @@ pub mod limits;
 pub mod matrix;
 pub mod oauth;
 pub mod percent;
+pub mod push;
 pub mod request;
 pub mod rules;
 pub mod secret;

@@ -36,12 +36,12 @@ use thiserror::Error;
 
 pub use self::key::{LimitKey, Network, TokenOwner};
 
-/// Microseconds since the Unix epoch, the precision with which engines store the end of a window.
+/// Unix time in microseconds, the precision with which engines store the end of a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnixMicros(pub i64);
 
 impl UnixMicros {
-    /// Adds a duration; saturates.
+    /// Adds a duration. Saturates at the maximum.
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(duration.as_micros().try_into().unwrap_or(i64::MAX)))
     }
@@ -74,7 +74,7 @@ pub struct Limit {
     name: String,
     requests: u32,
     window: Duration,
-    /// The limit for the IPv6 /48 around a network that this limit counts.
+    /// The limit for the site around a network that this limit counts.
     site: Option<Arc<Limit>>,
 }
 
@@ -107,7 +107,7 @@ impl Limit {
         Ok(Self { name: name.into(), requests, window, site: None })
     }
 
-    /// Returns a copy that also limits the IPv6 /48 around a network, to `multiple` times the
+    /// Returns a copy that also limits the site around a network, to `multiple` times the
     /// requests; without that limit if `multiple` is 0.
     pub fn with_site_multiple(&self, multiple: u32) -> Self {
         let (requests, window) = (self.requests.saturating_mul(multiple), self.window);
@@ -116,7 +116,7 @@ impl Limit {
         Self { name: self.name.clone(), requests: self.requests, window, site }
     }
 
-    /// Returns the limit for the IPv6 /48 around a network, if there is one.
+    /// Returns the limit for the site around a network, if there is one.
     pub fn site(&self) -> Option<&Arc<Self>> {
         self.site.as_ref()
     }
@@ -177,7 +177,7 @@ pub struct Bucket<'a> {
 }
 
 impl Bucket<'_> {
-    /// Returns this bucket and, for an IPv6 network, that of the /48 around it.
+    /// Returns this bucket and, for an IPv6 network, that of the site around it.
     fn with_site(self) -> impl Iterator<Item = Self> {
         let site = self.limit.site.as_ref().and_then(|limit| {
             let key = self.key.site()?;
@@ -218,7 +218,7 @@ pub struct QuotaStatus {
 }
 
 impl QuotaStatus {
-    /// Returns whether at least 80 % of the limit is used, which metrics report as an early
+    /// Returns whether at least 80% of the limit is used, which metrics report as an early
     /// warning.
     pub fn is_nearly_exhausted(&self) -> bool {
         let requests = u64::from(self.limit.requests());
@@ -312,7 +312,7 @@ impl RateLimitDecision {
     }
 
     /// Merges decisions about different buckets of one request. Each decision comes with the
-    /// indices of its buckets, by which the merged statuses are ordered.
+    /// indices of its buckets, which determine the order of the merged statuses.
     pub fn merge_by_index(decisions: [(&[usize], Self); 2]) -> Self {
         let mut merged = Self::default();
         let mut statuses = Vec::new();

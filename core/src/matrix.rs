@@ -45,7 +45,7 @@ impl From<&JsonError> for MatrixErrorCode {
     fn from(error: &JsonError) -> Self {
         match error {
             JsonError::MissingField(_) => Self::MissingParam,
-            error if error.is_not_json() => Self::NotJson,
+            error if error.is_syntax_error() => Self::NotJson,
             _ => Self::BadJson,
         }
     }
@@ -56,7 +56,7 @@ pub fn user_id(name: &str, server_name: &str) -> String {
     ["@", name, ":", server_name].concat()
 }
 
-/// Returns a user id's localpart; `None` if the id is malformed or belongs to a different server.
+/// Returns a user id's localpart; `None` if the id is malformed or belongs to another server.
 pub fn localpart<'a>(id: &'a str, server_name: &str) -> Option<&'a str> {
     let (localpart, server) = id.strip_prefix('@')?.split_once(':')?;
     (server == server_name && !localpart.is_empty()).then_some(localpart)

@@ -14,7 +14,7 @@ const ENCODED_CHARACTERS: &AsciiSet =
 
 /// The reason a string is not valid percent-encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PercentError {
     #[error("a % in a URL must be followed by two hexadecimal digits; write %25 for a %")]
     InvalidEscape,
@@ -50,8 +50,8 @@ pub fn parse_query(text: &str) -> Result<Vec<(String, String)>, PercentError> {
         .collect()
 }
 
-/// Decodes a form value and leaves a malformed escape unchanged, for clients that do not encode a
-/// literal `%`. `None` if the decoded bytes are not UTF-8.
+/// Decodes a form value. A `+` is a space. A malformed escape is left unchanged, for clients that
+/// do not encode a literal `%`. Returns `None` if the decoded bytes are not UTF-8.
 pub fn decode_lenient(text: &str) -> Option<String> {
     percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)
 }

@@ -70,8 +70,8 @@ impl Serialize for RequestId {
 pub struct TraceId(u128);
 
 impl TraceId {
-    /// Parses the trace id in a `traceparent` header (W3C Trace Context). `None` if the header is
-    /// invalid.
+    /// Parses the trace id in a `traceparent` header (W3C Trace Context). Returns `None` if the
+    /// header is invalid.
     pub fn parse_traceparent(header: &[u8]) -> Option<Self> {
         let mut fields = str::from_utf8(header).ok()?.splitn(5, '-');
         let mut next_field = |digit_count| parse_hex(fields.next()?, digit_count);

@@ -37,6 +37,7 @@ mod response;
 mod rule;
 mod ruleset;
 mod scope;
+pub mod time_and_day;
 pub mod trial;
 pub mod work;
 

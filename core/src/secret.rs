@@ -29,7 +29,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// Returns the secret's text.
+    /// Returns the text of the secret, which must not be logged.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -97,7 +97,7 @@ const TIME_BYTES: usize = 6;
 const SECRET_BYTES: usize = 32;
 const TOKEN_BYTES: usize = LookupKey::BYTES + SECRET_BYTES;
 
-/// The public part of a split token: milliseconds since the Unix epoch, then random bytes. Keys are
+/// The public part of a split token: Unix time in milliseconds, then random bytes. Keys are
 /// ordered by time, so new rows are inserted next to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LookupKey([u8; Self::BYTES]);

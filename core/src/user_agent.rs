@@ -3,8 +3,8 @@
 //! Only names from the tables below are stored: the header itself can identify people, has no
 //! maximum length, and may contain anything.
 
-/// Browser names by a part of the header, in search order: most browsers also name those that they
-/// imitate.
+/// Header substrings and the browsers they identify. Specific entries come first, because most
+/// browsers also include the tokens of those they imitate.
 const BROWSERS: [(&str, &str); 20] = [
     ("Edg/", "Edge"),
     ("EdgA/", "Edge"),
@@ -28,8 +28,8 @@ const BROWSERS: [(&str, &str); 20] = [
     ("curl/", "curl"),
 ];
 
-/// Operating systems by a part of the header, in search order: Android also names Linux, and iOS
-/// also names Mac OS.
+/// Header substrings and the operating systems they identify. Specific entries come first, because
+/// Android headers also include Linux, and iOS headers also include Mac OS.
 const SYSTEMS: [(&str, &str); 12] = [
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),
@@ -74,7 +74,7 @@ impl UserAgent {
         format!("{}/{}", self.browser.unwrap_or_default(), self.system.unwrap_or_default())
     }
 
-    /// Reads the stored form. Names that this version does not support are ignored.
+    /// Reads the stored form. Names missing from the tables are ignored.
     pub fn from_text(text: &str) -> Self {
         let (browser, system) = text.split_once('/').unwrap_or((text, ""));
         let find_name = |table: &[(&str, &'static str)], stored_name: &str| {
@@ -194,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_stored_form_is_short_and_is_read_back(header: Vec<u8>) {
+        fn the_stored_form_is_short_and_round_trips(header: Vec<u8>) {
             let agent = UserAgent::from_header(&header);
             prop_assert!(agent.to_text().len() < 40);
             prop_assert_eq!(UserAgent::from_text(&agent.to_text()), agent);

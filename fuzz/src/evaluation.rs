@@ -22,12 +22,15 @@ use belfry_core::rules::evaluation_response::EvaluationResponse;
 use belfry_core::rules::event::Event;
 use belfry_core::rules::explain::{EffectiveRules, StepOutcome};
 use belfry_core::rules::index::{IndexedRules, Members};
-use belfry_core::rules::work::WorkBudget;
+use belfry_core::rules::work::RequestWorkBudget;
 use belfry_core::rules::{
     NewRuleLimits, PutTarget, RuleChange, RuleDocument, RuleError, RulePath, RuleScope,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+/// The time of all evaluations.
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 const LIMITS: NewRuleLimits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
 
@@ -65,7 +68,7 @@ pub fn check_input(input: &[u8]) {
     ];
     let member_list = without_null(members.iter().map(|(_, member)| member));
     let body = json!({"event": event, "room": room, "members": member_list, "all": true});
-    let evaluate_request = EvaluateRequest::read(body.to_string().as_bytes())
+    let evaluate_request = EvaluateRequest::parse(body.to_string().as_bytes())
         .expect("it was accepted as an explain request");
 
     let find_documents = |user: &str| {
@@ -125,13 +128,13 @@ fn valid_explain_request(
             if let Some(tag) = tag {
                 body["profile_tag"] = json!(tag);
             }
-            let request = ExplainRequest::read(body.to_string().as_bytes()).ok()?;
+            let request = ExplainRequest::parse(body.to_string().as_bytes()).ok()?;
             Some((request, room, tag.map(str::to_owned)))
         })
         .expect("an event alone is a valid request")
 }
 
-/// Omits unknown values, as a client would.
+/// Removes fields that are null, because a client would omit them.
 fn without_null<'a>(members: impl Iterator<Item = &'a Value>) -> Value {
     let mut members: Value = members.cloned().collect();
     for member in members.as_array_mut().into_iter().flatten() {
@@ -156,7 +159,7 @@ fn parse_documents<'a>(lines: impl IntoIterator<Item = &'a &'a str>) -> Document
 
 /// Applies a `PUT`; returns `None` if the path does not name a rule.
 fn apply_put(documents: &mut Documents, path: &str, body: &[u8]) -> Option<Result<(), RuleError>> {
-    let path = RulePath::read(path).ok()?;
+    let path = RulePath::parse(path).ok()?;
     let change = match path {
         RulePath::Enabled(rule) => RuleChange::set_enabled(rule, body, Timestamp::MIN),
         RulePath::Actions(rule) => RuleChange::set_actions(rule, body, LIMITS),
@@ -178,7 +181,7 @@ fn evaluate_single<'a>(
     event: &Value,
     member: Member<'_>,
 ) -> PushEvaluation<'a> {
-    let explanation = rules.explain(&request.event, &request.room, member);
+    let explanation = rules.explain(&request.event, &request.room, member, NOW);
     let evaluation = explanation.evaluation;
     let winning_step = explanation.walk.last().filter(|step| step.outcome == StepOutcome::Won);
     assert_eq!(winning_step.map(|step| step.rule), evaluation.rule, "of {event}");
@@ -202,7 +205,8 @@ fn check_index(
     single_evaluations: &[PushEvaluation<'_>],
 ) {
     let members = to_members(rules, room_members);
-    let evaluation = members.evaluate(&request.event, &request.room, &mut WorkBudget::default());
+    let evaluation =
+        members.evaluate(&request.event, &request.room, NOW, &mut RequestWorkBudget::default());
     for (position, expected) in single_evaluations.iter().enumerate() {
         assert_eq!(
             evaluation.get(position).as_ref(),
@@ -225,10 +229,10 @@ fn check_response(
     let positions: Vec<usize> = (0..room_members.len()).collect();
     let mut response = EvaluationResponse::new(request.all);
     response.add_batch(
-        &members.evaluate(&request.event, &request.room, &mut WorkBudget::default()),
+        &members.evaluate(&request.event, &request.room, NOW, &mut RequestWorkBudget::default()),
         &positions,
     );
-    let response = json::parse(&response.to_json(|position| room_members[position].0))
+    let response = json::parse(&response.to_json(|position| room_members[position].0, None))
         .expect("a response is JSON");
     let groups = response["groups"].as_array().expect("a response has groups");
     let user_counts = groups.iter().filter_map(|group| group["users"].as_array()).map(Vec::len);

@@ -9,10 +9,10 @@ use belfry_core::limits::cidr::Cidr;
 use belfry_core::limits::forwarded::TrustedProxies;
 use belfry_core::limits::route::{Route, RoutePattern};
 use belfry_core::matrix::{LoginRequest, RegisterRequest};
-use belfry_core::oauth::app::{App, AppDetails, Registration};
+use belfry_core::oauth::app::{App, AppDetails, AppRegistration};
 use belfry_core::oauth::authorization_request::AuthorizationRequest;
 use belfry_core::oauth::bearer;
-use belfry_core::oauth::client::{ClientProperties, Origin};
+use belfry_core::oauth::client::{ClientProperties, Registrar};
 use belfry_core::oauth::client_token_request::ClientTokenRequest;
 use belfry_core::oauth::form::{self, Pairs};
 use belfry_core::oauth::parameter::Parameter;
@@ -39,7 +39,7 @@ pub fn check_input(input: &[u8]) {
     {
         run_form_parsers(&pairs, header);
     }
-    let _ = (LoginRequest::read(body), RegisterRequest::read(body));
+    let _ = (LoginRequest::parse(body), RegisterRequest::parse(body));
     let text = String::from_utf8_lossy(body);
     let _ = (Route::normalize(&text), text.parse::<RoutePattern>(), percent::decode_segment(&text));
     if let Ok(range) = text.parse::<Cidr>() {
@@ -69,10 +69,10 @@ fn run_form_parsers(pairs: &Pairs, header: &[u8]) {
         }
     }
     // The app is registered with the same parameters, if they are valid.
-    let details = Registration::from_pairs(pairs.clone())
+    let details = AppRegistration::from_pairs(pairs.clone())
         .validate(&[])
         .unwrap_or_else(|_| default_app_details());
-    let properties = ClientProperties::new(Origin::Api);
+    let properties = ClientProperties::new(Registrar::Api);
     let app = App { id: 1, client_id: "app".to_owned(), details, properties };
     if let Ok(request) = AuthorizationRequest::parse(parameters, Some(&app)) {
         check_response(&request, &app);

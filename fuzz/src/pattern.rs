@@ -5,8 +5,7 @@
 use belfry_core::rules::pattern::{GlobPattern, SearchText, lower};
 use belfry_core::rules::work::UserWorkBudget;
 
-/// The limits within which the result is compared with the definition; beyond them a pattern may
-/// exceed its step budget.
+/// Longer inputs are not compared with the definition, because they may exceed the step budget.
 const MAX_GLOB_CHARS: usize = 48;
 const MAX_TEXT_CHARS: usize = 400;
 /// The maximum number of `?` and line breaks in a glob.

@@ -1,9 +1,9 @@
-//! Fuzz target for push rules: an accepted rule survives serialisation, storage and parsing.
+//! Fuzz target for push rules: an accepted rule survives serialization, storage and parsing.
 //!
 //! An input is a path after `/pushrules/` on the first line, and a body on the following lines.
 
 use belfry_core::json;
-use belfry_core::rules::body::read_reset;
+use belfry_core::rules::body::parse_reset_scope;
 use belfry_core::rules::{
     NewRule, NewRuleLimits, RuleChange, RuleChanges, RuleDocument, RuleId, RuleKind, RulePath,
     RulePosition, RuleRef, RuleScope, RulesetsExport, RulesetsResponse, User, UserRuleDocuments,
@@ -20,7 +20,7 @@ pub fn check_input(input: &[u8]) {
     let path = String::from_utf8_lossy(path);
     let body = rest.strip_prefix(b"\n").unwrap_or(rest);
 
-    let (scope, id) = match RulePath::read(&path) {
+    let (scope, id) = match RulePath::parse(&path) {
         Ok(RulePath::Rule(rule) | RulePath::Enabled(rule) | RulePath::Actions(rule)) => {
             (rule.scope, rule.id.parse().ok())
         }
@@ -30,7 +30,7 @@ pub fn check_input(input: &[u8]) {
     assert_eq!(scope.to_string().parse(), Ok(scope.clone()));
     let id: RuleId = id.or_else(|| "x".parse().ok()).expect("x is a valid id");
     for kind in RuleKind::ALL {
-        if let Ok(rule) = NewRule::read(kind, body, LIMITS, Timestamp::MIN) {
+        if let Ok(rule) = NewRule::parse(kind, body, LIMITS, Timestamp::MIN) {
             check_round_trip(&scope, kind, id.clone(), &rule);
         }
     }
@@ -41,8 +41,8 @@ pub fn check_input(input: &[u8]) {
     };
     let _ = RuleChange::set_actions(rule_ref(&id), body, LIMITS);
     let _ = RuleChange::set_enabled(rule_ref(&id), body, Timestamp::MIN);
-    let _ = read_reset(body);
-    if let Ok(changes) = RuleChanges::read(body, LIMITS, Timestamp::MIN) {
+    let _ = parse_reset_scope(body);
+    if let Ok(changes) = RuleChanges::parse(body, LIMITS, Timestamp::MIN) {
         check_changes(&changes);
     }
 }
@@ -78,7 +78,7 @@ fn check_round_trip(scope: &RuleScope, kind: RuleKind, id: RuleId, rule: &NewRul
         .expect("a rule without a position is accepted");
     // A client may send back a rule as it received it.
     let rule_json = json::to_bytes(&document.user_rules()[kind][0]);
-    assert_eq!(NewRule::read(kind, &rule_json, LIMITS, Timestamp::MIN).ok().as_ref(), Some(rule));
+    assert_eq!(NewRule::parse(kind, &rule_json, LIMITS, Timestamp::MIN).ok().as_ref(), Some(rule));
     let document_text = document.to_text();
     let parsed_document = RuleDocument::from_text(scope.clone(), &document_text)
         .expect("a stored document is readable");

@@ -23,7 +23,7 @@ fn all_evaluators_have_the_same_result() {
 }
 
 #[test]
-fn serialised_rules_are_read_back_unchanged() {
+fn serialized_rules_are_read_back_unchanged() {
     run_seeds("rule", belfry_fuzz::rule::check_input);
 }
 

@@ -30,7 +30,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Creates an engine that counts in Redis if there is one, otherwise in this process.
+    /// Creates an engine that counts in Redis if it is configured, otherwise in this process.
     pub fn new(local: MemoryCounters, redis: Option<RedisCounters>) -> Self {
         Self { local, redis, local_decisions: AtomicU64::new(0) }
     }
@@ -62,7 +62,8 @@ impl Engine {
             }
             return decision;
         }
-        // Redis reports the time left, which is counted from the arrival of the response.
+        // Redis reports the time left in a window, which is added to the time at which the response
+        // arrived.
         let now = UnixMicros::from(now).plus(sent_at.elapsed());
         let Some(states) = states.iter().copied().collect::<Option<Vec<_>>>() else {
             return self
@@ -97,7 +98,7 @@ impl Engine {
             (buckets_at(&shared_indices), buckets_at(&local_indices));
         let states: Vec<WindowState> = states.iter().copied().flatten().collect();
         let decide_shared = |mode| decide(mode, &mut windows(&shared_buckets, &states, now), now);
-        // A request that either side rejects is counted by neither.
+        // With `Check`, a request that the shared or the local limits reject is counted in neither.
         let effective_mode = |is_admitted_by_other: bool| match mode {
             CountMode::Check if !is_admitted_by_other => CountMode::Peek,
             _ => mode,
@@ -130,8 +131,8 @@ impl Engine {
             return reservation.confirm();
         }
         reservation.release().await;
-        // Meanwhile this reservation may have exhausted a limit for another request, whose
-        // rejection was stored locally.
+        // While it was held, this reservation may have caused the rejection of another request, and
+        // that rejection was stored locally.
         for (bucket, status) in buckets.iter().zip(decision.statuses()) {
             let bucket = std::slice::from_ref(bucket);
             if status.is_admitted && self.local.known_rejection(bucket, now.into()).is_some() {
@@ -187,7 +188,7 @@ impl Engine {
     pub fn state(&self) -> EngineState {
         let (keys, evicted_keys) = self.local.key_counts();
         EngineState {
-            status: match self.redis.as_ref().map(RedisCounters::unavailable_nodes) {
+            status: match self.redis.as_ref().map(RedisCounters::unavailable_shards) {
                 None => EngineStatus::Memory,
                 Some((unavailable, 1..)) if unavailable.is_empty() => EngineStatus::Redis,
                 Some((unavailable, shards)) if unavailable.len() < shards => {
@@ -202,7 +203,7 @@ impl Engine {
     }
 }
 
-/// Returns the limit and the window of each bucket, by the states that Redis reported at `now`.
+/// Returns the limit and the window of each bucket, from the states that Redis reported at `now`.
 fn windows<'a>(
     buckets: &[Bucket<'a>],
     states: &[WindowState],
@@ -221,24 +222,24 @@ pub struct EngineState {
     pub keys: usize,
     /// The number of keys that were evicted before their window ended, for lack of space.
     pub evicted_keys: u64,
-    /// The number of decisions made locally because Redis was unavailable.
+    /// The number of decisions made locally because Redis or one of its shards was unavailable.
     pub local_decisions: u64,
 }
 
 /// The location of the counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EngineStatus {
-    /// In this process, as configured.
+    /// The memory of this process, as configured.
     Memory,
-    /// In Redis, together with all other nodes.
+    /// Redis, shared by all nodes.
     Redis,
-    /// In Redis, except for the keys of unavailable cluster shards.
+    /// Redis, and this process for the keys of unavailable cluster shards.
     RedisDegraded {
         /// The addresses of the unavailable primaries.
         unavailable: Vec<String>,
         /// The total number of shards.
         shards: usize,
     },
-    /// In this process, because Redis is unavailable.
+    /// The memory of this process, because Redis is unavailable.
     RedisUnavailable,
 }

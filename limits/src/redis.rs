@@ -5,8 +5,8 @@
 //!
 //! **Outages.** A request waits for at most `limits.redis_timeout` and is then counted locally. A
 //! connection is discarded if it is broken, after an error response, or after three timeouts in a
-//! row; a test write is made every few seconds, so an outage is noticed without requests. From then
-//! on requests are counted locally without waiting, while a task reconnects. In a cluster this
+//! row; a test write is made every few seconds, so an outage is detected without requests. From
+//! then on requests are counted locally without waiting, while a task reconnects. In a cluster this
 //! applies to each shard separately. No request is rejected because Redis is unavailable, and
 //! limits still apply: each node admits at most the limit. Local counts are not written back, but a
 //! key that was exhausted locally remains so until its window ends.
@@ -69,7 +69,7 @@ pub fn connection_info_with_root_certificate(
     Ok(client.map_err(|error| config_error(error.to_string()))?.get_connection_info().clone())
 }
 
-/// The shared counters.
+/// Counters in Redis, shared by all nodes.
 #[derive(Debug)]
 pub struct RedisCounters {
     servers: Arc<Servers>,
@@ -145,9 +145,9 @@ impl RedisCounters {
         &self.servers.metrics
     }
 
-    /// Returns the addresses of the nodes that cannot count at the moment, and the number of all
-    /// nodes, which is 0 until one has responded.
-    pub(super) fn unavailable_nodes(&self) -> (Vec<String>, usize) {
-        self.servers.unavailable_nodes()
+    /// Returns the addresses of the nodes that are not connected, and the number of all nodes,
+    /// which is 0 until one has responded.
+    pub(super) fn unavailable_shards(&self) -> (Vec<String>, usize) {
+        self.servers.unavailable_shards()
     }
 }

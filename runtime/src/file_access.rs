@@ -1,4 +1,4 @@
-//! Descriptions of file errors for the operator: missing permissions, read-only file systems.
+//! Checks of file access, and descriptions of file errors for the operator.
 
 use std::fs;
 use std::io;
@@ -16,15 +16,15 @@ pub fn describe_file_error(path: &Path, error: &io::Error) -> String {
 
 /// Describes why the data directory or a file in it cannot be read, written or created. The remedy
 /// for a missing permission covers all files of the directory.
-pub fn describe_data_error(directory: &Path, path: &Path, error: &io::Error) -> String {
-    describe_error(path, Some(directory), error)
+pub fn describe_data_error(data_dir: &Path, path: &Path, error: &io::Error) -> String {
+    describe_error(path, Some(data_dir), error)
 }
 
 fn describe_error(path: &Path, data_dir: Option<&Path>, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::PermissionDenied => describe_denial(path, data_dir),
         io::ErrorKind::ReadOnlyFilesystem => format!(
-            "{} is on a read-only file system; mount it for writing (if the kernel made it \
+            "{} is on a read-only file system; remount it read-write (if the kernel made it \
              read-only after an error, dmesg shows the cause)",
             path.display()
         ),
@@ -49,12 +49,12 @@ pub fn check_writable(path: &Path) -> io::Result<()> {
     check_access(path, Access::WRITE_OK | search_access)
 }
 
-/// Checks that root does not create files in a directory of a different user, who could not read
+/// Checks that root does not create files in a directory of another user, who could not read
 /// them. A missing directory is fine: it will belong to the user of this process.
 ///
 /// # Errors
 /// A message with the owner and the command to run instead.
-pub fn check_owner_may_read(directory: &Path) -> Result<(), String> {
+pub fn reject_root_in_directory_of_other_user(directory: &Path) -> Result<(), String> {
     let owner = fs::metadata(directory).map_or(0, |metadata| metadata.uid());
     if owner == 0 || !geteuid().is_root() {
         return Ok(());
@@ -73,27 +73,27 @@ fn check_access(path: &Path, access: Access) -> io::Result<()> {
 }
 
 fn describe_denial(path: &Path, data_dir: Option<&Path>) -> String {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // The file itself; if it is missing or not visible, the nearest visible directory above it.
-    let nearest_visible = path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
-    let Some((path, metadata)) = nearest_visible else { return "permission denied".to_owned() };
+    let absolute_path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // The file itself; if it is missing or not accessible, the nearest accessible directory above.
+    let nearest = absolute_path.ancestors().find_map(|path| Some((path, fs::metadata(path).ok()?)));
+    let Some((nearest_path, metadata)) = nearest else { return "permission denied".to_owned() };
     let process_uid = geteuid().as_raw();
-    let directory = path.parent().and_then(|directory| fs::metadata(directory).ok());
-    let path = path.display();
+    let parent_metadata = nearest_path.parent().and_then(|parent| fs::metadata(parent).ok());
+    let nearest_path = nearest_path.display();
     let passwd = read_passwd();
     let this_user = describe_user(&passwd, process_uid);
     if metadata.uid() == process_uid {
         let mode = metadata.mode() & 0o7777;
         return format!(
-            "permission denied: {path} belongs to {this_user}, who runs belfry, but has mode \
-             {mode:04o}; change it with chmod"
+            "permission denied: {nearest_path} belongs to {this_user}, the user of this process, \
+             but has mode {mode:04o}; change it with chmod"
         );
     }
     let owner = describe_user(&passwd, metadata.uid());
     let run_as_owner =
         format!("run it as the owner (sudo -u {} belfry …)", sudo_name(&passwd, metadata.uid()));
-    // `None` if the data directory is not visible. No remedy is given for the directories above it,
-    // because they may contain other data.
+    // `None` if the data directory is not accessible. No remedy is given for the directories above
+    // it, because they may contain other data.
     let data_dir =
         data_dir.and_then(|dir| Some((std::path::absolute(dir).ok()?, dir.try_exists().ok()?)));
     let remedy = match data_dir {
@@ -109,18 +109,21 @@ fn describe_denial(path: &Path, data_dir: Option<&Path>) -> String {
                         "create the directory as root (install -d -m 0700 -o {name} {data_dir})"
                     )
                 }
-                // A different user ran the command that created the file.
+                // Another user ran the command that created the file.
                 _ if data_owner == Some(process_uid) => chown,
                 0 => format!("{chown}, or {run_as_owner}"),
                 _ => format!("{run_as_owner}, or {chown}"),
             }
         }
-        None if directory.is_some_and(|directory| directory.uid() == process_uid) => {
+        None if parent_metadata.is_some_and(|metadata| metadata.uid() == process_uid) => {
             "change the owner with chown".to_owned()
         }
         None => format!("{run_as_owner}, or give this user access with chown or chmod"),
     };
-    format!("permission denied: {path} belongs to {owner}, and {this_user} runs belfry; {remedy}")
+    format!(
+        "permission denied: {nearest_path} belongs to {owner}, but belfry runs as {this_user}; \
+         {remedy}"
+    )
 }
 
 fn read_passwd() -> String {

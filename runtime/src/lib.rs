@@ -1,5 +1,5 @@
-//! Process-level parts that every crate of Belfry needs: the clock, randomness, durations in
-//! settings, the log throttle, supervised tasks, errors about files, certificate checks, and
+//! Process-level parts that several crates need: the clock, randomness, the sealing key, durations
+//! in settings, the log throttle, supervised tasks, errors about files, certificate checks, and
 //! metrics.
 
 pub mod certificate;
@@ -9,6 +9,7 @@ pub mod file_access;
 pub mod log_throttle;
 pub mod metrics;
 pub mod random;
+pub mod sealing;
 pub mod supervisor;
 #[cfg(feature = "test-support")]
 pub mod test_support;

@@ -52,7 +52,7 @@ macro_rules! log_throttled {
 }
 
 impl LogThrottle {
-    /// Creates a throttle for the lines with this message.
+    /// Creates a throttle for the lines with `message`.
     pub const fn new(message: &'static str) -> Self {
         let state = ThrottleState { windows: Vec::new(), is_registered: false };
         Self { message, state: Mutex::new(state) }
@@ -63,8 +63,7 @@ impl LogThrottle {
         self.admits_key("")
     }
 
-    /// Returns whether a line with this key may be written now. If not, it is counted as
-    /// suppressed.
+    /// Returns whether a line with `key` may be written now. If not, it is counted as suppressed.
     pub fn admits_key(&'static self, key: &'static str) -> bool {
         self.admits_at(key, Instant::now())
     }

@@ -14,6 +14,11 @@ pub fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Returns a random id: 32 hexadecimal digits.
+pub fn hex_id() -> String {
+    format!("{:032x}", u128::from_be_bytes(bytes()))
+}
+
 /// Returns a new token, code, client secret or cookie.
 pub fn secret(now: jiff::Timestamp) -> SplitToken {
     SplitToken::new(now, bytes())
@@ -35,9 +40,9 @@ pub fn one_in(calls: usize) -> bool {
 const ID_CANDIDATES: usize = 32;
 
 /// Returns candidates for the id of a new account or app, ordered by time with 16 random bits per
-/// millisecond. After a collision, callers try the next one. Each candidate is one millisecond
-/// later than the last, because all ids of a millisecond may be taken. Their number is limited so
-/// that every retry loop ends.
+/// millisecond. After a collision, callers try the next candidate, which is one millisecond later,
+/// because all ids of a millisecond may be taken. The number of candidates is limited so that every
+/// retry loop ends.
 pub fn id_candidates(now: jiff::Timestamp) -> impl Iterator<Item = i64> {
     let times = now.as_millisecond()..;
     times.take(ID_CANDIDATES).map(|time| time << 16 | i64::from(u16::from_be_bytes(bytes())))

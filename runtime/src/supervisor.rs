@@ -1,4 +1,4 @@
-//! Supervised background tasks, which are started again after a panic or an unexpected end.
+//! Supervised background tasks, which are restarted after a panic or an unexpected end.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::Counter;
 
-/// The pause before a task is started again after its first failure. It doubles with each
-/// subsequent failure.
+/// The pause before a task is restarted after its first failure. It doubles with each subsequent
+/// failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest pause before a task is started again.
+/// The longest pause before a task is restarted.
 const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// The time that a task must run to count as healthy again.
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_that_panics_or_ends_is_started_again_after_a_growing_pause() {
+    async fn a_task_that_panics_or_ends_is_restarted_after_a_growing_pause() {
         let (starts, start) = (Arc::new(Mutex::new(Vec::new())), Instant::now());
         let task_starts = Arc::clone(&starts);
         let task = Task::spawn("test", move || {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_task_keeps_failing_until_it_has_run_for_a_minute() {
+    async fn a_task_counts_as_failing_until_it_has_run_for_a_minute() {
         let is_broken = Arc::new(AtomicBool::new(true));
         let task_is_broken = Arc::clone(&is_broken);
         let task = Task::spawn_periodic("test", Duration::from_secs(1), move || {

@@ -1,4 +1,4 @@
-//! For tests: a clock that they advance by hand.
+//! A clock for tests.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -11,7 +11,7 @@ use crate::clock::Clock;
 pub struct FakeClock(AtomicI64);
 
 impl FakeClock {
-    /// Creates a clock at this second since the Unix epoch.
+    /// Creates a clock at this Unix time, in seconds.
     pub fn at_second(second: i64) -> Self {
         Self(AtomicI64::new(second * 1000))
     }

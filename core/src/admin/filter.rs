@@ -18,13 +18,13 @@ pub struct AccountFilter {
     pub email: Option<String>,
     /// The role that listed accounts have; any role if absent.
     pub role: Option<Role>,
-    /// True if enabled accounts are left out.
+    /// True if enabled accounts are omitted.
     pub only_disabled: bool,
 }
 
 /// The reason a filter is invalid. The messages are Mastodon's.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FilterError {
     #[error("Unknown origin: {0}")]
     Origin(String),

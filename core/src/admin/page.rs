@@ -15,9 +15,9 @@ const REPEATED_PARAMETERS: &str = "limit local remote active pending disabled si
     sensitized username display_name by_domain email ip staff origin status permissions role_ids \
     role_ids[] invited_by";
 
-/// A page of a list, the items with the highest ids first.
+/// A request for a page of a list, whose items are ordered by descending id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page {
+pub struct PageRequest {
     /// The ids of the items are lower than this.
     pub below: Option<i64>,
     /// The ids of the items are higher than this.
@@ -46,14 +46,14 @@ pub struct Links {
     pub previous: Option<String>,
 }
 
-/// A parameter that is not a valid id.
+/// The error for a parameter that is not a valid id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("{0} must be the id of an account")]
 pub struct InvalidId(&'static str);
 
-impl Page {
-    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit becomes the default,
-    /// and others are clamped to the allowed range. A malformed id is an error.
+impl PageRequest {
+    /// Parses `max_id`, `since_id`, `min_id` and `limit`. A malformed limit is replaced by the
+    /// default, and one out of range by the nearest allowed value. A malformed id is an error.
     pub fn parse(pairs: &Pairs) -> Result<Self, InvalidId> {
         let parse_id = |name| match last_value(pairs, name) {
             "" => Ok(None),
@@ -66,8 +66,8 @@ impl Page {
         Ok(Self { below, above: min_id.or(since_id), start, limit: limit.clamp(1, MAX_LIMIT) })
     }
 
-    /// Returns the links of this page, given the request parameters and the ids of the page's
-    /// items.
+    /// Returns the links of the requested page, given the request parameters and the ids of the
+    /// page's items.
     pub fn links(&self, pairs: &Pairs, ids: &[i64]) -> Links {
         let page_query = |id_name: &str, id: &i64| {
             let is_repeated = |name: &str| {
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn page_parameters_are_parsed() {
         use PageStart::{Highest, Lowest};
-        let page = |below, above, start, limit| Ok(Page { below, above, start, limit });
+        let page = |below, above, start, limit| Ok(PageRequest { below, above, start, limit });
         for (query, expected) in [
             ("", page(None, None, Highest, 100)),
             ("limit=1", page(None, None, Highest, 1)),
@@ -122,7 +122,7 @@ mod tests {
             ("since_id=9223372036854775808", Err(InvalidId("since_id"))),
             ("min_id=1.5", Err(InvalidId("min_id"))),
         ] {
-            assert_eq!(Page::parse(&parse_pairs(query)), expected, "{query}");
+            assert_eq!(PageRequest::parse(&parse_pairs(query)), expected, "{query}");
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn links_repeat_only_the_limit_and_the_filters() {
         let query = "limit=2&username=a%20b&role_ids[]=3&max_id=9&since_id=1&access_token=x&y=z";
         let request = parse_pairs(query);
-        let page = Page::parse(&request).unwrap();
+        let page = PageRequest::parse(&request).unwrap();
         let repeated = "limit=2&username=a%20b&role_ids%5B%5D=3";
         let links = page.links(&request, &[8, 7]);
         assert_eq!(links.next, Some(format!("{repeated}&max_id=7")));

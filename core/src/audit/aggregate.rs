@@ -25,7 +25,8 @@ pub struct CountedSubject {
     pub app: Option<i64>,
     /// The client's address, reduced according to the settings.
     pub address: Option<String>,
-    /// The limit or the application service; never a secret.
+    /// The limit, the application service or the reason for the failure, depending on the kind.
+    /// Never a secret.
     pub detail: Option<String>,
 }
 
@@ -46,20 +47,20 @@ impl CountedSubject {
 
 /// The number of a subject's events in an hour since the counts were last taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CountedEvent {
-    /// The hour, in hours since the Unix epoch.
+pub struct EventCount {
+    /// The Unix time in whole hours.
     pub hour: i64,
     /// The common properties of the events.
     pub subject: CountedSubject,
     /// The number of events.
     pub count: i64,
-    /// The time of the first event.
+    /// The time of the earliest event.
     pub first: Timestamp,
-    /// The time of the last event.
+    /// The time of the latest event.
     pub last: Timestamp,
 }
 
-impl CountedEvent {
+impl EventCount {
     /// Returns a digest of the subject, which identifies it within its hour.
     pub fn subject_digest(&self) -> u64 {
         let CountedSubject { kind, outcome, origin, account, app, address, detail } = &self.subject;
@@ -77,17 +78,17 @@ pub struct Aggregator {
     hour: i64,
     /// The subjects of the hour. They remain after their counts are taken, so that the maximum
     /// applies to the hour.
-    totals: HashMap<CountedSubject, CountedEvent>,
+    totals: HashMap<CountedSubject, EventCount>,
     /// The number of subjects of each kind in the hour.
     subject_counts: HashMap<AuditKind, usize>,
-    /// Events of earlier hours that have not been taken yet.
-    earlier_events: Vec<CountedEvent>,
+    /// Counts of earlier hours that have not been taken yet.
+    earlier_counts: Vec<EventCount>,
 }
 
 impl Aggregator {
     /// Counts one event.
     pub fn record(&mut self, subject: CountedSubject, now: Timestamp) {
-        self.add_event(CountedEvent {
+        self.add_count(EventCount {
             hour: now.as_second().div_euclid(3600),
             subject,
             count: 1,
@@ -96,56 +97,55 @@ impl Aggregator {
         });
     }
 
-    /// Adds back events that were taken but could not be stored. They are counted in the current
+    /// Adds back counts that were taken but could not be stored. They are added to the current
     /// hour.
-    pub fn restore(&mut self, events: Vec<CountedEvent>) {
-        for event in events {
-            self.add_event(CountedEvent { hour: self.hour, ..event });
+    pub fn restore(&mut self, counts: Vec<EventCount>) {
+        for count in counts {
+            self.add_count(EventCount { hour: self.hour, ..count });
         }
     }
 
-    fn add_event(&mut self, mut event: CountedEvent) {
-        if event.hour == self.hour - 1 {
+    fn add_count(&mut self, mut added: EventCount) {
+        if added.hour == self.hour - 1 {
             // A new hour began between two concurrent requests.
-            event.hour = self.hour;
+            added.hour = self.hour;
         }
-        if event.hour != self.hour {
-            self.earlier_events = self.take();
-            self.hour = event.hour;
+        if added.hour != self.hour {
+            self.earlier_counts = self.take();
+            self.hour = added.hour;
             self.totals.clear();
             self.subject_counts.clear();
         }
-        if !self.totals.contains_key(&event.subject) {
-            let subject_count = self.subject_counts.entry(event.subject.kind).or_default();
-            if *subject_count >= event.subject.max_subjects() {
-                let CountedSubject { kind, outcome, origin, .. } = event.subject;
+        if !self.totals.contains_key(&added.subject) {
+            let subject_count = self.subject_counts.entry(added.subject.kind).or_default();
+            if *subject_count >= added.subject.max_subjects() {
+                let CountedSubject { kind, outcome, origin, .. } = added.subject;
                 let detail = Some(OTHERS.to_owned());
-                event.subject =
+                added.subject =
                     CountedSubject { origin, detail, ..CountedSubject::new(kind, outcome) };
             } else {
                 *subject_count += 1;
             }
         }
-        match self.totals.get_mut(&event.subject) {
-            Some(total) => {
-                if total.count == 0 {
-                    total.first = event.first;
-                }
-                total.count += event.count;
-                total.last = event.last;
+        match self.totals.get_mut(&added.subject) {
+            Some(total) if total.count > 0 => {
+                total.count += added.count;
+                total.first = total.first.min(added.first);
+                total.last = total.last.max(added.last);
             }
-            None => drop(self.totals.insert(event.subject.clone(), event)),
+            // A new subject, or one whose count was taken.
+            _ => drop(self.totals.insert(added.subject.clone(), added)),
         }
     }
 
     /// Takes the counts since the last call, and starts again from zero.
-    pub fn take(&mut self) -> Vec<CountedEvent> {
-        let mut events = std::mem::take(&mut self.earlier_events);
-        for event in self.totals.values_mut().filter(|event| event.count > 0) {
-            events.push(event.clone());
-            event.count = 0;
+    pub fn take(&mut self) -> Vec<EventCount> {
+        let mut counts = std::mem::take(&mut self.earlier_counts);
+        for total in self.totals.values_mut().filter(|total| total.count > 0) {
+            counts.push(total.clone());
+            total.count = 0;
         }
-        events
+        counts
     }
 }
 
@@ -165,22 +165,22 @@ mod tests {
     }
 
     #[test]
-    fn a_subjects_events_are_counted_until_they_are_taken() {
+    fn events_are_counted_per_subject_until_taken() {
         let mut aggregator = Aggregator::default();
         for second in [7200, 7205, 7210] {
             aggregator.record(failed_sign_in(1), time(second));
         }
-        let event = |count, first, last| CountedEvent {
+        let expected = |count, first, last| EventCount {
             hour: 2,
             subject: failed_sign_in(1),
             count,
             first,
             last,
         };
-        assert_eq!(aggregator.take(), [event(3, time(7200), time(7210))]);
+        assert_eq!(aggregator.take(), [expected(3, time(7200), time(7210))]);
         assert_eq!(aggregator.take(), []);
         aggregator.record(failed_sign_in(1), time(7300));
-        assert_eq!(aggregator.take(), [event(1, time(7300), time(7300))]);
+        assert_eq!(aggregator.take(), [expected(1, time(7300), time(7300))]);
     }
 
     #[test]
@@ -200,12 +200,12 @@ mod tests {
             ..CountedSubject::new(AuditKind::AppTokenIssue, AuditOutcome::Success)
         };
         aggregator.record(app.clone(), time(7300));
-        let events = aggregator.take();
-        assert_eq!(events.len(), MAX_SUBJECTS + 2);
-        assert!(events.iter().any(|event| event.subject == app), "each kind has its own maximum");
-        let others = events.iter().find(|event| event.subject.detail.as_deref() == Some(OTHERS));
+        let counts = aggregator.take();
+        assert_eq!(counts.len(), MAX_SUBJECTS + 2);
+        assert!(counts.iter().any(|taken| taken.subject == app), "each kind has its own maximum");
+        let others = counts.iter().find(|taken| taken.subject.detail.as_deref() == Some(OTHERS));
         assert_eq!(others.unwrap().count, 49 * 900);
-        assert_eq!(events.iter().map(|event| event.count).sum::<i64>(), 49 * 1000 + 1);
+        assert_eq!(counts.iter().map(|taken| taken.count).sum::<i64>(), 49 * 1000 + 1);
     }
 
     #[test]
@@ -215,29 +215,30 @@ mod tests {
             aggregator.record(failed_sign_in(address), time(7200));
         }
         aggregator.record(failed_sign_in(2000), time(10_800));
-        let events = aggregator.take();
-        assert_eq!(events.len(), MAX_SUBJECTS + 2);
-        let next_hour_events: Vec<_> = events.iter().filter(|event| event.hour == 3).collect();
-        assert_eq!(next_hour_events.len(), 1);
-        assert_eq!(next_hour_events[0].subject, failed_sign_in(2000));
+        let counts = aggregator.take();
+        assert_eq!(counts.len(), MAX_SUBJECTS + 2);
+        let next_hour_counts: Vec<_> = counts.iter().filter(|taken| taken.hour == 3).collect();
+        assert_eq!(next_hour_counts.len(), 1);
+        assert_eq!(next_hour_counts[0].subject, failed_sign_in(2000));
     }
 
     #[test]
-    fn restored_events_are_added_to_the_current_counts() {
+    fn restored_counts_are_added_to_the_current_counts() {
         let mut aggregator = Aggregator::default();
         aggregator.record(failed_sign_in(1), time(7200));
-        let unstored_events = aggregator.take();
+        let unstored_counts = aggregator.take();
         aggregator.record(failed_sign_in(1), time(7201));
-        aggregator.restore(unstored_events);
-        let events = aggregator.take();
-        assert_eq!((events.len(), events[0].count), (1, 2));
+        aggregator.restore(unstored_counts);
+        let counts = aggregator.take();
+        assert_eq!((counts.len(), counts[0].count), (1, 2));
+        assert_eq!((counts[0].first, counts[0].last), (time(7200), time(7201)));
     }
 
     #[test]
     fn subjects_have_different_digests() {
         let digest = |subject| {
             let (first, last) = (time(0), time(0));
-            CountedEvent { hour: 0, subject, count: 1, first, last }.subject_digest()
+            EventCount { hour: 0, subject, count: 1, first, last }.subject_digest()
         };
         assert_eq!(digest(failed_sign_in(1)), digest(failed_sign_in(1)));
         assert_ne!(digest(failed_sign_in(1)), digest(failed_sign_in(2)));

@@ -1,4 +1,4 @@
-//! Errors in an account file. They name the line and the field, and what to write instead.
+//! Errors in an account file. They name the line, the field and the expected value.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ pub enum ImportError {
     NotAnObject,
     /// The line has an unknown field.
     #[error(
-        "unknown field {0:?}; the fields are name, email, password_hash, role, disabled, \
+        "unknown field {0:?}; known fields: name, email, password_hash, role, disabled, \
          created_at and push_rules"
     )]
     UnknownField(String),
@@ -76,7 +76,7 @@ fn describe_json_error(error: &JsonError) -> String {
             format!("not JSON: {}", message.replace("line 1 column", "column"))
         }
         JsonError::DuplicateKey { column, .. } => {
-            format!("two members of an object have the same name at column {column}")
+            format!("duplicate key at column {column}")
         }
         error => error.to_string(),
     }

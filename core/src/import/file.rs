@@ -14,7 +14,7 @@ pub struct AccountFileReader {
     limits: ImportLimits,
     now: Timestamp,
     /// The ids of the application services, by the names of their accounts.
-    senders: HashMap<String, String>,
+    service_ids: HashMap<String, String>,
     line_number: u64,
     /// The line number of each name so far.
     names: HashMap<String, u64>,
@@ -24,9 +24,9 @@ pub struct AccountFileReader {
 
 impl AccountFileReader {
     /// Creates a reader positioned before the first line.
-    pub fn new(limits: ImportLimits, senders: HashMap<String, String>, now: Timestamp) -> Self {
+    pub fn new(limits: ImportLimits, service_ids: HashMap<String, String>, now: Timestamp) -> Self {
         let (names, emails) = (HashMap::new(), HashMap::new());
-        Self { limits, now, senders, line_number: 0, names, emails }
+        Self { limits, now, service_ids, line_number: 0, names, emails }
     }
 
     /// Returns the number of the last line that was read.
@@ -34,7 +34,7 @@ impl AccountFileReader {
         self.line_number
     }
 
-    /// Parses the next line; `None` for a blank one.
+    /// Parses the next line; `None` for a blank line.
     ///
     /// # Errors
     /// If the line is not valid, names the account of an application service, or repeats the name
@@ -52,7 +52,7 @@ impl AccountFileReader {
     /// Rejects accounts of application services and repeated values. Records the name and the
     /// e-mail address of other accounts.
     fn check_and_record(&mut self, account: &ImportedAccount) -> Result<(), ImportError> {
-        if let Some(service) = self.senders.get(&account.name) {
+        if let Some(service) = self.service_ids.get(&account.name) {
             return Err(ImportError::ServiceSender(service.clone()));
         }
         insert_unique(&mut self.names, "name", &account.name, self.line_number)?;

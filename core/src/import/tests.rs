@@ -23,10 +23,10 @@ fn parse(line: &str) -> Result<ImportedAccount, ImportError> {
 fn import_rulesets(push_rules: &Value) -> Result<Vec<(String, Value)>, String> {
     let line = json!({"name": "alice", "push_rules": push_rules}).to_string();
     let account = parse(&line).map_err(|error| error.to_string())?;
-    let scope_and_text = |document: &RuleDocument| {
+    let scope_and_json = |document: &RuleDocument| {
         (document.scope().to_string(), serde_json::from_str(&document.to_text()).unwrap())
     };
-    Ok(account.rulesets.iter().map(scope_and_text).collect())
+    Ok(account.rulesets.iter().map(scope_and_json).collect())
 }
 
 #[test]
@@ -69,15 +69,12 @@ fn every_field_is_read() {
 }
 
 #[test]
-fn an_error_names_the_field_and_what_to_write() {
+fn an_error_names_the_field_and_the_expected_value() {
     let alice_with = |member: &str| format!(r#"{{"name":"alice",{member}}}"#);
     for (line, message) in [
         ("{", "not JSON: EOF while parsing an object at column 1"),
         ("{}x", "not JSON: trailing characters at column 3"),
-        (
-            r#"{"name":"alice","name":"bob"}"#,
-            "two members of an object have the same name at column 22",
-        ),
+        (r#"{"name":"alice","name":"bob"}"#, "duplicate key at column 22"),
         ("[]", r#"must be a JSON object like {"name":"alice","email":"alice@example.org"}"#),
         ("{}", "name is missing"),
         (r#"{"name":null}"#, "name is missing"),
@@ -119,7 +116,7 @@ fn an_error_names_the_field_and_what_to_write() {
         (&alice_with(r#""created_at":1700000000"#), "created_at must be a string"),
         (
             &alice_with(r#""passwd":"x""#),
-            "unknown field \"passwd\"; the fields are name, email, password_hash, role, disabled, \
+            "unknown field \"passwd\"; known fields: name, email, password_hash, role, disabled, \
              created_at and push_rules",
         ),
     ] {
@@ -130,7 +127,7 @@ fn an_error_names_the_field_and_what_to_write() {
 }
 
 #[test]
-fn rules_keep_their_order_and_state() {
+fn imported_rules_preserve_their_order_and_enabled_state() {
     let rule = |id: &str, enabled: bool| json!({"rule_id": id, "default": false, "enabled": enabled, "actions": ["notify"]});
     let export = json!({
         "override": [], "content": [], "sender": [], "underride": [],
@@ -212,17 +209,17 @@ fn an_invalid_rule_is_rejected_with_its_path() {
     let numbered_rules = |count: u32| -> Vec<Value> {
         (0..count).map(|n| json!({"rule_id": format!("r{n}"), "actions": []})).collect()
     };
-    let wide_rule = |bytes| json!({"rule_id": "!w:x", "actions": [], "x": "w".repeat(bytes)});
+    let large_rule = |bytes| json!({"rule_id": "!w:x", "actions": [], "x": "w".repeat(bytes)});
     for (rules, message) in [
         (json!([]), "push_rules must be a JSON object"),
         (json!({"room": {}}), "push_rules.room must be an array"),
         (
             json!({"rooms": []}),
-            "unknown field push_rules.rooms; known fields: override, content, room, sender and underride",
+            "unknown field `push_rules.rooms`; known fields: override, content, room, sender and underride",
         ),
         (
             json!({"global": {}, "room": []}),
-            "unknown field push_rules.room; known fields: global, builtin_changes and device",
+            "unknown field `push_rules.room`; known fields: global, builtin_changes and device",
         ),
         (json!({"global": []}), "push_rules.global must be a JSON object"),
         (json!({"device": []}), "push_rules.device must be a JSON object"),
@@ -255,7 +252,10 @@ fn an_invalid_rule_is_rejected_with_its_path() {
             room_rules(json!({"rule_id": "!a:x", "actions": []})),
             "push_rules.room[1]: another rule of this kind has the same rule_id; delete one of them",
         ),
-        (room_rules(wide_rule(500)), "push_rules.room[1]: a rule may have at most 500 bytes"),
+        (
+            room_rules(large_rule(500)),
+            "push_rules.room[1]: a rule must not be larger than 500 bytes",
+        ),
         (
             json!({"content": [{"rule_id": "cake", "actions": []}]}),
             "push_rules.content[0]: pattern is missing",
@@ -287,12 +287,12 @@ fn an_invalid_rule_is_rejected_with_its_path() {
         1
     );
     assert_eq!(import_rulesets(&json!({"room": numbered_rules(4)})).unwrap().len(), 1);
-    let mut wide_rules = numbered_rules(4);
-    for rule in &mut wide_rules {
+    let mut large_rules = numbered_rules(4);
+    for rule in &mut large_rules {
         rule["x"] = json!("w".repeat(440));
     }
-    let message = "push_rules: the rules of an account may take at most 2000 bytes; delete some, or shorten them";
-    assert_eq!(import_rulesets(&json!({"room": wide_rules})), Err(message.to_owned()));
+    let message = "push_rules: the rules of an account must not be larger than 2000 bytes; delete some, or shorten them";
+    assert_eq!(import_rulesets(&json!({"room": large_rules})), Err(message.to_owned()));
 }
 
 #[test]
@@ -327,9 +327,9 @@ fn a_repeated_name_or_address_is_rejected() {
 }
 
 #[test]
-fn an_application_services_account_is_rejected() {
-    let senders = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
-    let mut reader = AccountFileReader::new(LIMITS, senders, now());
+fn the_account_of_an_application_service_is_rejected() {
+    let service_ids = HashMap::from([("bot".to_owned(), "irc".to_owned())]);
+    let mut reader = AccountFileReader::new(LIMITS, service_ids, now());
     let error = reader.parse_line(br#"{"name":"bot"}"#).unwrap_err().to_string();
     let expected = "line 1: name is the sender_localpart of the application service \"irc\", and ";
     assert!(error.starts_with(expected), "{error}");

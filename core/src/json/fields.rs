@@ -18,11 +18,24 @@ pub(crate) enum Location {
     Field(&'static str),
     /// An item of an array in the body.
     Item(&'static str, usize),
+    /// An item of an array in an item of an array in the body.
+    NestedItem([(&'static str, usize); 2]),
 }
 
 impl Location {
     pub(crate) fn wrong_type(self, expected: &'static str) -> JsonError {
         JsonError::WrongType { field: self.to_string(), expected }
+    }
+
+    /// Returns the location of an item of an array in this value. Only an item of an array in the
+    /// body can have nested items.
+    pub(crate) fn with_item(self, array: &'static str, index: usize) -> Self {
+        match self {
+            Self::Item(outer_array, outer_index) => {
+                Self::NestedItem([(outer_array, outer_index), (array, index)])
+            }
+            _ => Self::Item(array, index),
+        }
     }
 }
 
@@ -32,6 +45,9 @@ impl fmt::Display for Location {
             Self::Body => f.write_str("the body"),
             Self::Part(name) | Self::Field(name) => f.write_str(name),
             Self::Item(array, index) => write!(f, "{array}[{index}]"),
+            Self::NestedItem([(outer_array, outer_index), (array, index)]) => {
+                write!(f, "{outer_array}[{outer_index}].{array}[{index}]")
+            }
         }
     }
 }
@@ -44,7 +60,7 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// Parses a body that must be an object.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, JsonError> {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, JsonError> {
         Self::new(parse(body)?, Location::Body)
     }
 
@@ -71,7 +87,8 @@ impl Fields {
         self.object.remove(name)
     }
 
-    /// Removes and returns an optional field, if `convert` accepts its value. Others remain.
+    /// Removes and returns an optional field, if `convert` accepts its value. Otherwise the field
+    /// remains.
     pub(crate) fn take_if<T>(
         &mut self,
         name: &str,
@@ -125,7 +142,9 @@ impl Fields {
     pub(crate) fn path(&self, name: &str) -> String {
         match self.location {
             Location::Body | Location::Part(_) => name.to_owned(),
-            Location::Field(_) | Location::Item(..) => format!("{}.{name}", self.location),
+            Location::Field(_) | Location::Item(..) | Location::NestedItem(_) => {
+                format!("{}.{name}", self.location)
+            }
         }
     }
 

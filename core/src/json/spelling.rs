@@ -1,31 +1,31 @@
 //! Detection of misspelt keys and parameters where unknown ones are allowed.
 
-/// Matrix keys that resemble ours. They may be present wherever Matrix clients copy members of an
-/// event or a response into a request.
+/// Matrix keys that resemble keys of this API. They are accepted, because Matrix clients copy
+/// members of an event or a response into a request.
 const MATRIX_KEYS: [&str; 4] = ["creator", "events", "rooms", "user_ids"];
 
-/// Returns the known key that was probably meant by an unknown one: they are equal except that one
-/// character was added, removed or replaced, or two adjacent ones were swapped. Case, `_` and `-`
-/// are ignored, but the lengths may differ by at most two bytes. A key with a dot is namespaced,
-/// such as `org.example.until`, and never counts as misspelt.
+/// Returns the known key that `key` probably misspells: it has one character added, removed or
+/// replaced, or two adjacent ones swapped. Case, `_` and `-` are ignored, but the lengths may
+/// differ by at most two bytes. A key with a dot is namespaced, such as `org.example.until`, and
+/// never counts as misspelt.
 pub(crate) fn find_suggestion<'a>(key: &str, known_keys: &[&'a str]) -> Option<&'a str> {
     if key.contains('.') || known_keys.contains(&key) || MATRIX_KEYS.contains(&key) {
         return None;
     }
     let is_suggestion = |known: &&&str| {
         key.len().abs_diff(known.len()) <= 2
-            && is_one_edit_away(&compared_letters(key), &compared_letters(known))
+            && is_within_one_edit(&normalize_key(key), &normalize_key(known))
     };
     known_keys.iter().find(is_suggestion).copied()
 }
 
 /// Returns a key in lower case and without separators, for comparisons.
-fn compared_letters(key: &str) -> Vec<char> {
+fn normalize_key(key: &str) -> Vec<char> {
     key.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect()
 }
 
 /// Returns whether at most one edit makes two words equal.
-fn is_one_edit_away(first: &[char], second: &[char]) -> bool {
+fn is_within_one_edit(first: &[char], second: &[char]) -> bool {
     let prefix = first.iter().zip(second).take_while(|(a, b)| a == b).count();
     let (first, second) = (&first[prefix..], &second[prefix..]);
     let suffix = first.iter().rev().zip(second.iter().rev()).take_while(|(a, b)| a == b).count();
@@ -70,7 +70,7 @@ mod tests {
             ("", None),
             // Too different in length.
             ("____until____", None),
-            // Matrix keys and namespaced keys.
+            // Other Matrix keys, and namespaced keys.
             ("events", None),
             ("rooms", None),
             ("user_ids", None),

@@ -27,7 +27,7 @@ fn valid_json_is_parsed() {
 }
 
 #[test]
-fn invalid_syntax_is_reported_as_not_json() {
+fn invalid_syntax_is_reported_as_a_syntax_error() {
     let invalid_inputs: [&[u8]; 22] = [
         b"",
         b" ",
@@ -54,7 +54,7 @@ fn invalid_syntax_is_reported_as_not_json() {
     ];
     for bytes in invalid_inputs {
         let error = parse(bytes).unwrap_err();
-        assert!(error.is_not_json(), "{:?}: {error}", String::from_utf8_lossy(bytes));
+        assert!(error.is_syntax_error(), "{:?}: {error}", String::from_utf8_lossy(bytes));
     }
 }
 
@@ -68,7 +68,7 @@ fn duplicate_keys_are_rejected() {
     ] {
         let error = parse(text.as_bytes()).unwrap_err();
         assert!(matches!(error, JsonError::DuplicateKey { line: 1, .. }), "{text}: {error:?}");
-        assert!(!error.is_not_json());
+        assert!(!error.is_syntax_error());
     }
 }
 
@@ -95,14 +95,14 @@ fn lone_surrogates_and_numbers_out_of_range_are_rejected() {
     ] {
         let error = parse(text.as_bytes()).unwrap_err();
         assert!(matches!(error, JsonError::Unrepresentable(_)), "{text}: {error:?}");
-        assert!(!error.is_not_json());
+        assert!(!error.is_syntax_error());
     }
 }
 
 #[test]
-fn invalid_syntax_with_an_escape_is_not_json() {
+fn invalid_syntax_with_an_escape_is_a_syntax_error() {
     for text in [r#""\ud8""#, r#""\ud800"#, r#""\x""#, r#""\ud800" x"#] {
-        assert!(parse(text.as_bytes()).unwrap_err().is_not_json(), "{text}");
+        assert!(parse(text.as_bytes()).unwrap_err().is_syntax_error(), "{text}");
     }
 }
 
@@ -118,10 +118,10 @@ fn nesting_is_limited() {
     ] {
         assert_eq!(parse(text.as_bytes()), Err(TOO_DEEP));
     }
-    let max_depth = MAX_DEPTH_WITH_RULES;
-    assert!(parse_with_rules(nested_arrays(max_depth).as_bytes()).is_ok());
+    let max_depth = MAX_DEPTH_WITH_PUSH_RULES;
+    assert!(parse_with_push_rules(nested_arrays(max_depth).as_bytes()).is_ok());
     let error = JsonError::TooDeep { max_depth };
-    assert_eq!(parse_with_rules(nested_arrays(max_depth + 1).as_bytes()), Err(error));
+    assert_eq!(parse_with_push_rules(nested_arrays(max_depth + 1).as_bytes()), Err(error));
 }
 
 /// Any JSON value, up to six levels deep.
@@ -145,7 +145,7 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn serialised_values_are_parsed_back(value in any_json()) {
+    fn serialized_values_are_parsed_back(value in any_json()) {
         prop_assert_eq!(parse(&to_bytes(&value)), Ok(value));
     }
 
@@ -186,13 +186,13 @@ fn streamed_array_items_are_passed_to_the_callback() {
 
 #[test]
 fn a_streamed_array_is_parsed_strictly() {
-    for (bytes, is_not_json) in [
+    for (bytes, is_syntax_error) in [
         (&br#"{"list":[1],"list":[2]}"#[..], false),
         (br#"{"list":[{"a":1,"a":2}]}"#, false),
         (br#"{"list":[1"#, true),
         (br#"{"list":[1]}x"#, true),
     ] {
-        assert_eq!(read_list(bytes).1.unwrap_err().is_not_json(), is_not_json, "{bytes:?}");
+        assert_eq!(read_list(bytes).1.unwrap_err().is_syntax_error(), is_syntax_error, "{bytes:?}");
         assert_eq!(read_list(bytes).1.err(), parse(bytes).err(), "{bytes:?}");
     }
     let deep_list = format!(r#"{{"list":[{}{}]}}"#, "[".repeat(200), "]".repeat(200));

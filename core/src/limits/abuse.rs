@@ -1,5 +1,5 @@
-//! Abuse limits on sign-in attempts, wrong client secrets, app registrations and authorization
-//! requests.
+//! Abuse limits on sign-in attempts, wrong client secrets, app registrations, authorization
+//! requests and device tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use super::key::{LimitKey, Network};
 use super::setting::{LimitOverride, LimitSetting, LimitSettingError};
 use super::{Bucket, Buckets, Limit};
 
-/// Limits on guessing secrets and on filling the database. Each can be changed, or removed
-/// with `false`.
+/// Limits on guessing secrets, on filling the database and on sending messages to other servers.
+/// Each limit can be changed, or removed with `false`.
 ///
 /// Account names and client ids are counted together with the network, so that failed attempts from
 /// one network do not lock out an account or an app in another.
@@ -25,17 +25,19 @@ const SIGN_IN_NAME: &str = "sign_in_name";
 const CLIENT_SECRET: &str = "client_secret";
 const APP_REGISTRATION: &str = "app_registration";
 const AUTHORIZATION_REQUEST: &str = "authorization_request";
+const DEVICE_TEST: &str = "device_test";
 
 const MINUTES: u64 = 60;
 
 /// Name, requests and window in seconds of each default limit. Rows of the limit table may not have
 /// these names, because counts are stored by name.
-pub(super) const DEFAULTS: [(&str, u32, u64); 5] = [
+pub(super) const DEFAULTS: [(&str, u32, u64); 6] = [
     (SIGN_IN_ADDRESS, 25, 5 * MINUTES),
     (SIGN_IN_NAME, 25, 60 * MINUTES),
     (CLIENT_SECRET, 25, 5 * MINUTES),
     (APP_REGISTRATION, 30, 10 * MINUTES),
     (AUTHORIZATION_REQUEST, 60, 5 * MINUTES),
+    (DEVICE_TEST, 5, MINUTES),
 ];
 
 impl Default for AbuseLimits {
@@ -84,8 +86,8 @@ impl From<AbuseLimits> for BTreeMap<String, LimitSetting> {
 }
 
 impl AbuseLimits {
-    /// Returns a copy that also limits the IPv6 /48 around an address, to this multiple of each
-    /// limit; without these limits if `multiple` is 0.
+    /// Returns a copy that also limits the site around a network, to `multiple` times each limit;
+    /// without these limits if `multiple` is 0.
     pub fn with_site_multiple(self, multiple: u32) -> Self {
         Self(self.0.iter().map(|limit| limit.with_site_multiple(multiple).into()).collect())
     }
@@ -131,6 +133,11 @@ impl AbuseLimits {
     /// Returns the bucket of new authorization requests, if the limit is not removed.
     pub fn authorization_request_buckets(&self, network: Network) -> Buckets<'_> {
         self.buckets([(AUTHORIZATION_REQUEST, LimitKey::Network(network))])
+    }
+
+    /// Returns the bucket of tests of an account's devices, if the limit is not removed.
+    pub fn device_test_buckets(&self, account: i64) -> Buckets<'_> {
+        self.buckets([(DEVICE_TEST, LimitKey::Account(account))])
     }
 
     fn buckets<const N: usize>(&self, keys: [(&str, LimitKey); N]) -> Buckets<'_> {

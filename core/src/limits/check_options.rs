@@ -19,13 +19,13 @@ pub struct CheckOptions {
 
 /// The reason a check's query string is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum CheckOptionsError {
     #[error(transparent)]
     Query(#[from] PercentError),
     #[error(transparent)]
     Scope(#[from] ScopeError),
-    #[error("`scope` is empty; name the scopes that the check requires, or remove it")]
+    #[error("`scope` is empty; name the scopes that the check requires, or remove `scope`")]
     EmptyScope,
     #[error("the only value of `app` is `allow`; without `app`, app tokens are rejected")]
     InvalidApp,
@@ -37,23 +37,24 @@ impl CheckOptions {
     /// Reads the options from the query string of the check.
     ///
     /// Some proxies append the query of the original request to that of the check. A parameter that
-    /// is in both queries may therefore come from the client and must not weaken the check. Such an
-    /// `app` is ignored, and so is any `app` if the original query is malformed, because it may
-    /// contain one. Such a `scope` is still required, because a client could otherwise remove a
-    /// required scope by sending it as well. It is ignored only if it is not a valid scope.
+    /// is in both queries may therefore come from the client, and must not weaken the check:
     ///
-    /// An `app` with a value other than `allow` is an error, because the proxy's operator expects
-    /// it to have an effect. Any other parameter is an error, unless the original query has it with
-    /// the same value: a check that is configured with a misspelt `scope` would otherwise require
-    /// none.
+    /// - `app` is ignored if the original query has an `app`, or is malformed and may contain one.
+    ///   Otherwise, a value other than `allow` is an error, because the proxy's operator expects it
+    ///   to have an effect.
+    /// - A valid `scope` is always required. If one that is in both queries were ignored, a client
+    ///   could remove a required scope by sending it as well. An invalid `scope` is an error,
+    ///   unless the original query has it with the same value.
+    /// - Any other parameter is an error, unless the original query has it with the same value. A
+    ///   check that is configured with a misspelt `scope` would otherwise require none.
     pub fn parse(check_query: &str, original_query: &str) -> Result<Self, CheckOptionsError> {
         let original_pairs = percent::parse_query(original_query).ok();
-        let may_be_original = |name: &str| {
+        let may_be_in_original_query = |name: &str| {
             original_pairs
                 .as_ref()
                 .is_none_or(|pairs| pairs.iter().any(|(original_name, _)| original_name == name))
         };
-        let is_original = |pair: &(String, String)| {
+        let is_in_original_query = |pair: &(String, String)| {
             original_pairs.as_ref().is_some_and(|pairs| pairs.contains(pair))
         };
         let mut scopes = Vec::new();
@@ -62,13 +63,13 @@ impl CheckOptions {
             match pair.0.as_str() {
                 "scope" => match parse_scopes(&pair.1) {
                     Ok(required) => scopes.push(required),
-                    Err(_) if is_original(&pair) => {}
+                    Err(_) if is_in_original_query(&pair) => {}
                     Err(error) => return Err(error),
                 },
-                "app" if may_be_original("app") => {}
+                "app" if may_be_in_original_query("app") => {}
                 "app" if pair.1 == "allow" => allows_app_tokens = true,
                 "app" => return Err(CheckOptionsError::InvalidApp),
-                _ if is_original(&pair) => {}
+                _ if is_in_original_query(&pair) => {}
                 _ => {
                     let end = pair.0.floor_char_boundary(MAX_NAME_BYTES);
                     return Err(CheckOptionsError::UnknownParameter(pair.0[..end].to_owned()));
@@ -125,7 +126,8 @@ mod tests {
 
     #[test]
     fn invalid_and_unknown_parameters_are_rejected() {
-        let empty_scope = "`scope` is empty; name the scopes that the check requires, or remove it";
+        let empty_scope =
+            "`scope` is empty; name the scopes that the check requires, or remove `scope`";
         let unknown_parameter =
             |name| format!("unknown parameter `{name}`; a check has only `scope` and `app`");
         let invalid_app =

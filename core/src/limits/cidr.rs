@@ -13,7 +13,7 @@ use thiserror::Error;
 #[serde(try_from = "String")]
 pub struct Cidr(IpNet);
 
-/// A string that is not an address range.
+/// The error for a string that is not an address range.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is not an address: write 10.0.0.1, or a range such as 10.0.0.0/8 or 2001:db8::/32")]
 pub struct CidrError(String);
@@ -71,14 +71,14 @@ impl Cidr {
         self.0.prefix_len() < if self.0.addr().is_ipv4() { 8 } else { 7 }
     }
 
-    /// Returns the range written with its first address: `10.0.0.0/8` for `10.0.0.5/8`. `None` if
-    /// it is written that way already.
+    /// Returns the range written with its first address: `10.0.0.0/8` for `10.0.0.5/8`. Returns
+    /// `None` if it is written that way already.
     pub fn normalize(&self) -> Option<Self> {
         let normalised_range = Self(self.0.trunc());
         (normalised_range != *self).then_some(normalised_range)
     }
 
-    /// Returns the address with which the range is written.
+    /// Returns the address as written: `10.0.0.5` for `10.0.0.5/8`.
     pub fn address(&self) -> IpAddr {
         self.0.addr()
     }
@@ -146,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn a_range_larger_than_the_largest_private_network_is_unbounded() {
-        for (range, is_unbounded) in [
+    fn a_range_larger_than_the_largest_private_network_is_too_large() {
+        for (range, is_too_large) in [
             ("0.0.0.0/0", true),
             ("128.0.0.0/1", true),
             ("10.0.0.0/7", true),
@@ -158,7 +158,7 @@ mod tests {
             ("fc00::/7", false),
             ("::ffff:0.0.0.0/96", true),
         ] {
-            assert_eq!(range.parse::<Cidr>().unwrap().is_too_large(), is_unbounded, "{range}");
+            assert_eq!(range.parse::<Cidr>().unwrap().is_too_large(), is_too_large, "{range}");
         }
     }
 

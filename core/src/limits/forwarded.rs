@@ -4,8 +4,8 @@
 //! first address that is not a trusted proxy is the client; everything to its left was sent by the
 //! client and may be forged. If all are trusted proxies, the leftmost one is the client. An entry
 //! that is not an address (`unknown`, an obfuscated identifier) ends the search at the proxy that
-//! wrote it. When the two headers name different clients, one of them is forged and was passed on
-//! by a proxy that sets only the other: both are ignored, and the proxy counts as the client.
+//! wrote it. When the two headers name different clients, one of them is forged, and a proxy that
+//! sets only the other has passed it on. Then both are ignored, and the proxy counts as the client.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};

@@ -32,7 +32,7 @@ impl RateLimitDecision {
     }
 
     /// Lists the limits, each with its name and two parameters. Does not use `format!`, which would
-    /// cost every request about 5 % of its instructions.
+    /// cost every request about 5% of its instructions.
     fn format_list(&self, parameters: impl Fn(&QuotaStatus) -> [(&'static str, u64); 2]) -> String {
         // Enough for two limits without a reallocation.
         let mut text = String::with_capacity(64);

@@ -18,17 +18,18 @@ pub enum KeyKind {
     /// The access token's app, over all its users; the limit does not apply to requests without a
     /// valid token.
     App,
-    /// The client's address.
-    Ip,
+    /// The client's network: an IPv4 address or an IPv6 /64.
+    #[serde(rename = "ip")]
+    Network,
 }
 
 /// The owner of a valid access token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenOwner {
     /// The account's id; `None` for an app token.
-    pub account: Option<i64>,
+    pub account_id: Option<i64>,
     /// The app's id.
-    pub app: i64,
+    pub app_id: i64,
 }
 
 /// The key under which a limit counts requests together.
@@ -44,37 +45,39 @@ pub enum LimitKey {
     /// part of the key, so that failures from one network do not lock out users in another.
     /// The name is hashed, because users sometimes enter their password in the name field, and
     /// because its length is unbounded.
-    NameFrom(Network, Sha256Digest),
+    NameFromNetwork(Network, Sha256Digest),
 }
 
 impl LimitKey {
     /// Returns the key for a token's account, or for the app of an app token.
     pub fn for_account(owner: TokenOwner) -> Self {
-        owner.account.map_or(Self::App(owner.app), Self::Account)
+        owner.account_id.map_or(Self::App(owner.app_id), Self::Account)
     }
 
-    /// Returns the key for a name used from a network. Ignores case and surrounding white space.
+    /// Returns the key for a name used from a network. Ignores case and surrounding whitespace.
     pub fn for_name(network: Network, name: &str) -> Self {
-        Self::NameFrom(network, Sha256Digest::compute(&name.trim().to_lowercase()))
+        Self::NameFromNetwork(network, Sha256Digest::compute(&name.trim().to_lowercase()))
     }
 
-    /// Returns the key subject, whose counts are stored together: the account, app or network. For
-    /// IPv6 it is the /48, under which a request is counted in addition to its /64.
+    /// Returns the key subject: the account, app or network under which related counts are stored
+    /// together. For IPv6 it is the site, under which a request may be counted as well.
     pub fn subject(self) -> Self {
         match self {
             Self::Account(_) | Self::App(_) => self,
-            Self::Network(network) | Self::NameFrom(network, _) => {
+            Self::Network(network) | Self::NameFromNetwork(network, _) => {
                 Self::Network(network.site().unwrap_or(network))
             }
         }
     }
 
-    /// Returns the key for the /48 around an IPv6 network; `None` if there is none.
+    /// Returns the key for the site around an IPv6 network; `None` if there is none.
     pub(super) fn site(self) -> Option<Self> {
         match self {
             Self::Account(_) | Self::App(_) => None,
             Self::Network(network) => network.site().map(Self::Network),
-            Self::NameFrom(network, name) => Some(Self::NameFrom(network.site()?, name)),
+            Self::NameFromNetwork(network, name) => {
+                Some(Self::NameFromNetwork(network.site()?, name))
+            }
         }
     }
 }
@@ -86,14 +89,16 @@ impl fmt::Display for LimitKey {
             Self::Account(id) => write!(f, "account:={id}"),
             Self::App(id) => write!(f, "app:={id}"),
             Self::Network(network) => write!(f, "ip:{network}"),
-            Self::NameFrom(network, name) => write!(f, "tried:{network}:#{}", name.to_text()),
+            Self::NameFromNetwork(network, name) => {
+                write!(f, "tried:{network}:#{}", name.to_text())
+            }
         }
     }
 }
 
 /// The part of an address that identifies one subscriber: an IPv4 address, or the /64 of an IPv6
-/// address, within which a subscriber chooses addresses freely. Larger subscribers get a /48, which
-/// is counted as well ([`Network::site`]).
+/// address, within which a subscriber chooses addresses freely. Larger subscribers get a site,
+/// which may be counted as well ([`Network::site`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Network(IpNet);
 
@@ -104,7 +109,8 @@ impl Network {
         Self(IpNet::new_assert(address, if address.is_ipv4() { 32 } else { 64 }).trunc())
     }
 
-    /// Returns the /48 around an IPv6 network; `None` for an IPv4 address and for a /48.
+    /// Returns the site around an IPv6 network, which is its /48; `None` for an IPv4 address and for
+    /// a site.
     pub fn site(self) -> Option<Self> {
         match self.0 {
             IpNet::V6(v6) if v6.prefix_len() > 48 => {
@@ -192,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn case_and_surrounding_white_space_in_a_name_are_ignored() {
+    fn case_and_surrounding_whitespace_in_a_name_are_ignored() {
         let first_network = network("192.0.2.1");
         let key = |name| LimitKey::for_name(first_network, name);
         for spelling in ["bob", "Bob", "BOB", " bob ", "bOB\n"] {

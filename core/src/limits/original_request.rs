@@ -23,7 +23,7 @@ pub type HeaderPair<'a> = (Option<Cow<'a, str>>, Option<Cow<'a, str>>);
 
 /// The reason the original request cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum OriginalRequestError {
     #[error(
         "name the original request: in X-Original-Method and X-Original-URI, in X-Forwarded-Method \
@@ -70,7 +70,7 @@ fn from_headers(
 }
 
 impl OriginalRequest<'_> {
-    /// Returns the target's query.
+    /// Returns the query of the target, without the `?`.
     pub fn query(&self) -> Option<&str> {
         self.target.split_once('?').map(|(_, query)| query)
     }

@@ -11,8 +11,8 @@ use thiserror::Error;
 ///
 /// Percent escapes are decoded, ASCII letters are lower case, empty and `.` segments are dropped,
 /// `..` removes the segment before it, a segment ends at `;`, and the last one loses its extension.
-/// A spelling that the server would not route may be counted as well, which does no harm. For the
-/// same reason invalid escapes are left unchanged instead of being rejected.
+/// Spellings that the server would not route are counted as well, which has no disadvantage. So
+/// invalid escapes are left unchanged instead of being rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route(String);
 
@@ -82,7 +82,7 @@ enum PatternSegment {
     Rest,
 }
 
-/// A string that is not a valid pattern.
+/// The error for a string that is not a valid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is not a valid pattern: write a method and a path, as in \"POST /api/v1/media\" or \
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn different_paths_keep_different_routes() {
+    fn different_paths_have_different_routes() {
         for (target, route) in [
             ("", ""),
             ("/", ""),

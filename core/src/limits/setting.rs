@@ -42,7 +42,7 @@ pub struct LimitOverride {
 
 /// The reason limit settings are invalid. Each message begins with the limit name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum LimitSettingError {
     #[error(
         "{name}: not a default limit (those are {known_names}), and a new one needs `per`, \
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(names(&table), names(&defaults));
         let (media, default) = (&table.rows[1], &defaults.rows[1]);
         assert_eq!((media.limit.requests(), media.limit.window().as_secs()), (60, 1800));
-        assert_eq!((media.per, &media.matches), (default.per, &default.matches));
+        assert_eq!((media.per, &media.patterns), (default.per, &default.patterns));
         assert_eq!(table.rows[3].limit.window().as_secs(), 5400);
     }
 
@@ -204,33 +204,33 @@ mod tests {
         let table = parse_table(json!({"media": false, "search": search})).unwrap();
         assert_eq!(names(&table), ["account", "delete", "ip", "sign_up", "search"]);
         let row = &table.rows[4];
-        assert_eq!((row.per, row.matches.len(), row.limit.requests()), (KeyKind::Ip, 2, 10));
+        assert_eq!((row.per, row.patterns.len(), row.limit.requests()), (KeyKind::Network, 2, 10));
     }
 
     #[test]
-    fn serialised_settings_are_parsed_back_unchanged() {
+    fn serialized_settings_are_parsed_back_unchanged() {
         let search = json!({
             "per": "ip", "match": ["GET /api/v2/search", "* /api/v1/search/*"],
             "requests": 10, "window": "1h 30m",
         });
         let settings = json!({"media": false, "ip": {"requests": 7}, "search": search});
         let table = parse_table(settings).unwrap();
-        let serialised_table = serde_json::to_value(&table).unwrap();
-        assert_eq!(serialised_table["media"], json!(false));
-        assert_eq!(serialised_table["search"], search);
+        let serialized_table = serde_json::to_value(&table).unwrap();
+        assert_eq!(serialized_table["media"], json!(false));
+        assert_eq!(serialized_table["search"], search);
         assert_eq!(
-            serialised_table["ip"],
+            serialized_table["ip"],
             json!({"per": "ip", "match": ["*"], "requests": 7, "window": "5m"})
         );
-        assert_eq!(parse_table(serialised_table), Ok(table));
+        assert_eq!(parse_table(serialized_table), Ok(table));
 
         let limits =
             parse_abuse_limits(json!({"client_secret": false, "sign_in_name": {"requests": 3}}))
                 .unwrap();
-        let serialised_limits = serde_json::to_value(&limits).unwrap();
-        assert_eq!(serialised_limits["client_secret"], json!(false));
-        assert_eq!(serialised_limits["sign_in_name"], json!({"requests": 3, "window": "1h"}));
-        assert_eq!(parse_abuse_limits(serialised_limits), Ok(limits));
+        let serialized_limits = serde_json::to_value(&limits).unwrap();
+        assert_eq!(serialized_limits["client_secret"], json!(false));
+        assert_eq!(serialized_limits["sign_in_name"], json!({"requests": 3, "window": "1h"}));
+        assert_eq!(parse_abuse_limits(serialized_limits), Ok(limits));
     }
 
     #[test]
@@ -282,6 +282,7 @@ mod tests {
             ("sign_in_name", 3),
             ("app_registration", 30),
             ("authorization_request", 60),
+            ("device_test", 5),
         ];
         assert_eq!(limits, expected);
         for (settings, expected) in [

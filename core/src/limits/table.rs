@@ -22,14 +22,18 @@ pub struct LimitRow {
     /// The kind of key under which requests are counted.
     pub per: KeyKind,
     /// The requests that are counted.
-    pub matches: Vec<RoutePattern>,
+    pub patterns: Vec<RoutePattern>,
 }
 
 /// Formats the row as `300 in 5m per account: *`.
 impl fmt::Display for LimitRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let per = format!("{:?}", self.per).to_lowercase();
-        let patterns: Vec<_> = self.matches.iter().map(|pattern| &*pattern.text).collect();
+        let per = match self.per {
+            KeyKind::Account => "account",
+            KeyKind::App => "app",
+            KeyKind::Network => "ip",
+        };
+        let patterns: Vec<_> = self.patterns.iter().map(|pattern| &*pattern.text).collect();
         write!(f, "{} per {per}: {}", self.limit, patterns.join(", "))
     }
 }
@@ -47,7 +51,7 @@ pub struct LimitTable {
 
 const MINUTES: u64 = 60;
 
-/// Name, key, patterns, requests and window in seconds of the default rows, which are Mastodon's.
+/// The default rows, which are Mastodon's: name, key, patterns, requests and window in seconds.
 const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
     ("account", KeyKind::Account, &["*"], 300, 5 * MINUTES),
     ("media", KeyKind::Account, &["POST /api/v1/media"], 30, 30 * MINUTES),
@@ -58,18 +62,18 @@ const DEFAULTS: [(&str, KeyKind, &[&str], u32, u64); 5] = [
         30,
         30 * MINUTES,
     ),
-    ("ip", KeyKind::Ip, &["*"], 300, 5 * MINUTES),
-    ("sign_up", KeyKind::Ip, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
+    ("ip", KeyKind::Network, &["*"], 300, 5 * MINUTES),
+    ("sign_up", KeyKind::Network, &["POST /api/v1/accounts"], 5, 30 * MINUTES),
 ];
 
 impl Default for LimitTable {
     fn default() -> Self {
-        let to_row = |(name, per, matches, requests, seconds): (_, _, &[&str], _, _)| {
+        let to_row = |(name, per, patterns, requests, seconds): (_, _, &[&str], _, _)| {
             let limit = Limit::new(name, requests, Duration::from_secs(seconds))
                 .expect("the names and windows above are valid");
             let parse_pattern = |text: &&str| text.parse().expect("the patterns above are valid");
-            let matches = matches.iter().map(parse_pattern).collect();
-            LimitRow { limit: limit.into(), per, matches }
+            let patterns = patterns.iter().map(parse_pattern).collect();
+            LimitRow { limit: limit.into(), per, patterns }
         };
         Self { rows: DEFAULTS.map(to_row).into() }
     }
@@ -90,15 +94,15 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
             match settings.remove(row.limit.name()) {
                 None => rows.push(row),
                 Some(LimitSetting::Off) => {}
-                Some(LimitSetting::Override(change)) => rows.push(LimitRow {
-                    limit: change.apply(&row.limit)?,
-                    per: change.per.unwrap_or(row.per),
-                    matches: change.matches.unwrap_or(row.matches),
+                Some(LimitSetting::Override(limit_override)) => rows.push(LimitRow {
+                    limit: limit_override.apply(&row.limit)?,
+                    per: limit_override.per.unwrap_or(row.per),
+                    patterns: limit_override.matches.unwrap_or(row.patterns),
                 }),
             }
         }
         for (name, setting) in settings {
-            let LimitSetting::Override(change) = setting else {
+            let LimitSetting::Override(limit_override) = setting else {
                 let known_names = default_names();
                 return Err(LimitSettingError::Unknown { name, known_names });
             };
@@ -107,17 +111,17 @@ impl TryFrom<BTreeMap<String, LimitSetting>> for LimitTable {
             }
             let LimitOverride {
                 per: Some(per),
-                matches: Some(matches),
+                matches: Some(patterns),
                 requests: Some(requests),
                 window: Some(window),
-            } = change
+            } = limit_override
             else {
                 let known_names = default_names();
                 return Err(LimitSettingError::Incomplete { name, known_names });
             };
-            rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, matches });
+            rows.push(LimitRow { limit: new_limit(&name, requests, window)?, per, patterns });
         }
-        match rows.iter().find(|row| row.matches.is_empty()) {
+        match rows.iter().find(|row| row.patterns.is_empty()) {
             Some(row) => Err(LimitSettingError::EmptyMatch(row.limit.name().into())),
             None => Ok(Self { rows }),
         }
@@ -129,40 +133,40 @@ impl From<LimitTable> for BTreeMap<String, LimitSetting> {
     fn from(table: LimitTable) -> Self {
         let all_off = DEFAULTS.map(|default| (default.0.to_owned(), LimitSetting::Off));
         let rows = table.rows.into_iter().map(|row| {
-            let change = LimitOverride {
+            let limit_override = LimitOverride {
                 per: Some(row.per),
-                matches: Some(row.matches),
+                matches: Some(row.patterns),
                 ..LimitOverride::from_limit(&row.limit)
             };
-            (row.limit.name().to_owned(), LimitSetting::Override(change))
+            (row.limit.name().to_owned(), LimitSetting::Override(limit_override))
         });
         all_off.into_iter().chain(rows).collect()
     }
 }
 
 impl LimitTable {
-    /// Returns a copy in which each limit per address also limits the IPv6 /48 around the address,
-    /// to this multiple of its requests; without these limits if `multiple` is 0.
+    /// Returns a copy in which each limit per network also applies to the site around the network,
+    /// with `multiple` times the requests. If `multiple` is 0, sites are not limited.
     pub fn with_site_multiple(mut self, multiple: u32) -> Self {
-        for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Ip) {
+        for row in self.rows.iter_mut().filter(|row| row.per == KeyKind::Network) {
             row.limit = row.limit.with_site_multiple(multiple).into();
         }
         self
     }
 
     /// Returns the buckets of a sign-up through an endpoint other than Mastodon's, such as Matrix's
-    /// `register`: those that count `POST /api/v1/accounts`, without the rows for every path, which
-    /// have already counted the actual request.
+    /// `register`: those for `POST /api/v1/accounts`, except those that also match `/`, in which the
+    /// actual request was already counted.
     pub fn sign_up_buckets(&self, network: Network) -> Buckets<'_> {
         let mut buckets = self.buckets("POST", "/api/v1/accounts", None, network);
-        let counted_buckets = self.buckets("POST", "/", None, network);
+        let already_counted = self.buckets("POST", "/", None, network);
         buckets
-            .retain(|bucket| counted_buckets.iter().all(|counted| counted.limit != bucket.limit));
+            .retain(|bucket| already_counted.iter().all(|counted| counted.limit != bucket.limit));
         buckets
     }
 
-    /// Returns a request's buckets: one for each row that counts it, and one for the IPv6 /48
-    /// if the row also limits that.
+    /// Returns a request's buckets: one for each row that counts it, and one for the site if the
+    /// row also limits that.
     ///
     /// `target` is the request path in any spelling. `owner` is the owner of a valid access token;
     /// a request with an invalid token is counted only under its address.
@@ -177,10 +181,10 @@ impl LimitTable {
         let to_bucket = |row: &'a LimitRow| {
             let key = match row.per {
                 KeyKind::Account => LimitKey::for_account(owner?),
-                KeyKind::App => LimitKey::App(owner?.app),
-                KeyKind::Ip => LimitKey::Network(network),
+                KeyKind::App => LimitKey::App(owner?.app_id),
+                KeyKind::Network => LimitKey::Network(network),
             };
-            let mut patterns = row.matches.iter();
+            let mut patterns = row.patterns.iter();
             let is_counted = patterns.any(|pattern| pattern.matches(method, target, &mut route));
             is_counted.then_some(Bucket { limit: &row.limit, key })
         };
@@ -200,7 +204,7 @@ mod tests {
 
     fn bucket_names(table: &LimitTable, request: &str, account: Option<i64>) -> Vec<String> {
         let (method, target) = request.split_once(' ').unwrap();
-        let owner = account.map(|account| TokenOwner { account: Some(account), app: 1 });
+        let owner = account.map(|id| TokenOwner { account_id: Some(id), app_id: 1 });
         let buckets = table.buckets(method, target, owner, network());
         buckets.iter().map(|bucket| bucket.limit.name().to_owned()).collect()
     }
@@ -241,23 +245,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_counts_its_method_in_any_case_and_no_other(method in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
+        fn a_row_counts_only_its_method_in_any_case_and_head_with_get(method in "[A-Z]{1,7}", other in "[A-Z]{0,7}") {
             let limit = Arc::new(Limit::new("l", 1, Duration::from_mins(1)).unwrap());
-            let matches = ["*", &format!("{method} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
-            let rows = matches.map(|pattern| LimitRow { limit: Arc::clone(&limit), per: KeyKind::Ip, matches: vec![pattern] });
+            let patterns = ["*", &format!("{method} /a")].map(|text| text.parse::<RoutePattern>().unwrap());
+            let rows = patterns.map(|pattern| LimitRow { limit: Arc::clone(&limit), per: KeyKind::Network, patterns: vec![pattern] });
             let table = LimitTable { rows: rows.to_vec() };
             let bucket_count = |method: &str| table.buckets(method, "/a", None, network()).len();
             prop_assert_eq!(bucket_count(&method), 2);
             prop_assert_eq!(bucket_count(&method.to_lowercase()), 2);
-            let is_same_method = method == other || method == "GET" && other == "HEAD";
-            prop_assert_eq!(bucket_count(&other), 1 + usize::from(is_same_method));
+            let is_counted = method == other || method == "GET" && other == "HEAD";
+            prop_assert_eq!(bucket_count(&other), 1 + usize::from(is_counted));
         }
     }
 
     #[test]
     fn deletes_and_unreblogs_share_a_bucket() {
         let table = LimitTable::default();
-        let owner = TokenOwner { account: Some(1), app: 1 };
+        let owner = TokenOwner { account_id: Some(1), app_id: 1 };
         let buckets = |method, target| table.buckets(method, target, Some(owner), network());
         let delete = buckets("DELETE", "/api/v1/statuses/1");
         let unreblog = buckets("POST", "/api/v1/statuses/2/unreblog");
@@ -274,9 +278,9 @@ mod tests {
     #[test]
     fn a_bucket_is_keyed_by_the_token_owner_or_the_network() {
         let table = LimitTable::default();
-        for (account, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
+        for (account_id, owner) in [(Some(7), LimitKey::Account(7)), (None, LimitKey::App(1))] {
             let buckets =
-                table.buckets("GET", "/", Some(TokenOwner { account, app: 1 }), network());
+                table.buckets("GET", "/", Some(TokenOwner { account_id, app_id: 1 }), network());
             let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
             assert_eq!(keys, [owner, LimitKey::Network(network())]);
         }
@@ -286,10 +290,11 @@ mod tests {
     fn a_row_per_app_counts_all_users_of_the_app_together() {
         let row = LimitRow { per: KeyKind::App, ..LimitTable::default().rows[0].clone() };
         let table = LimitTable { rows: vec![row] };
-        for (account, app) in [(Some(7), 1), (Some(8), 1), (None, 1), (Some(7), 2)] {
-            let buckets = table.buckets("GET", "/", Some(TokenOwner { account, app }), network());
+        for (account_id, app_id) in [(Some(7), 1), (Some(8), 1), (None, 1), (Some(7), 2)] {
+            let buckets =
+                table.buckets("GET", "/", Some(TokenOwner { account_id, app_id }), network());
             let keys: Vec<_> = buckets.into_iter().map(|bucket| bucket.key).collect();
-            assert_eq!(keys, [LimitKey::App(app)]);
+            assert_eq!(keys, [LimitKey::App(app_id)]);
         }
         assert!(table.buckets("GET", "/", None, network()).is_empty());
     }
@@ -304,7 +309,10 @@ mod tests {
             buckets.iter().map(describe).collect::<Vec<_>>()
         };
         assert_eq!(
-            describe_buckets("2001:db8:1:2::3", Some(TokenOwner { account: Some(7), app: 1 })),
+            describe_buckets(
+                "2001:db8:1:2::3",
+                Some(TokenOwner { account_id: Some(7), app_id: 1 })
+            ),
             [
                 "account 300 in 5m account:=7",
                 "ip 300 in 5m ip:2001:db8:1:2::/64",

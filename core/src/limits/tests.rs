@@ -232,7 +232,7 @@ fn times_at_the_ends_of_the_calendar_do_not_overflow() {
 }
 
 #[test]
-fn a_changed_limit_keeps_its_counts() {
+fn changing_a_limit_preserves_its_counts() {
     let original_limit = limit("media", 30, 1800);
     let mut engine = TestEngine::new([&original_limit]);
     (0..20).for_each(|_| drop(engine.check(time(0))));

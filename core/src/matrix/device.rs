@@ -1,4 +1,4 @@
-//! Devices of Matrix clients.
+//! Matrix devices.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const MAX_ID_LENGTH: usize = 255;
 /// Maximum length of a display name, in characters. Longer names are truncated.
 const MAX_NAME_LENGTH: usize = 100;
 
-/// A device: an installation of a Matrix client, signed in for an account.
+/// A device: an installation of a Matrix client, signed in to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Device {
     id: String,
@@ -25,10 +25,10 @@ pub struct RequestedDevice {
 }
 
 impl RequestedDevice {
-    /// Reads `device_id` and `initial_device_display_name`. The name is only displayed, so it is
-    /// never an error: control characters become spaces, a long name is truncated, and a value that
-    /// is not a string is ignored.
-    pub(super) fn read(fields: &mut Fields) -> Result<Self, JsonError> {
+    /// Reads `device_id` and `initial_device_display_name`. The name is only displayed, so it
+    /// never causes an error: control characters become spaces, a long name is truncated, and a
+    /// value that is not a string is ignored.
+    pub(super) fn from_fields(fields: &mut Fields) -> Result<Self, JsonError> {
         let id = fields.take_string("device_id")?.filter(|id| !id.is_empty());
         if id
             .as_ref()
@@ -52,7 +52,7 @@ impl RequestedDevice {
 
     /// Returns the device, with an id of ten uppercase letters made from random bytes if none is
     /// requested.
-    pub fn with_random_id(self, random_bytes: [u8; 10]) -> Device {
+    pub fn into_device(self, random_bytes: [u8; 10]) -> Device {
         let random_id = || random_bytes.map(|byte| char::from(b'A' + byte % 26)).iter().collect();
         Device { id: self.id.unwrap_or_else(random_id), name: self.name }
     }
@@ -75,8 +75,8 @@ mod tests {
     use super::*;
 
     fn read_device(body: &str) -> Result<Device, JsonError> {
-        let device = RequestedDevice::read(&mut Fields::read(body.as_bytes())?)?;
-        Ok(device.with_random_id([0, 1, 25, 26, 27, 255, 2, 3, 4, 5]))
+        let device = RequestedDevice::from_fields(&mut Fields::parse(body.as_bytes())?)?;
+        Ok(device.into_device([0, 1, 25, 26, 27, 255, 2, 3, 4, 5]))
     }
 
     #[test]

@@ -19,28 +19,28 @@ pub struct LoginRequest {
 
 /// The reason a login request is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum LoginError {
     #[error(transparent)]
     Json(#[from] JsonError),
     #[error("this server supports only the login type m.login.password")]
-    Type,
+    UnsupportedLoginType,
     #[error("this server supports only the identifier type m.id.user")]
-    Identifier,
+    UnsupportedIdentifierType,
 }
 
 impl LoginRequest {
     /// Parses the body. The deprecated `user` field is accepted instead of `identifier`.
-    pub fn read(body: &[u8]) -> Result<Self, LoginError> {
-        let mut fields = Fields::read(body)?;
+    pub fn parse(body: &[u8]) -> Result<Self, LoginError> {
+        let mut fields = Fields::parse(body)?;
         if fields.require_string("type")? != LOGIN_PASSWORD {
-            return Err(LoginError::Type);
+            return Err(LoginError::UnsupportedLoginType);
         }
         let user = match fields.take("identifier") {
             Some(identifier) => {
                 let mut identifier = Fields::new(identifier, Location::Field("identifier"))?;
                 if identifier.require_string("type")? != "m.id.user" {
-                    return Err(LoginError::Identifier);
+                    return Err(LoginError::UnsupportedIdentifierType);
                 }
                 identifier.require_string("user")?
             }
@@ -49,7 +49,7 @@ impl LoginRequest {
                 .ok_or_else(|| JsonError::MissingField("identifier".to_owned()))?,
         };
         let password = Secret::new(fields.require_string("password")?);
-        Ok(Self { user, password, device: RequestedDevice::read(&mut fields)? })
+        Ok(Self { user, password, device: RequestedDevice::from_fields(&mut fields)? })
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             r#"{"type":"m.login.password","identifier":{"type":"m.id.user","user":"alice"},"password":"p"}"#,
             r#"{"type":"m.login.password","user":"alice","password":"p","device_id":""}"#,
         ] {
-            let request = LoginRequest::read(body.as_bytes()).unwrap();
+            let request = LoginRequest::parse(body.as_bytes()).unwrap();
             assert_eq!(
                 (request.user.as_str(), request.password.reveal()),
                 ("alice", "p"),
@@ -72,7 +72,7 @@ mod tests {
             assert_eq!(request.device, RequestedDevice::default(), "{body}");
         }
         let body = r#"{"type":"m.login.password","user":"a","password":"p","device_id":"DEV"}"#;
-        let device = LoginRequest::read(body.as_bytes()).unwrap().device.with_random_id([0; 10]);
+        let device = LoginRequest::parse(body.as_bytes()).unwrap().device.into_device([0; 10]);
         assert_eq!(device.id(), "DEV");
     }
 
@@ -102,10 +102,10 @@ mod tests {
                 "this server supports only the login type m.login.password",
             ),
         ] {
-            let error = LoginRequest::read(body.as_bytes()).unwrap_err();
+            let error = LoginRequest::parse(body.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), message, "{body}");
         }
-        let LoginError::Json(error) = LoginRequest::read(b"{").unwrap_err() else { panic!() };
-        assert!(error.is_not_json());
+        let LoginError::Json(error) = LoginRequest::parse(b"{").unwrap_err() else { panic!() };
+        assert!(error.is_syntax_error());
     }
 }

@@ -44,9 +44,9 @@ pub enum RegistrationStage {
 
 impl RegisterRequest {
     /// Parses the body.
-    pub fn read(body: &[u8]) -> Result<Self, JsonError> {
-        let mut fields = Fields::read(body)?;
-        // Other types have no meaning here; old clients send some.
+    pub fn parse(body: &[u8]) -> Result<Self, JsonError> {
+        let mut fields = Fields::parse(body)?;
+        // Old clients send other types, which have no meaning here.
         let kind = match fields.take("type") {
             Some(login_type) if login_type == LOGIN_APPLICATION_SERVICE => {
                 RegistrationType::ApplicationService
@@ -66,7 +66,7 @@ impl RegisterRequest {
             username: fields.take_string("username")?,
             password: fields.take_string("password")?.map(Secret::new),
             stage,
-            device: RequestedDevice::read(&mut fields)?,
+            device: RequestedDevice::from_fields(&mut fields)?,
             inhibit_login: fields.take_bool("inhibit_login")?.unwrap_or(false),
         })
     }
@@ -85,7 +85,7 @@ mod tests {
             (r#"{"auth":{"type":"m.login.dummy","session":"x"}}"#, RegistrationStage::Completed),
             (r#"{"auth":{"type":"m.login.recaptcha"}}"#, RegistrationStage::Unknown),
         ] {
-            assert_eq!(RegisterRequest::read(body.as_bytes()).unwrap().stage, stage, "{body}");
+            assert_eq!(RegisterRequest::parse(body.as_bytes()).unwrap().stage, stage, "{body}");
         }
     }
 
@@ -98,17 +98,17 @@ mod tests {
             (r#"{"type":1}"#, RegistrationType::Interactive),
             (r#"{"auth":{"type":"m.login.application_service"}}"#, RegistrationType::Interactive),
         ] {
-            assert_eq!(RegisterRequest::read(body.as_bytes()).unwrap().kind, kind, "{body}");
+            assert_eq!(RegisterRequest::parse(body.as_bytes()).unwrap().kind, kind, "{body}");
         }
     }
 
     #[test]
     fn fields_are_read_and_wrong_types_are_rejected() {
         let body = br#"{"username":"a","password":"p","device_id":"D","inhibit_login":true}"#;
-        let request = RegisterRequest::read(body).unwrap();
+        let request = RegisterRequest::parse(body).unwrap();
         assert_eq!(request.username.as_deref(), Some("a"));
         assert_eq!(request.password.unwrap().reveal(), "p");
-        assert_eq!(request.device.with_random_id([0; 10]).id(), "D");
+        assert_eq!(request.device.into_device([0; 10]).id(), "D");
         assert!(request.inhibit_login);
         for (body, message) in [
             (r#"{"username":1}"#, "username must be a string"),
@@ -117,7 +117,7 @@ mod tests {
             (r#"{"auth":{"type":1}}"#, "auth.type must be a string"),
             (r#"{"inhibit_login":"yes"}"#, "inhibit_login must be a boolean"),
         ] {
-            let error = RegisterRequest::read(body.as_bytes()).unwrap_err();
+            let error = RegisterRequest::parse(body.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), message, "{body}");
         }
     }

@@ -43,7 +43,7 @@ const COMMON_PASSWORDS: &str = include_str!("account/common.txt");
 /// The reason an account field is invalid. The message is shown after the field name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FieldError {
     #[error("can't be blank")]
     Blank,
@@ -152,9 +152,9 @@ pub fn check_password<'a>(
 ) -> Result<(), FieldError> {
     let password = password.reveal();
     let resembles_password = |identifier: &str| {
-        let core = trim_to_letters(identifier);
+        let letters = trim_to_letters(identifier);
         identifier.to_lowercase() == password.trim().to_lowercase()
-            || !core.is_empty() && core == trim_to_letters(password)
+            || !letters.is_empty() && letters == trim_to_letters(password)
     };
     match password.chars().count() {
         _ if password.trim().is_empty() => Err(FieldError::Blank),

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::account::Role;
 use super::client::{ClientProperties, SECRET_AUTH_METHODS};
-use super::error::{OAuthError, ScopeName};
+use super::error::{OAuthError, TruncatedScopeName};
 use super::redirect::{PrivateUseScheme, RedirectUri, RedirectUriError};
 use super::scope::{ScopeError, Scopes};
 use super::uri;
@@ -59,8 +59,8 @@ impl App {
         Ok(scopes)
     }
 
-    /// Returns the scopes of the token for a user who signs up through the app: all declared scopes
-    /// except admin scopes.
+    /// Returns the scopes of the token for a user who signs up through the app: all registered
+    /// scopes except admin scopes.
     pub fn sign_up_scopes(&self) -> Scopes {
         self.details.scopes.clone().effective_for_role(Some(Role::User))
     }
@@ -81,8 +81,8 @@ pub struct AppDetails {
 
 impl AppDetails {
     /// Returns the website's host, if it is also the host of the redirect URI. The
-    /// website is not verified, so an app could otherwise show a different app's website.
-    pub fn confirmed_website(&self, redirect_uri: &RedirectUri) -> Option<String> {
+    /// website is not verified, so an app could otherwise show another app's website.
+    pub fn confirmed_website_host(&self, redirect_uri: &RedirectUri) -> Option<String> {
         let host = uri::web_host(self.website.as_deref()?)?;
         (redirect_uri.remote_host().as_ref() == Some(&host)).then_some(host)
     }
@@ -90,10 +90,10 @@ impl AppDetails {
 
 /// An app registration request, not yet validated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Registration {
+pub struct AppRegistration {
     /// The app name.
     pub client_name: String,
-    /// Redirect URIs. Each string may contain several, separated by white space.
+    /// Redirect URIs. Each string may contain several, separated by whitespace.
     pub redirect_uris: Vec<String>,
     /// Scopes. Each string may contain several, separated by spaces.
     pub scopes: Vec<String>,
@@ -106,7 +106,7 @@ pub struct Registration {
 /// The reason a registration is invalid, worded as in Mastodon.
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum AppRegistrationError {
     #[error("Application name can't be blank")]
     NameBlank,
@@ -118,7 +118,7 @@ pub enum AppRegistrationError {
     #[error("Scopes doesn't match those configured on the server.")]
     Scopes,
     #[error("Scopes doesn't match those configured on the server: {0} is unknown.")]
-    UnknownScope(ScopeName),
+    UnknownScope(TruncatedScopeName),
     /// The name contains a control character, or one that changes the text direction.
     #[error("Application name is invalid")]
     NameInvalid,
@@ -137,7 +137,7 @@ pub enum AppRegistrationError {
     AuthMethod,
 }
 
-impl Registration {
+impl AppRegistration {
     /// Collects the fields of a registration and ignores unknown ones. Lists are repeated fields
     /// such as `redirect_uris[]`.
     pub fn from_pairs(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
@@ -219,7 +219,7 @@ impl Registration {
         }
         let scopes = scopes.unwrap_or_default();
         let details = AppDetails { name: self.client_name, website, redirect_uris, scopes };
-        ValidationErrors::into_result(errors, details)
+        ValidationErrors::ok_if_empty(errors, details)
     }
 }
 

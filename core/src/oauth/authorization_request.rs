@@ -91,7 +91,11 @@ impl AuthorizationRequest {
             pairs.iter().filter(|(name, _)| is_read(name)).cloned().collect();
         let length: usize =
             relevant_pairs.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if length > MAX_REQUEST_LENGTH { Err(OAuthError::TooLong) } else { Ok(relevant_pairs) }
+        if length > MAX_REQUEST_LENGTH {
+            Err(OAuthError::ParametersTooLong)
+        } else {
+            Ok(relevant_pairs)
+        }
     }
 
     /// Parses a request, given the app with its client id.
@@ -132,7 +136,7 @@ impl AuthorizationRequest {
         self
     }
 
-    /// Returns the requested grant, if a user with this role may grant it. A request for an admin
+    /// Returns the requested grant, if a user with `role` may grant it. A request for an admin
     /// scope is invalid for users who are not admins, even if it has other scopes, because the app
     /// does not expect to get less than it requested.
     pub fn requested_grant(&self, role: Role) -> Result<&RequestedGrant, OAuthError> {
@@ -154,12 +158,12 @@ impl AuthorizationRequest {
         }
     }
 
-    /// Returns whether an earlier consent implies this one: for exactly the same scopes, none of
-    /// them an admin scope, without a forced login, and only if no other program can get a token
-    /// for the code. Any program can listen on a loopback port or claim a private-use scheme, so
-    /// these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
-    /// response mode, and in modes other than `query` the code bypasses the app's server, or
-    /// reaches it in a form that it may not expect.
+    /// Returns whether an earlier consent implies this one: it was for exactly the same scopes, none
+    /// of them an admin scope, the request does not force a login, and no other program can get a
+    /// token for the code. Any program can listen on a loopback port or claim a private-use scheme,
+    /// so these require PKCE and the same URI (RFC 8252, section 8.6). Any website can request a
+    /// response mode, and in modes other than `query` the code bypasses the app's server, or reaches
+    /// it in a form that it may not expect.
     fn is_implied(&self, requested_grant: &RequestedGrant, grants: &[ActiveGrant]) -> bool {
         let uri = &self.target.redirect_uri;
         let is_protected = |grant: &ActiveGrant| {

@@ -10,7 +10,8 @@ use crate::secret::Secret;
 pub struct MultipleTokens;
 
 /// Extracts the access token from the `Authorization` headers and the `access_token` query
-/// parameters of a request. `None` if there is none; schemes other than `Bearer` are ignored.
+/// parameters of a request. Returns `None` if there is none. Schemes other than `Bearer` are
+/// ignored.
 pub fn extract_token<'a>(
     headers: impl IntoIterator<Item = &'a [u8]>,
     parameters: impl IntoIterator<Item = &'a str>,

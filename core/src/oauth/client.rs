@@ -1,5 +1,5 @@
-//! The client properties that are set at registration: authentication method, grant types, origin
-//! and issuer.
+//! The client properties that are set at registration: authentication method, grant types,
+//! registrar and issuer.
 
 use super::error::OAuthError;
 use crate::wire_enum::wire_enum;
@@ -9,14 +9,14 @@ use crate::wire_enum::wire_enum;
 pub const SECRET_AUTH_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
 wire_enum! {
-    /// The way in which a client authenticates.
+    /// The authentication method of a client.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum AuthMethod {
-        /// With its secret, in the header or in the body.
+        /// The client secret, in the header or in the body.
         ClientSecret = "client_secret",
-        /// Not at all, because it is public. No endpoint registers or accepts such clients yet.
+        /// None, because the client is public. No endpoint registers or accepts such clients yet.
         None = "none",
-        /// With a method that only a newer release supports.
+        /// A method that only a newer release supports.
         #[default]
         Unknown = "unknown",
     }
@@ -32,17 +32,17 @@ wire_enum! {
 }
 
 wire_enum! {
-    /// The way in which a client was registered.
+    /// The party that registered a client.
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub enum Origin {
-        /// By anyone, through the API.
+    pub enum Registrar {
+        /// Anyone, through the API.
         #[default]
         Api = "api",
-        /// By the operator, with a command.
+        /// The operator, with a command.
         Operator = "operator",
-        /// By the server, for Matrix clients that sign in with a password.
+        /// The server, for Matrix clients that sign in with a password.
         Matrix = "matrix",
-        /// By the server, for tokens issued on the command line.
+        /// The server, for tokens issued on the command line.
         CommandLine = "command_line",
     }
 }
@@ -65,11 +65,11 @@ wire_enum! {
 pub struct ClientProperties {
     pub auth_method: AuthMethod,
     pub grant_types: Vec<GrantType>,
-    pub origin: Origin,
+    pub registered_by: Registrar,
     pub issuer: Issuer,
 }
 
-impl Origin {
+impl Registrar {
     /// Returns whether the server itself created the client. The secret of such a client
     /// is not disclosed.
     pub fn is_first_party(self) -> bool {
@@ -80,18 +80,18 @@ impl Origin {
 impl ClientProperties {
     /// Returns the properties of a client with a secret. It may use every grant type, unless it is
     /// a first-party client, whose tokens are issued without OAuth.
-    pub fn new(origin: Origin) -> Self {
-        let grant_types = if origin.is_first_party() { &[] } else { GrantType::ALL };
+    pub fn new(registered_by: Registrar) -> Self {
+        let grant_types = if registered_by.is_first_party() { &[] } else { GrantType::ALL };
         Self {
             auth_method: AuthMethod::ClientSecret,
             grant_types: grant_types.to_vec(),
-            origin,
+            registered_by,
             issuer: Issuer::OAuth,
         }
     }
 
-    /// Returns whether the client authenticates with its secret at the endpoints below `/oauth`.
-    pub fn has_secret(&self) -> bool {
+    /// Returns whether a correct secret authenticates this client at the endpoints below `/oauth`.
+    pub fn may_authenticate_with_secret(&self) -> bool {
         self.auth_method == AuthMethod::ClientSecret && self.issuer == Issuer::OAuth
     }
 
@@ -108,16 +108,16 @@ mod tests {
 
     #[test]
     fn registered_clients_may_use_every_grant_type_and_first_party_clients_none() {
-        for (origin, expected) in [
-            (Origin::Api, Ok(())),
-            (Origin::Operator, Ok(())),
-            (Origin::Matrix, Err(OAuthError::UnauthorizedClient)),
-            (Origin::CommandLine, Err(OAuthError::UnauthorizedClient)),
+        for (registrar, expected) in [
+            (Registrar::Api, Ok(())),
+            (Registrar::Operator, Ok(())),
+            (Registrar::Matrix, Err(OAuthError::UnauthorizedClient)),
+            (Registrar::CommandLine, Err(OAuthError::UnauthorizedClient)),
         ] {
-            let properties = ClientProperties::new(origin);
-            assert!(properties.has_secret());
+            let properties = ClientProperties::new(registrar);
+            assert!(properties.may_authenticate_with_secret());
             for &grant_type in GrantType::ALL {
-                assert_eq!(properties.check_grant_type(grant_type), expected, "{origin}");
+                assert_eq!(properties.check_grant_type(grant_type), expected, "{registrar}");
             }
         }
     }
@@ -126,10 +126,14 @@ mod tests {
     fn only_a_confidential_client_of_this_issuer_authenticates_with_a_secret() {
         for &auth_method in AuthMethod::ALL {
             for &issuer in Issuer::ALL {
-                let default_properties = ClientProperties::new(Origin::Api);
+                let default_properties = ClientProperties::new(Registrar::Api);
                 let properties = ClientProperties { auth_method, issuer, ..default_properties };
                 let expected = (auth_method, issuer) == (AuthMethod::ClientSecret, Issuer::OAuth);
-                assert_eq!(properties.has_secret(), expected, "{auth_method} {issuer}");
+                assert_eq!(
+                    properties.may_authenticate_with_secret(),
+                    expected,
+                    "{auth_method} {issuer}"
+                );
             }
         }
     }

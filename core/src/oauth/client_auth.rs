@@ -1,5 +1,5 @@
-//! Client authentication: HTTP Basic, or id and secret in the body, but not both (RFC 6749,
-//! section 2.3.1).
+//! Client authentication: HTTP Basic, or client id and secret in the body, but not both (RFC
+//! 6749, section 2.3.1).
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
@@ -23,9 +23,9 @@ impl Credentials {
     /// with a scheme other than Basic is ignored.
     ///
     /// # Errors
-    /// If credentials are missing or malformed ([`OAuthError::MissingCredentials`]), are in both
-    /// places or name two client ids ([`OAuthError::MultipleAuthMethods`]), or if a parameter is
-    /// repeated or a list.
+    /// If credentials are missing or malformed ([`OAuthError::MissingOrMalformedCredentials`]), are
+    /// in both places or contain two different client ids ([`OAuthError::MultipleAuthMethods`]), or
+    /// if a parameter is repeated or is a list, such as a JSON array.
     pub fn parse(
         authorization: Option<&[u8]>,
         parameters: Parameters<'_>,
@@ -34,14 +34,14 @@ impl Credentials {
         let client_secret = parameters.optional(Parameter::ClientSecret)?;
         let Some(encoded_credentials) = authorization.and_then(parse_basic) else {
             let (id, secret) =
-                client_id.zip(client_secret).ok_or(OAuthError::MissingCredentials)?;
+                client_id.zip(client_secret).ok_or(OAuthError::MissingOrMalformedCredentials)?;
             return Ok(Self { client_id: id.to_owned(), client_secret: Secret::new(secret) });
         };
         if client_secret.is_some() {
             return Err(OAuthError::MultipleAuthMethods);
         }
-        let credentials =
-            decode_credentials(encoded_credentials).ok_or(OAuthError::MissingCredentials)?;
+        let credentials = decode_credentials(encoded_credentials)
+            .ok_or(OAuthError::MissingOrMalformedCredentials)?;
         if client_id.is_some_and(|client_id| client_id != credentials.client_id) {
             return Err(OAuthError::MultipleAuthMethods);
         }
@@ -66,9 +66,9 @@ fn parse_basic(header: &[u8]) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"basic").then(|| credentials.trim_ascii_start())
 }
 
-/// Decodes Basic credentials. Clients form-encode id and secret before they join them with a colon,
-/// so the first colon separates them. Encoding does not change the secrets that this server
-/// generates, so clients that forget to encode them work as well.
+/// Decodes Basic credentials. Clients form-encode the client id and secret before they join them
+/// with a colon, so the first colon separates them. Encoding does not change the secrets that this
+/// server generates, so clients that forget to encode them work as well.
 fn decode_credentials(encoded: &[u8]) -> Option<Credentials> {
     let encoded = std::str::from_utf8(encoded).ok()?;
     let bytes =
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_may_contain_id_and_secret() {
+    fn the_body_may_contain_the_client_id_and_secret() {
         let body = [("client_id", "a"), ("client_secret", "s:+%20")];
         assert_eq!(parse(None, &body), Ok(id_and_secret("a", "s:+%20")));
     }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_basic_credentials_are_an_invalid_client() {
+    fn malformed_basic_credentials_are_rejected() {
         for header in [
             "Basic".to_owned(),
             "Basic ".to_owned(),
@@ -159,21 +159,29 @@ mod tests {
             basic_header("a\0:s"),
             basic_header("a:%00"),
         ] {
-            assert_eq!(parse(Some(&header), &[]), Err(OAuthError::MissingCredentials), "{header}");
+            assert_eq!(
+                parse(Some(&header), &[]),
+                Err(OAuthError::MissingOrMalformedCredentials),
+                "{header}"
+            );
         }
         let result = Credentials::parse(Some(b"Basic \xff\xfe"), Parameters::new(&[]));
-        assert_eq!(result.map(|_| ()), Err(OAuthError::MissingCredentials));
+        assert_eq!(result.map(|_| ()), Err(OAuthError::MissingOrMalformedCredentials));
     }
 
     #[test]
-    fn missing_credentials_are_an_invalid_client() {
+    fn missing_credentials_are_rejected() {
         for body in [
             &[][..],
             &[("client_id", "a")],
             &[("client_secret", "s")],
             &[("client_id", "a"), ("client_secret", "")],
         ] {
-            assert_eq!(parse(None, body), Err(OAuthError::MissingCredentials), "{body:?}");
+            assert_eq!(
+                parse(None, body),
+                Err(OAuthError::MissingOrMalformedCredentials),
+                "{body:?}"
+            );
         }
     }
 
@@ -211,7 +219,11 @@ mod tests {
         let body = [("client_id", "a"), ("client_secret", "s")];
         for header in ["Bearer abc", "", "Basicabc", "Digest x"] {
             assert_eq!(parse(Some(header), &body), Ok(id_and_secret("a", "s")), "{header}");
-            assert_eq!(parse(Some(header), &[]), Err(OAuthError::MissingCredentials), "{header}");
+            assert_eq!(
+                parse(Some(header), &[]),
+                Err(OAuthError::MissingOrMalformedCredentials),
+                "{header}"
+            );
         }
     }
 

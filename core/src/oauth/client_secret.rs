@@ -1,4 +1,4 @@
-//! An app's client secrets, and which of them a client may authenticate with.
+//! An app's client secrets: the current one, and the previous one for some time after a rotation.
 
 use jiff::Timestamp;
 

@@ -38,8 +38,8 @@ pub fn can_introspect(app: &App, token_app_id: i64, resource_servers: &[String])
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oauth::app::Registration;
-    use crate::oauth::client::{ClientProperties, Origin};
+    use crate::oauth::app::AppRegistration;
+    use crate::oauth::client::{ClientProperties, Registrar};
     use crate::oauth::form::tests::to_pairs;
 
     const CLIENT_CREDENTIALS: [(&str, &str); 2] = [("client_id", "a"), ("client_secret", "s")];
@@ -60,8 +60,8 @@ mod tests {
             let request = ClientTokenRequest::parse(None, Parameters::new(&pairs));
             request.map(|request| request.token.reveal().to_owned())
         };
-        assert_eq!(parse(&[]), Err(OAuthError::MissingCredentials));
-        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::MissingCredentials));
+        assert_eq!(parse(&[]), Err(OAuthError::MissingOrMalformedCredentials));
+        assert_eq!(parse(&[("token", "t")]), Err(OAuthError::MissingOrMalformedCredentials));
         assert_eq!(parse(&CLIENT_CREDENTIALS), Err(OAuthError::Missing(Parameter::Token)));
         assert_eq!(
             parse(&[CLIENT_CREDENTIALS[0], CLIENT_CREDENTIALS[1], ("token", "t")]),
@@ -71,12 +71,12 @@ mod tests {
 
     #[test]
     fn a_client_may_introspect_its_own_tokens_and_a_resource_server_all_tokens() {
-        let registration = Registration {
+        let registration = AppRegistration {
             client_name: "Api".into(),
             redirect_uris: vec!["https://a.example/".into()],
-            ..Registration::default()
+            ..AppRegistration::default()
         };
-        let properties = ClientProperties::new(Origin::Api);
+        let properties = ClientProperties::new(Registrar::Api);
         let details = registration.validate(&[]).unwrap();
         let app = App { id: 1, client_id: "api".into(), details, properties };
         assert!(can_introspect(&app, 1, &[]));

@@ -45,8 +45,8 @@ impl ConsentItem {
     }
 }
 
-/// Returns the items for these scopes, in the order of [`Scope::ALL`]. A scope that another one
-/// covers is omitted, and scopes for reading and writing the same resource are merged.
+/// Returns the items for `scopes`, in the order of [`Scope::ALL`]. A scope that another one covers
+/// is omitted, and scopes for reading and writing the same resource are merged.
 pub fn consent_items(scopes: &Scopes) -> Vec<ConsentItem> {
     let mut items: Vec<ConsentItem> = Vec::new();
     let is_covered = |scope| match scope {

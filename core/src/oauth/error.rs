@@ -8,9 +8,10 @@ use super::parameter::{MAX_STATE_LENGTH, Parameter};
 /// Maximum length of a scope name in an error. All known names are shorter.
 const MAX_SCOPE_NAME_BYTES: usize = 64;
 
-/// The reason an OAuth request is rejected. The message is the `error_description`.
+/// The reason an OAuth request is rejected. The message is the `error_description`, except for
+/// [`InvalidGrant`](Self::InvalidGrant).
 #[derive(Debug, Clone, PartialEq, Eq, Error, IntoStaticStr)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum OAuthError {
     #[error("Missing required parameter: {0}.")]
     Missing(Parameter),
@@ -18,11 +19,11 @@ pub enum OAuthError {
     Repeated(Parameter),
     /// A known parameter is a list or a map, like `scope[]`.
     #[error("The parameter {0} must be one value, not a list.")]
-    NotOneValue(Parameter),
+    NotScalar(Parameter),
     #[error("The parameter state is too long (maximum is {MAX_STATE_LENGTH} bytes).")]
     StateTooLong,
     #[error("The parameters are too long.")]
-    TooLong,
+    ParametersTooLong,
     /// The response does not distinguish the two cases, so it does not reveal which clients exist.
     /// A disabled client counts as unknown.
     #[error("The client is unknown or its secret is wrong.")]
@@ -30,9 +31,9 @@ pub enum OAuthError {
     /// The client of an authorization request is unknown or disabled.
     #[error("There is no app with this client_id.")]
     UnknownClient,
-    /// The id or the secret is absent, or the `Authorization` header is malformed.
+    /// The client id or the secret is absent, or the `Authorization` header is malformed.
     #[error("Send client_id and client_secret in the body, or as HTTP Basic authentication.")]
-    MissingCredentials,
+    MissingOrMalformedCredentials,
     /// The client authenticates in two ways, or sends two client ids.
     #[error("The request utilizes more than one mechanism for authenticating the client.")]
     MultipleAuthMethods,
@@ -42,19 +43,19 @@ pub enum OAuthError {
     UnsupportedResponseType,
     #[error("The authorization server does not support this response mode.")]
     UnsupportedResponseMode,
-    /// A scope contains a character that RFC 6749, section 3.3, does not allow, or the separators
-    /// are wrong. Backslashes and characters outside ASCII are rejected too.
+    /// The separators are wrong, or a scope contains a character that RFC 6749, section 3.3, does
+    /// not allow (such as a quote, a backslash or a non-ASCII character).
     #[error("Separate scopes by single spaces, without quotes or control characters.")]
     MalformedScope,
     #[error("The scope {0} does not exist.")]
-    UnknownScope(ScopeName),
+    UnknownScope(TruncatedScopeName),
     #[error("The client did not register the scope {0}.")]
-    UnregisteredScope(ScopeName),
+    UnregisteredScope(TruncatedScopeName),
     #[error("No scope was sent, so read was assumed, which the client did not register.")]
     UnregisteredDefaultScope,
     /// The scope was requested from a user who is not an admin, or for an app token.
     #[error("Only an admin can grant the scope {0}.")]
-    AdminScope(ScopeName),
+    AdminScopeDenied(TruncatedScopeName),
     /// The method is not `S256`, or is absent, which means `plain`.
     #[error("The code_challenge_method must be S256.")]
     InvalidChallengeMethod,
@@ -82,15 +83,15 @@ impl OAuthError {
         match self {
             Self::Missing(_)
             | Self::Repeated(_)
-            | Self::NotOneValue(_)
+            | Self::NotScalar(_)
             | Self::StateTooLong
-            | Self::TooLong
+            | Self::ParametersTooLong
             | Self::MultipleAuthMethods
             | Self::InvalidRedirectUri
             | Self::UnsupportedResponseMode
             | Self::InvalidChallengeMethod
             | Self::InvalidChallenge => "invalid_request",
-            Self::InvalidClient | Self::UnknownClient | Self::MissingCredentials => {
+            Self::InvalidClient | Self::UnknownClient | Self::MissingOrMalformedCredentials => {
                 "invalid_client"
             }
             Self::UnsupportedResponseType => "unsupported_response_type",
@@ -98,7 +99,7 @@ impl OAuthError {
             | Self::UnknownScope(_)
             | Self::UnregisteredScope(_)
             | Self::UnregisteredDefaultScope
-            | Self::AdminScope(_) => "invalid_scope",
+            | Self::AdminScopeDenied(_) => "invalid_scope",
             Self::AccessDenied => "access_denied",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::InvalidGrant => "invalid_grant",
@@ -110,9 +111,9 @@ impl OAuthError {
 /// A scope name in an error, truncated.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct ScopeName(String);
+pub struct TruncatedScopeName(String);
 
-impl From<&str> for ScopeName {
+impl From<&str> for TruncatedScopeName {
     fn from(name: &str) -> Self {
         Self(name[..name.floor_char_boundary(MAX_SCOPE_NAME_BYTES)].to_owned())
     }
@@ -124,16 +125,16 @@ mod tests {
 
     /// Returns every error, with its protocol code.
     fn all_errors() -> [(OAuthError, &'static str); 24] {
-        let scope = || ScopeName::from("a");
+        let scope = || TruncatedScopeName::from("a");
         [
             (OAuthError::Missing(Parameter::ClientId), "invalid_request"),
             (OAuthError::Repeated(Parameter::Scope), "invalid_request"),
-            (OAuthError::NotOneValue(Parameter::Scope), "invalid_request"),
+            (OAuthError::NotScalar(Parameter::Scope), "invalid_request"),
             (OAuthError::StateTooLong, "invalid_request"),
-            (OAuthError::TooLong, "invalid_request"),
+            (OAuthError::ParametersTooLong, "invalid_request"),
             (OAuthError::InvalidClient, "invalid_client"),
             (OAuthError::UnknownClient, "invalid_client"),
-            (OAuthError::MissingCredentials, "invalid_client"),
+            (OAuthError::MissingOrMalformedCredentials, "invalid_client"),
             (OAuthError::MultipleAuthMethods, "invalid_request"),
             (OAuthError::InvalidRedirectUri, "invalid_request"),
             (OAuthError::UnsupportedResponseType, "unsupported_response_type"),
@@ -142,7 +143,7 @@ mod tests {
             (OAuthError::UnknownScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredScope(scope()), "invalid_scope"),
             (OAuthError::UnregisteredDefaultScope, "invalid_scope"),
-            (OAuthError::AdminScope(scope()), "invalid_scope"),
+            (OAuthError::AdminScopeDenied(scope()), "invalid_scope"),
             (OAuthError::InvalidChallengeMethod, "invalid_request"),
             (OAuthError::InvalidChallenge, "invalid_request"),
             (OAuthError::AccessDenied, "access_denied"),

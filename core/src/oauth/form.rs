@@ -10,13 +10,13 @@ pub type Pairs = Vec<(String, String)>;
 
 /// The reason a body or query cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum FormError {
     #[error("The form contains a % that is not followed by two hexadecimal digits")]
     InvalidEscape,
     #[error("The form contains bytes that are not UTF-8")]
     NotUtf8,
-    #[error("The form contains a NUL character")]
+    #[error("The request contains a NUL character")]
     Nul,
     #[error("The JSON must be an object of names and values")]
     NotAnObject,
@@ -49,8 +49,8 @@ pub fn from_json(json: Value) -> Result<Pairs, FormError> {
             for item in items {
                 pairs.push((name.clone(), scalar_text(item)?.unwrap_or_default()));
             }
-        } else {
-            pairs.extend(scalar_text(value)?.map(|value| (name, value)));
+        } else if let Some(text) = scalar_text(value)? {
+            pairs.push((name, text));
         }
     }
     reject_nul(pairs)
@@ -75,7 +75,7 @@ pub fn reject_nul(pairs: Pairs) -> Result<Pairs, FormError> {
 }
 
 /// Returns a scalar's text; `None` for `null`.
-fn scalar_text(value: Value) -> Result<Option<String>, FormError> {
+pub(crate) fn scalar_text(value: Value) -> Result<Option<String>, FormError> {
     match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),

@@ -34,8 +34,8 @@ pub struct Grant {
 pub struct ActiveGrant {
     /// The granted scopes.
     pub scopes: Scopes,
-    /// The redirect URI that the user approved; `None` if it is `https`, or if the grant did not
-    /// begin with a code.
+    /// The redirect URI that the user approved; `None` if it is `https`, or if the grant was not
+    /// created with a code.
     pub redirect_uri: Option<String>,
 }
 
@@ -59,7 +59,7 @@ impl Binding {
 
 /// An attempt to redeem a code, by an authenticated app.
 #[derive(Debug, Clone)]
-pub struct Redemption<'a> {
+pub struct RedemptionAttempt<'a> {
     /// The id of the app that sent the token request.
     pub app_id: i64,
     /// The redirect URI of the token request.
@@ -71,7 +71,7 @@ pub struct Redemption<'a> {
 /// The reason a code cannot be redeemed. It is recorded; the response contains only
 /// [`GrantError::description`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum GrantError {
     #[error("the code is unknown or has been deleted")]
     Unknown,
@@ -94,14 +94,14 @@ pub enum GrantError {
     Replayed,
     #[error("the code has expired")]
     Expired,
-    /// This happened after the user approved the request.
+    /// Occurs if the change was made after the user approved the request.
     #[error("the account or the app was disabled, or the user lost the role that a scope requires")]
     Revoked,
 }
 
 impl GrantError {
     /// Returns the `error_description` of the response. It names a mistake only to the client that
-    /// the code was issued to. It discloses neither the state of a code nor whether a different
+    /// the code was issued to. It discloses neither the state of a code nor whether another
     /// client's code exists.
     pub fn description(self) -> String {
         let mistake = match self {
@@ -132,17 +132,17 @@ impl Grant {
     /// redeemed code does not matter.
     pub fn check_redemption(
         &self,
-        redemption: &Redemption<'_>,
+        attempt: &RedemptionAttempt<'_>,
         is_redeemed: bool,
         now: Timestamp,
     ) -> Result<(), GrantError> {
-        if redemption.app_id != self.app_id {
+        if attempt.app_id != self.app_id {
             return Err(GrantError::OtherApp);
         }
-        if redemption.redirect_uri != self.binding.redirect_uri {
+        if attempt.redirect_uri != self.binding.redirect_uri {
             return Err(GrantError::OtherRedirectUri);
         }
-        match (self.binding.challenge, redemption.verifier) {
+        match (self.binding.challenge, attempt.verifier) {
             (None, Some(_)) => return Err(GrantError::UnexpectedVerifier),
             (Some(_), None) => return Err(GrantError::MissingVerifier),
             (Some(_), Some(verifier)) if !pkce::is_well_formed(verifier.reveal()) => {
@@ -191,21 +191,24 @@ mod tests {
         }
     }
 
-    fn redemption(verifier: Option<&Secret>) -> Redemption<'_> {
-        Redemption { app_id: 1, redirect_uri: CALLBACK, verifier }
+    fn attempt(verifier: Option<&Secret>) -> RedemptionAttempt<'_> {
+        RedemptionAttempt { app_id: 1, redirect_uri: CALLBACK, verifier }
     }
 
     /// Checks the first redemption of a code without a challenge.
-    fn check_first_redemption(redemption: &Redemption<'_>, second: i64) -> Result<(), GrantError> {
-        grant(None).check_redemption(redemption, false, time(second))
+    fn check_first_redemption(
+        attempt: &RedemptionAttempt<'_>,
+        second: i64,
+    ) -> Result<(), GrantError> {
+        grant(None).check_redemption(attempt, false, time(second))
     }
 
     #[test]
     fn the_app_that_requested_the_code_may_redeem_it() {
-        assert_eq!(check_first_redemption(&redemption(None), 1000), Ok(()));
+        assert_eq!(check_first_redemption(&attempt(None), 1000), Ok(()));
         let verifier = Secret::new(VERIFIER);
-        let redemption = redemption(Some(&verifier));
-        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&redemption, false, time(1000)), Ok(()));
+        let attempt = attempt(Some(&verifier));
+        assert_eq!(grant(Some(CHALLENGE)).check_redemption(&attempt, false, time(1000)), Ok(()));
     }
 
     #[test]
@@ -216,24 +219,24 @@ mod tests {
             (1600, Err(GrantError::Expired)),
             (99_999_999, Err(GrantError::Expired)),
         ] {
-            assert_eq!(check_first_redemption(&redemption(None), now), expected, "{now}");
+            assert_eq!(check_first_redemption(&attempt(None), now), expected, "{now}");
         }
     }
 
     // RFC 6749, section 4.1.3.
     #[test]
     fn a_code_issued_to_a_different_app_is_rejected() {
-        let redemption = Redemption { app_id: 3, ..redemption(None) };
-        assert_eq!(check_first_redemption(&redemption, 1000), Err(GrantError::OtherApp));
+        let attempt = RedemptionAttempt { app_id: 3, ..attempt(None) };
+        assert_eq!(check_first_redemption(&attempt, 1000), Err(GrantError::OtherApp));
     }
 
     // RFC 6749, section 4.1.3. Here even the port of a loopback address must be equal.
     #[test]
     fn a_different_redirect_uri_is_rejected() {
         for redirect_uri in ["", "http://127.0.0.1:5001/cb", "http://127.0.0.1/cb"] {
-            let redemption = Redemption { redirect_uri, ..redemption(None) };
+            let attempt = RedemptionAttempt { redirect_uri, ..attempt(None) };
             assert_eq!(
-                check_first_redemption(&redemption, 1000),
+                check_first_redemption(&attempt, 1000),
                 Err(GrantError::OtherRedirectUri),
                 "{redirect_uri}"
             );
@@ -251,11 +254,8 @@ mod tests {
             (None, Some("short"), GrantError::UnexpectedVerifier),
         ] {
             let verifier = verifier.map(Secret::new);
-            let result = grant(challenge).check_redemption(
-                &redemption(verifier.as_ref()),
-                false,
-                time(1000),
-            );
+            let result =
+                grant(challenge).check_redemption(&attempt(verifier.as_ref()), false, time(1000));
             assert_eq!(result, Err(error));
         }
     }
@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn a_valid_second_redemption_is_a_replay_at_any_time() {
         for now in [1000, 1600, 99_999_999] {
-            let result = grant(None).check_redemption(&redemption(None), true, time(now));
+            let result = grant(None).check_redemption(&attempt(None), true, time(now));
             assert_eq!(result, Err(GrantError::Replayed), "{now}");
         }
     }
@@ -271,18 +271,15 @@ mod tests {
     #[test]
     fn an_invalid_second_redemption_is_not_a_replay() {
         let wrong_verifier = Secret::new(CHALLENGE);
-        for invalid_redemption in [
-            redemption(None),
-            redemption(Some(&wrong_verifier)),
-            Redemption { app_id: 3, ..redemption(None) },
-            Redemption { redirect_uri: "", ..redemption(None) },
+        for invalid_attempt in [
+            attempt(None),
+            attempt(Some(&wrong_verifier)),
+            RedemptionAttempt { app_id: 3, ..attempt(None) },
+            RedemptionAttempt { redirect_uri: "", ..attempt(None) },
         ] {
             let result =
-                grant(Some(CHALLENGE)).check_redemption(&invalid_redemption, true, time(1000));
-            assert!(
-                !matches!(result, Ok(()) | Err(GrantError::Replayed)),
-                "{invalid_redemption:?}"
-            );
+                grant(Some(CHALLENGE)).check_redemption(&invalid_attempt, true, time(1000));
+            assert!(!matches!(result, Ok(()) | Err(GrantError::Replayed)), "{invalid_attempt:?}");
         }
     }
 
@@ -318,10 +315,10 @@ mod tests {
             is_redeemed in any::<bool>(),
         ) {
             let verifier = verifier.map(Secret::new);
-            let redemption =
-                Redemption { app_id: 1, redirect_uri: &redirect_uri, verifier: verifier.as_ref() };
+            let (redirect_uri, verifier) = (&*redirect_uri, verifier.as_ref());
+            let attempt = RedemptionAttempt { app_id: 1, redirect_uri, verifier };
             let result =
-                grant(Some(CHALLENGE)).check_redemption(&redemption, is_redeemed, time(1000));
+                grant(Some(CHALLENGE)).check_redemption(&attempt, is_redeemed, time(1000));
             prop_assert!(result.is_err());
         }
 

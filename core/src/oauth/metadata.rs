@@ -13,8 +13,8 @@ pub fn issuer(base_url: &str) -> String {
     format!("{}/", base_url.trim_end_matches('/'))
 }
 
-/// Returns the metadata document of the server at this base URL. `endpoints` are the endpoints'
-/// names in the document and their paths.
+/// Returns the metadata document of the server at this base URL. `endpoints` contains the
+/// metadata field and the path of each endpoint.
 pub fn metadata_document(
     base_url: &str,
     endpoints: &[(&str, &str)],
@@ -34,8 +34,8 @@ pub fn metadata_document(
         "token_endpoint_auth_methods_supported": SECRET_AUTH_METHODS,
         "authorization_response_iss_parameter_supported": true,
     });
-    for (name, path) in endpoints {
-        document[*name] = format!("{}{path}", base_url.trim_end_matches('/')).into();
+    for (field, path) in endpoints {
+        document[*field] = format!("{}{path}", base_url.trim_end_matches('/')).into();
     }
     document
 }

@@ -3,8 +3,7 @@
 use super::error::OAuthError;
 use super::parameter::Parameter;
 
-/// The decoded name-value pairs of a request, in order. Has no `Debug`, because values can be
-/// secrets.
+/// The decoded name-value pairs of a request, in order. Not `Debug`, because values can be secrets.
 #[derive(Clone, Copy)]
 pub struct Parameters<'a>(&'a [(String, String)]);
 
@@ -22,7 +21,7 @@ impl<'a> Parameters<'a> {
         for (name, value) in self.0 {
             let Some(suffix) = name.strip_prefix(parameter.as_str()) else { continue };
             if suffix.starts_with('[') {
-                return Err(OAuthError::NotOneValue(parameter));
+                return Err(OAuthError::NotScalar(parameter));
             }
             if suffix.is_empty() && unique_value.replace(value.as_str()).is_some() {
                 return Err(OAuthError::Repeated(parameter));
@@ -78,7 +77,7 @@ mod tests {
     #[test]
     fn a_list_or_a_map_is_rejected() {
         for name in ["scope[]", "scope[a]", "scope[", "scope[0][a]"] {
-            let expected = Err(OAuthError::NotOneValue(Parameter::Scope));
+            let expected = Err(OAuthError::NotScalar(Parameter::Scope));
             assert_eq!(scope_value(&[(name, "read")]), expected, "{name}");
         }
     }

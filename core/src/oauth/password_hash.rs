@@ -76,14 +76,14 @@ pub enum HashFunction {
 /// The reason a hash is rejected. The message is shown after the field name. It does not repeat the
 /// hash, which is secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PasswordHashError {
     #[error(
         "must be a hash by Argon2, bcrypt or PBKDF2 with SHA-256 or SHA-512: $argon2id$…, $2b$…, \
          $pbkdf2-sha256$…, $pbkdf2-sha512$…, pbkdf2_sha256$… or pbkdf2_sha512$…"
     )]
-    Unknown,
-    #[error("is damaged or in a different format; write {0}")]
+    UnknownFormat,
+    #[error("is malformed; expected {0}")]
     Malformed(&'static str),
     #[error("is too expensive to verify at each sign-in: its {parameter} is above {max}")]
     TooExpensive { parameter: &'static str, max: u32 },
@@ -92,7 +92,7 @@ pub enum PasswordHashError {
 const MALFORMED_ARGON2: PasswordHashError =
     PasswordHashError::Malformed("$argon2id$v=19$m=19456,t=2,p=1$SALT$HASH, in base64");
 const MALFORMED_BCRYPT: PasswordHashError =
-    PasswordHashError::Malformed("$2b$12$ and 53 characters: the salt and the hash");
+    PasswordHashError::Malformed("$2b$12$ followed by 53 characters: the salt and the hash");
 const MALFORMED_PBKDF2: PasswordHashError = PasswordHashError::Malformed(
     "$pbkdf2-sha256$i=600000,l=32$SALT$HASH or $pbkdf2-sha256$600000$SALT$HASH, in base64",
 );
@@ -102,12 +102,13 @@ const MALFORMED_DJANGO: PasswordHashError =
 impl PasswordHash {
     /// Parses a hash and checks its parameters.
     pub fn parse(text: &str) -> Result<Self, PasswordHashError> {
-        let unknown = PasswordHashError::Unknown;
+        let unknown_format = PasswordHashError::UnknownFormat;
         if text.len() > MAX_HASH_BYTES || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(unknown);
+            return Err(unknown_format);
         }
         let without_dollar = text.strip_prefix('$');
-        let (format, parameters) = without_dollar.unwrap_or(text).split_once('$').ok_or(unknown)?;
+        let (format, parameters) =
+            without_dollar.unwrap_or(text).split_once('$').ok_or(unknown_format)?;
         let pbkdf2 = match (without_dollar.is_some(), format) {
             (true, "argon2id" | "argon2i" | "argon2d") => {
                 return check_argon2(parameters).map(|()| Self::Argon2);
@@ -117,22 +118,23 @@ impl PasswordHash {
             (true, "pbkdf2-sha512") => Pbkdf2::parse(HashFunction::Sha512, parameters),
             (false, "pbkdf2_sha256") => Pbkdf2::parse_django(HashFunction::Sha256, parameters),
             (false, "pbkdf2_sha512") => Pbkdf2::parse_django(HashFunction::Sha512, parameters),
-            _ => return Err(unknown),
+            _ => return Err(unknown_format),
         };
         pbkdf2.map(Self::Pbkdf2)
     }
 
-    /// Returns whether the hash distinguishes this password from all others. If not, a successful
-    /// verification does not prove that the user entered their password exactly, and the hash must
-    /// not be replaced by one of the entered password: bcrypt ignores everything after 72 bytes.
-    pub fn is_exact_for(&self, password: &str) -> bool {
+    /// Returns whether the hash distinguishes this password from all others. bcrypt ignores
+    /// everything after 72 bytes, so a successful verification does not prove that a longer
+    /// password was entered exactly. Such a hash must not be replaced by one of the entered
+    /// password.
+    pub fn covers_whole_password(&self, password: &str) -> bool {
         !matches!(self, Self::Bcrypt(_)) || password.len() <= BCRYPT_PASSWORD_BYTES
     }
 
     /// Returns whether the password can be the one that was hashed. PBKDF2 and bcrypt hash some
     /// passwords with NUL characters like others without, and the systems that accounts are
     /// imported from do not accept NUL characters.
-    pub fn allows(&self, password: &str) -> bool {
+    pub fn can_match(&self, password: &str) -> bool {
         *self == Self::Argon2 || !password.contains('\0')
     }
 }
@@ -229,7 +231,7 @@ fn check_argon2(text: &str) -> Result<(), PasswordHashError> {
         parameters.ok_or(MALFORMED_ARGON2)?.try_into().map_err(|_| MALFORMED_ARGON2)?;
     check_maximum("memory in KiB", memory, MAX_ARGON2_MEMORY_KIB)?;
     check_maximum(
-        "memory in KiB times passes",
+        "product of memory (KiB) and passes",
         memory.saturating_mul(passes),
         MAX_ARGON2_MEMORY_PASSES,
     )?;

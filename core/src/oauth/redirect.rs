@@ -36,7 +36,7 @@ pub enum RedirectUriError {
     #[error("must be an absolute URI.")]
     Relative,
     /// The URI has neither an authority nor an absolute path, like `myapp:callback`, or has the
-    /// scheme `localhost`, because the real scheme was left out. Doorkeeper, on which Mastodon is
+    /// scheme `localhost`, because the real scheme is missing. Doorkeeper, on which Mastodon is
     /// based, has one message for both.
     #[error("must specify a scheme.")]
     Opaque,
@@ -52,7 +52,7 @@ pub enum RedirectUriError {
     /// The scheme is `http`, and the host is not the user's device (RFC 8252, section 7.3).
     #[error("must be an HTTPS/SSL URI (http is only allowed for localhost).")]
     Insecure,
-    /// A different program could claim the scheme.
+    /// Another program could claim the scheme.
     #[error(
         "must have the scheme https, one that contains a dot like com.example.app, or one that the \
          operator of the server has allowed."
@@ -192,8 +192,8 @@ fn split_loopback(uri: &str) -> Option<(&str, &str)> {
     is_port.then_some((origin, path_and_query))
 }
 
-/// Returns whether the scheme is forbidden. White space and control characters are removed first,
-/// which covers everything that browsers ignore.
+/// Returns whether the scheme is forbidden. Whitespace and control characters are removed first,
+/// because browsers ignore some of them.
 fn has_forbidden_scheme(text: &str) -> bool {
     let Some((scheme, _)) = text.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();

@@ -1,4 +1,4 @@
-//! Authorization responses: where they are sent, and how their parameters are encoded.
+//! Authorization responses: their destination and the encoding of their parameters.
 
 use super::error::OAuthError;
 use super::redirect::RedirectUri;
@@ -7,15 +7,16 @@ use crate::secret::Secret;
 use crate::wire_enum::wire_enum;
 
 wire_enum! {
-    /// The encoding of response parameters. In the order of `response_modes_supported`.
+    /// The encoding of response parameters. The variants have the order of
+    /// `response_modes_supported`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum ResponseMode {
-        /// In the query of the redirect URI.
+        /// The query of the redirect URI.
         #[default]
         Query = "query",
-        /// In the fragment of the redirect URI.
+        /// The fragment of the redirect URI.
         Fragment = "fragment",
-        /// In a form that the browser posts to the redirect URI.
+        /// A form that the browser posts to the redirect URI.
         FormPost = "form_post",
     }
 }
@@ -31,8 +32,8 @@ pub struct ResponseTarget {
     pub state: Option<String>,
 }
 
-/// The way in which the browser delivers the response to the app. Not `Debug`, because it can
-/// contain a code.
+/// The browser's way to deliver the response to the app. Not `Debug`, because it can contain a
+/// code.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Delivery {
     /// Redirect to this URL.

@@ -240,15 +240,15 @@ impl Scopes {
         self.catalogue_scopes.is_empty() && self.other_scopes.is_empty()
     }
 
-    /// Returns whether the set contains this scope itself. A scope that includes it does not count.
+    /// Returns whether the set contains `scope` itself. A broader scope does not count.
     pub fn contains(&self, scope: Scope) -> bool {
         self.catalogue_scopes.contains(&scope)
     }
 
-    /// Returns the name of the first scope in `requested_scopes` that an app which declared these
+    /// Returns the name of the first scope in `requested_scopes` that an app which registered these
     /// scopes may not request.
     pub fn first_not_covered<'a>(&self, requested_scopes: &'a Self) -> Option<Cow<'a, str>> {
-        let is_covered = |scope: &Scope| self.iter().any(|declared| declared.covers(*scope));
+        let is_covered = |scope: &Scope| self.iter().any(|registered| registered.covers(*scope));
         let catalogue_scope = requested_scopes.iter().find(|scope| !is_covered(scope));
         let other_scope =
             requested_scopes.other_scopes.iter().find(|scope| !self.other_scopes.contains(scope));
@@ -257,24 +257,23 @@ impl Scopes {
             .or_else(|| other_scope.map(OtherScope::name))
     }
 
-    /// Returns whether all scopes may be granted by an account with this role; `None` stands for an
-    /// app token, here and below.
+    /// Returns whether an account with `role` may grant all scopes; `None` for an app token.
     pub fn are_allowed_for(&self, role: Option<Role>) -> bool {
         self.check_role(role).is_ok()
     }
 
-    /// Rejects the first scope that an account with this role may not grant.
+    /// Rejects the first scope that an account with `role` may not grant; `None` for an app token.
     pub fn check_role(&self, role: Option<Role>) -> Result<(), OAuthError> {
         match self.iter().find(|scope| scope.is_admin()) {
             Some(scope) if role != Some(Role::Admin) => {
-                Err(OAuthError::AdminScope(scope.as_str().into()))
+                Err(OAuthError::AdminScopeDenied(scope.as_str().into()))
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns the scopes that a token has while its account has this role: `admin:*` scopes are
-    /// dropped unless the role is admin.
+    /// Returns the scopes that a token has while its account has `role` (`None` for an app token):
+    /// `admin:*` scopes are dropped unless the role is admin.
     pub fn effective_for_role(mut self, role: Option<Role>) -> Self {
         if !self.are_allowed_for(role) {
             self.catalogue_scopes.retain(|scope| !scope.is_admin());

@@ -130,7 +130,7 @@ impl NewAccount {
         if errors.is_empty() && is_exclusive(&self.name) {
             errors.push(InvalidField { field: Field::Username, error: FieldError::Reserved });
         }
-        ValidationErrors::into_result(errors, self)
+        ValidationErrors::ok_if_empty(errors, self)
     }
 
     /// Returns the name, e-mail address and password.

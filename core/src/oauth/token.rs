@@ -39,7 +39,7 @@ pub struct TokenAccount {
 
 /// The reason an issued token is invalid. The messages are Mastodon's: clients compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum TokenError {
     /// The token was revoked, or its app was disabled.
     #[error("The access token was revoked")]
@@ -51,7 +51,7 @@ pub enum TokenError {
 }
 
 impl Token {
-    /// Checks that the token is valid at this time. Revocation is reported before expiry.
+    /// Checks that the token is valid at `now`. Revocation is reported before expiry.
     pub fn check_validity(&self, now: Timestamp) -> Result<(), TokenError> {
         if self.revoked_at.is_some() || self.app_disabled_at.is_some() {
             Err(TokenError::Revoked)

@@ -169,10 +169,10 @@ mod tests {
                 OAuthError::MultipleAuthMethods,
             ),
             (None, vec![grant_type, CODE_GRANT[1]], OAuthError::Missing(Parameter::RedirectUri)),
-            (None, CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
-            (Some("Basic ?"), CODE_GRANT.to_vec(), OAuthError::MissingCredentials),
-            (None, vec![APP_GRANT], OAuthError::MissingCredentials),
-            (None, vec![APP_GRANT, ("scope", "nope")], OAuthError::MissingCredentials),
+            (None, CODE_GRANT.to_vec(), OAuthError::MissingOrMalformedCredentials),
+            (Some("Basic ?"), CODE_GRANT.to_vec(), OAuthError::MissingOrMalformedCredentials),
+            (None, vec![APP_GRANT], OAuthError::MissingOrMalformedCredentials),
+            (None, vec![APP_GRANT, ("scope", "nope")], OAuthError::MissingOrMalformedCredentials),
             (
                 Some("Basic YTpz"),
                 vec![APP_GRANT, CLIENT_CREDENTIALS[1]],
@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(result.map(|_| ()), Err(OAuthError::Repeated(parameter)), "{name}");
         }
         let result = parse(&[&[APP_GRANT][..], &CLIENT_CREDENTIALS, &[("scope[a]", "b")]].concat());
-        assert_eq!(result.map(|_| ()), Err(OAuthError::NotOneValue(Parameter::Scope)));
+        assert_eq!(result.map(|_| ()), Err(OAuthError::NotScalar(Parameter::Scope)));
     }
 
     #[test]

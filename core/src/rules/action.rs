@@ -45,7 +45,7 @@ pub enum TweakValue {
     Boolean(bool),
 }
 
-/// Approximate size of a map with one entry, in bytes: the map allocates space for eleven.
+/// Approximate size of a map with one entry, in bytes. The map allocates space for eleven entries.
 const MAP_BYTES: usize = 640;
 
 impl Action {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_action_is_serialised_as_it_was_parsed() {
+    fn an_action_is_serialized_as_it_was_parsed() {
         for wire_json in [
             json!("notify"),
             json!("dont_notify"),

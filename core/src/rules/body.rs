@@ -1,4 +1,4 @@
-//! Bodies of requests that create or change rules.
+//! Bodies of requests that create, change or reset rules.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -15,9 +15,9 @@ pub struct NewRule(Rule);
 /// Body of a `PUT` request for `enabled`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnabledChange {
-    /// True if the rule is evaluated.
+    /// True if the rule is enabled.
     pub(super) enabled: bool,
-    /// The time at which a change to a built-in rule expires.
+    /// The time at which a change to a built-in rule expires; rejected for user rules.
     pub(super) until: Option<RuleExpiry>,
 }
 
@@ -33,12 +33,12 @@ impl NewRule {
     ///
     /// let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
     /// let body = br#"{"pattern": "cake", "actions": ["notify"]}"#;
-    /// assert!(NewRule::read(RuleKind::Content, body, limits, now).is_ok());
+    /// assert!(NewRule::parse(RuleKind::Content, body, limits, now).is_ok());
     ///
-    /// let error = NewRule::read(RuleKind::Content, br#"{"pattern": "cake"}"#, limits, now);
+    /// let error = NewRule::parse(RuleKind::Content, br#"{"pattern": "cake"}"#, limits, now);
     /// assert_eq!(error.unwrap_err().to_string(), "actions is missing");
     /// ```
-    pub fn read(
+    pub fn parse(
         kind: RuleKind,
         body: &[u8],
         limits: NewRuleLimits,
@@ -47,7 +47,7 @@ impl NewRule {
         Self::from_json(kind, json::parse(body)?, limits, now)
     }
 
-    /// Reads a rule from a parsed body, with the same checks as [`NewRule::read`].
+    /// Reads a rule from a parsed body, with the same checks as [`NewRule::parse`].
     pub fn from_json(
         kind: RuleKind,
         body: Value,
@@ -64,7 +64,7 @@ impl NewRule {
     }
 
     /// Reads a rule without checking the spelling of the fields or whether the rule has expired.
-    /// Imported rules are read in this way.
+    /// Used for imported rules.
     pub(super) fn from_fields(
         kind: RuleKind,
         mut fields: Fields,
@@ -103,20 +103,20 @@ impl NewRule {
 impl EnabledChange {
     /// Parses the body of a `PUT` request for `enabled`: a boolean, or an object with `enabled` and
     /// optionally `until`. An `until` that is not after `now` is rejected.
-    pub fn read(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
+    pub fn parse(body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
         match json::parse(body)? {
             Value::Bool(enabled) => Ok(enabled.into()),
             object @ Value::Object(_) => {
                 let mut fields = Fields::new(object, Location::Body)?;
                 fields.check_spelling(&["enabled", "until"])?;
-                Self::take_from(&mut fields, now)
+                Self::from_fields(&mut fields, now)
             }
             _ => Err(Location::Body.wrong_type("true, false, or an object with enabled").into()),
         }
     }
 
     /// Reads the fields `enabled` and `until`. An `until` that is not after `now` is rejected.
-    pub(super) fn take_from(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
+    pub(super) fn from_fields(fields: &mut Fields, now: Timestamp) -> Result<Self, RuleError> {
         let change = Self { enabled: fields.require_bool("enabled")?, until: take_until(fields)? };
         change.until.map_or(Ok(()), |until| until.require_after(now))?;
         Ok(change)
@@ -149,11 +149,11 @@ pub(super) fn require_actions(fields: &mut Fields) -> Result<Vec<Action>, RuleEr
 /// Parses the body of `POST /pushrules/reset`, such as `{"scope":"global"}`. Returns `None`, for
 /// all scopes, if there is no scope or no body. Unknown fields are rejected, because a misspelt
 /// `scope` would delete all rules.
-pub fn read_reset(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
+pub fn parse_reset_scope(body: &[u8]) -> Result<Option<RuleScope>, RuleError> {
     if body.is_empty() {
         return Ok(None);
     }
-    let mut fields = Fields::read(body)?;
+    let mut fields = Fields::parse(body)?;
     fields.check_spelling(&["scope"])?;
     let scope = fields.take_string("scope")?;
     reject_unknown_fields(fields, "scope")?;

@@ -16,9 +16,9 @@ pub struct RuleChanges(Vec<RuleChange>);
 impl RuleChanges {
     /// Parses a body `{"changes":[…]}`. Each rule has the same limits as in a separate request. An
     /// error in a change contains the index of the change.
-    pub fn read(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
+    pub fn parse(body: &[u8], limits: NewRuleLimits, now: Timestamp) -> Result<Self, RuleError> {
         let mut changes = Vec::new();
-        let max_depth = json::MAX_DEPTH_WITH_RULES;
+        let max_depth = json::MAX_DEPTH_WITH_PUSH_RULES;
         let body_without_changes =
             json::parse_streamed(body, max_depth, "changes", |index, change| {
                 if index == MAX_CHANGES {

@@ -72,7 +72,7 @@ impl RuleChange {
         limits: NewRuleLimits,
         now: Timestamp,
     ) -> Result<Self, RuleError> {
-        let new_rule = NewRule::read(target.rule.kind, body, limits, now)?;
+        let new_rule = NewRule::parse(target.rule.kind, body, limits, now)?;
         Ok(Self::new_put(target, new_rule))
     }
 
@@ -83,7 +83,7 @@ impl RuleChange {
 
     /// Parses a `PUT` request for `enabled`.
     pub fn set_enabled(rule: RuleRef, body: &[u8], now: Timestamp) -> Result<Self, RuleError> {
-        Ok(Self { rule, operation: Operation::SetEnabled(EnabledChange::read(body, now)?) })
+        Ok(Self { rule, operation: Operation::SetEnabled(EnabledChange::parse(body, now)?) })
     }
 
     /// Parses a `PUT` request for `actions`: `{"actions":[…]}`.
@@ -92,7 +92,7 @@ impl RuleChange {
         body: &[u8],
         limits: NewRuleLimits,
     ) -> Result<Self, RuleError> {
-        let mut fields = Fields::read(body)?;
+        let mut fields = Fields::parse(body)?;
         fields.check_spelling(&["actions"])?;
         let actions = require_actions(&mut fields)?;
         Ok(Self { rule, operation: Operation::SetActions(actions, limits) })
@@ -130,7 +130,7 @@ impl RuleChange {
             }
             "delete" => (Operation::Delete, "op, scope, kind and rule_id"),
             "set_enabled" => {
-                let change = EnabledChange::take_from(&mut fields, now)?;
+                let change = EnabledChange::from_fields(&mut fields, now)?;
                 let known_fields = "op, scope, kind, rule_id, enabled and until";
                 (Operation::SetEnabled(change), known_fields)
             }
@@ -152,7 +152,7 @@ impl RuleChange {
         Self { rule: target.rule.clone(), operation: Operation::Put(Box::new((target, new_rule))) }
     }
 
-    /// Returns the rule's scope.
+    /// Returns the scope of the rule, whose document the change applies to.
     pub fn scope(&self) -> &RuleScope {
         &self.rule.scope
     }

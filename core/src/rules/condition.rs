@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::member_count::MemberCountRange;
+use super::time_and_day::TimeAndDay;
 use super::{Extra, RuleError};
 use crate::json::{Fields, Location};
 
@@ -55,6 +56,9 @@ pub enum ConditionKind {
         /// The value that one of the items must have.
         value: Scalar,
     },
+    /// The local time is in one of the intervals. Boxed to keep other conditions small.
+    #[serde(untagged)]
+    TimeAndDay(Box<TimeAndDay>),
     /// A kind that this version does not support. It never matches.
     #[serde(untagged)]
     Unknown {
@@ -148,7 +152,14 @@ impl Condition {
                 key: fields.require_string("key")?,
                 value: Scalar::take_from(&mut fields)?,
             },
-            _ => ConditionKind::Unknown { kind: name },
+            _ => match TimeAndDay::find_name(&name) {
+                Some(name) => ConditionKind::TimeAndDay(Box::new(TimeAndDay::take_from(
+                    &mut fields,
+                    name,
+                    location,
+                )?)),
+                None => ConditionKind::Unknown { kind: name },
+            },
         };
         Ok(Self { kind, extra: fields.into_remaining() })
     }
@@ -177,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_serialised_as_it_was_parsed() {
+    fn a_condition_is_serialized_as_it_was_parsed() {
         for wire_json in [
             json!({"kind": "event_match", "key": "content.body", "pattern": "cake*"}),
             json!({"kind": "event_match", "key": "", "pattern": ""}),
@@ -289,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_condition_that_is_rejected_today_is_read_as_unknown() {
+    fn a_stored_condition_that_is_now_invalid_is_read_as_unknown() {
         let wire_json = json!({"kind": "event_match", "moon": "full"});
         let condition =
             Condition::from_stored(wire_json.clone(), Location::Item("conditions", 0)).unwrap();

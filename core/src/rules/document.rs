@@ -16,11 +16,11 @@ use super::{
 
 mod view;
 
-/// The user rules of one scope, and the user's changes to built-in rules.
+/// The user rules of one scope, and the overrides of built-in rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RuleDocument {
     scope: RuleScope,
-    data: DocumentData,
+    content: DocumentContent,
 }
 
 /// The stored format of a document, which later versions must be able to read:
@@ -35,7 +35,7 @@ pub struct RuleDocument {
 /// different kind. Unknown members are rejected, because the next write would lose them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DocumentData {
+struct DocumentContent {
     #[serde(default)]
     version: FormatVersion,
     rules: Ruleset,
@@ -80,12 +80,12 @@ pub struct RulePosition<'a> {
 impl RuleDocument {
     /// Creates the document of a user without rules.
     pub fn new(scope: RuleScope) -> Self {
-        Self { scope, data: DocumentData::default() }
+        Self { scope, content: DocumentContent::default() }
     }
 
-    /// Creates a document with these rules, whose ids must be unique within each kind.
+    /// Creates a document with the given rules, whose ids must be unique within each kind.
     pub(super) fn from_rules(scope: RuleScope, rules: Ruleset) -> Self {
-        Self { scope, data: DocumentData { rules, ..DocumentData::default() } }
+        Self { scope, content: DocumentContent { rules, ..DocumentContent::default() } }
     }
 
     /// Returns the global document of users without rules.
@@ -97,12 +97,12 @@ impl RuleDocument {
 
     /// Parses the output of [`RuleDocument::to_text`] of this or an earlier version.
     pub fn from_text(scope: RuleScope, text: &str) -> serde_json::Result<Self> {
-        Ok(Self { scope, data: serde_json::from_str(text)? })
+        Ok(Self { scope, content: serde_json::from_str(text)? })
     }
 
-    /// Serialises the document for storage.
+    /// Serializes the document for storage.
     pub fn to_text(&self) -> String {
-        serde_json::to_string(&self.data).expect("map keys are strings")
+        serde_json::to_string(&self.content).expect("map keys are strings")
     }
 
     /// Returns the scope of the rules.
@@ -112,17 +112,17 @@ impl RuleDocument {
 
     /// Returns the user rules.
     pub fn user_rules(&self) -> &Ruleset {
-        &self.data.rules
+        &self.content.rules
     }
 
     /// Returns the user's changes to a built-in rule.
     pub fn patch(&self, id: &str) -> Option<&RulePatch> {
-        self.data.patches.get(id)
+        self.content.patches.get(id)
     }
 
-    /// Returns the user's changes to built-in rules, each with the rule id.
+    /// Returns the overrides of built-in rules, each with the rule id.
     pub fn patches(&self) -> impl Iterator<Item = (&str, &RulePatch)> {
-        self.data.patches.iter().map(|(id, patch)| (id.as_str(), patch))
+        self.content.patches.iter().map(|(id, patch)| (id.as_str(), patch))
     }
 
     /// Returns the number of user rules.
@@ -130,9 +130,9 @@ impl RuleDocument {
         self.user_rules().iter().count()
     }
 
-    /// Returns whether there are neither user rules nor changes to built-in rules.
+    /// Returns whether there are neither user rules nor overrides of built-in rules.
     pub fn is_empty(&self) -> bool {
-        self.rule_count() == 0 && self.data.patches.is_empty()
+        self.rule_count() == 0 && self.content.patches.is_empty()
     }
 
     /// Adds a rule, or replaces the rule of the same kind and id.
@@ -149,7 +149,7 @@ impl RuleDocument {
         let before_index = self.find_neighbour(kind, &id, position.before)?;
         let after_index = self.find_neighbour(kind, &id, position.after)?.map(|index| index + 1);
         let old_index = self.index_of(kind, id.as_str());
-        let rules = &mut self.data.rules[kind];
+        let rules = &mut self.content.rules[kind];
         let rule = new_rule.into_rule(id, old_index.is_none_or(|index| rules[index].enabled));
         match (old_index, before_index.or(after_index)) {
             (None, new_index) => rules.insert(new_index.unwrap_or(0), rule),
@@ -165,7 +165,7 @@ impl RuleDocument {
     /// Removes a user rule. Built-in rules cannot be removed.
     pub fn remove(&mut self, kind: RuleKind, id: &str) -> Result<(), RuleError> {
         let index = self.index_of(kind, id).ok_or_else(|| no_such_rule(kind, id))?;
-        self.data.rules[kind].remove(index);
+        self.content.rules[kind].remove(index);
         Ok(())
     }
 
@@ -217,7 +217,7 @@ impl RuleDocument {
         if change.enabled.is_none() && change.actions.is_none() {
             return;
         }
-        let patch = self.data.patches.entry(id).or_default();
+        let patch = self.content.patches.entry(id).or_default();
         if change.enabled.is_some() {
             (patch.enabled, patch.until) = (change.enabled, change.until);
         }
@@ -236,9 +236,9 @@ impl RuleDocument {
             return false;
         }
         for kind in RuleKind::ALL {
-            self.data.rules[kind].retain(|rule| !has_expired(rule.until));
+            self.content.rules[kind].retain(|rule| !has_expired(rule.until));
         }
-        self.data.patches.retain(|_, patch| {
+        self.content.patches.retain(|_, patch| {
             if !has_expired(patch.until) {
                 return true;
             }
@@ -251,7 +251,7 @@ impl RuleDocument {
     /// Returns the earliest time at which a rule, or a change to a built-in rule, expires.
     pub fn next_expiry(&self) -> Option<RuleExpiry> {
         let rules = self.user_rules().iter().filter_map(|(_, rule)| rule.until);
-        rules.chain(self.data.patches.values().filter_map(|patch| patch.until)).min()
+        rules.chain(self.content.patches.values().filter_map(|patch| patch.until)).min()
     }
 
     fn index_of(&self, kind: RuleKind, id: &str) -> Option<usize> {
@@ -259,7 +259,7 @@ impl RuleDocument {
     }
 
     /// Returns the index of the rule named by `before` or `after`, or `None` if the parameter is
-    /// absent. The rule must be a different user rule of the same kind.
+    /// absent. The rule must be another user rule of the same kind.
     fn find_neighbour(
         &self,
         kind: RuleKind,
@@ -281,10 +281,10 @@ impl RuleDocument {
 
     fn rule_mut(&mut self, kind: RuleKind, id: &str) -> Result<RuleMut<'_>, RuleError> {
         if let Some(index) = self.index_of(kind, id) {
-            return Ok(RuleMut::User(&mut self.data.rules[kind][index]));
+            return Ok(RuleMut::User(&mut self.content.rules[kind][index]));
         }
         if self.builtin_rules(kind).any(|rule| rule.rule_id == id) {
-            return Ok(RuleMut::Builtin(self.data.patches.entry(id.to_owned()).or_default()));
+            return Ok(RuleMut::Builtin(self.content.patches.entry(id.to_owned()).or_default()));
         }
         Err(no_such_rule(kind, id))
     }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn add_rule(document: &mut RuleDocument, id: &str) {
-        let new_rule = NewRule::read(
+        let new_rule = NewRule::parse(
             RuleKind::Room,
             br#"{"actions":[]}"#,
             NewRuleLimits::default(),

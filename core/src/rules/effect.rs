@@ -1,7 +1,8 @@
 //! The effect of a rule on its user, as the account pages show and change it.
 
 use super::evaluate::collect_tweaks;
-use super::{Action, Extra, TweakValue};
+use super::time_and_day::TimeAndDay;
+use super::{Action, Condition, ConditionKind, Extra, Rule, TweakValue};
 
 /// The effect on the user when a rule matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +31,21 @@ impl Effect {
             None => false,
         };
         Self::Notify { sound: is_set("sound"), highlight: is_set("highlight") }
+    }
+}
+
+impl Rule {
+    /// Returns the time condition of a quiet hours rule: an override or underride rule that does
+    /// not notify and has no other condition.
+    pub fn quiet_hours(&self) -> Option<&TimeAndDay> {
+        match self.conditions.as_deref() {
+            Some([Condition { kind: ConditionKind::TimeAndDay(condition), .. }])
+                if Effect::from_actions(&self.actions) == Effect::Silent =>
+            {
+                Some(condition)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -68,7 +84,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::rules::Rule;
 
     #[test]
     fn the_effect_follows_from_the_actions() {

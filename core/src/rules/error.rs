@@ -8,7 +8,7 @@ use crate::matrix::MatrixErrorCode;
 
 /// The reason a rule, a request body or a change is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum RuleError {
     #[error(transparent)]
     Json(#[from] JsonError),
@@ -22,11 +22,25 @@ pub enum RuleError {
     /// path.
     #[error("{0} must be an integer from -9007199254740991 to 9007199254740991")]
     InvalidNumber(String),
-    #[error("until must be from 0 to 9007199254740991, in milliseconds since 1970")]
+    /// Contains the field path.
+    #[error("{0} must be the name of a time zone, such as Europe/Berlin")]
+    UnknownTimeZone(String),
+    #[error("{path} must have 1 to {max} intervals")]
+    IntervalCount { path: String, max: usize },
+    /// Contains the field path.
+    #[error("{0} must be a time from 00:00 to 23:59")]
+    InvalidTimeOfDay(String),
+    /// Contains the field path.
+    #[error("{0} must not start after its end; use two intervals for a time over midnight")]
+    ReversedTimeRange(String),
+    /// Contains the field path.
+    #[error("{0} must have days from 1 (Monday) to 7 (Sunday, also 0)")]
+    InvalidDays(String),
+    #[error("until must be from 0 to 9007199254740991 (Unix time in milliseconds)")]
     ExpiryRange,
     #[error(
         "until must be in the future: it is {until}, and the server's clock is at {now} \
-         (milliseconds since 1970)"
+         (Unix time in milliseconds)"
     )]
     PastExpiry { until: i64, now: i64 },
     #[error(
@@ -52,12 +66,14 @@ pub enum RuleError {
     TooManyRules(usize),
     #[error("a rule may have at most {0} conditions")]
     TooManyConditions(usize),
-    #[error("the rules of an account may take at most {0} bytes; delete some, or shorten them")]
+    #[error(
+        "the rules of an account must not be larger than {0} bytes; delete some, or shorten them"
+    )]
     TooManyBytes(usize),
     #[error("the {kind} rule {id:?} has been changed in the meantime")]
     ChangedMeanwhile { kind: RuleKind, id: String },
     /// The rule is larger than the body of a request that creates one rule may be.
-    #[error("a rule may have at most {0} bytes")]
+    #[error("a rule must not be larger than {0} bytes")]
     RuleTooLarge(usize),
     #[error("another rule of this kind has the same rule_id; delete one of them")]
     DuplicateRule,
@@ -70,7 +86,7 @@ pub enum RuleError {
     #[error("{field} must be {expected}")]
     InvalidValue { field: &'static str, expected: &'static str },
     /// Rejected, because the rest of the body may have a different meaning without the field.
-    #[error("unknown field {path}; known fields: {known_fields}")]
+    #[error("unknown field `{path}`; known fields: {known_fields}")]
     UnknownField { path: String, known_fields: &'static str },
     #[error("{path}: {error}")]
     AtPath { path: String, error: Box<Self> },
@@ -129,6 +145,11 @@ impl RuleError {
             Self::UnknownAction(_)
             | Self::InvalidMemberCount(_)
             | Self::InvalidNumber(_)
+            | Self::UnknownTimeZone(_)
+            | Self::IntervalCount { .. }
+            | Self::InvalidTimeOfDay(_)
+            | Self::ReversedTimeRange(_)
+            | Self::InvalidDays(_)
             | Self::ExpiryRange
             | Self::PastExpiry { .. }
             | Self::ExpiryOfUserRule(_)

@@ -1,6 +1,6 @@
 //! The bodies of evaluation requests: an event, its room, and the users to evaluate it for.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::evaluate::{Member, Room};
 use super::event::Event;
@@ -51,7 +51,7 @@ pub struct RequestedMember {
 
 impl ExplainRoom {
     /// Parses the JSON of a `room`.
-    pub fn read(json: &[u8]) -> Result<Self, RuleError> {
+    pub fn parse(json: &[u8]) -> Result<Self, RuleError> {
         Self::from_fields(Fields::new(json::parse(json)?, ROOM_LOCATION)?)
     }
 
@@ -64,8 +64,8 @@ impl ExplainRoom {
 
 impl ExplainRequest {
     /// Parses the body of a `POST` request to `explain`.
-    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
-        let mut fields = Fields::read(body)?;
+    pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
+        let mut fields = Fields::parse(body)?;
         fields.check_spelling(&["event", "room", "profile_tag"])?;
         let event = take_event(&mut fields)?;
         let ExplainRoom { room, display_name } =
@@ -83,37 +83,84 @@ impl ExplainRequest {
 }
 
 impl EvaluateRequest {
-    /// Parses the body of a `POST` request to `evaluate`. Members are parsed one by one, because
-    /// the JSON values of 100,000 members would take several times the memory.
-    pub fn read(body: &[u8]) -> Result<Self, RuleError> {
+    /// Parses the body of a `POST` request to `evaluate`.
+    pub fn parse(body: &[u8]) -> Result<Self, RuleError> {
+        Self::parse_extended(body, &ExtraFields::default(), |_, _| Ok(()))
+            .map(|(request, _)| request)
+    }
+
+    /// Creates a request to evaluate an event without type and text for one user, whom it may
+    /// mention. Such an event matches only rules that apply to everything, or to mentions.
+    pub(crate) fn without_content(user_id: &str, mentions_user: bool) -> Self {
+        let mentioned_users = mentions_user.then_some(user_id).into_iter().collect::<Vec<_>>();
+        let event = json!({ "content": { "m.mentions": { "user_ids": mentioned_users } } });
+        let member =
+            RequestedMember { user_id: user_id.into(), display_name: None, profile_tag: None };
+        Self {
+            event: Event::from_value(event).expect("the JSON is an object"),
+            room: Room::default(),
+            members: vec![member],
+            all: true,
+        }
+    }
+
+    /// Parses a body with the fields of `evaluate` and others, which are returned. Members are
+    /// parsed one by one, because the JSON values of 100,000 members would take several times the
+    /// memory. `on_member` gets the fields of each member first, and may take some of them.
+    pub(crate) fn parse_extended(
+        body: &[u8],
+        extra_fields: &ExtraFields,
+        mut on_member: impl FnMut(&mut Fields, Location) -> Result<(), RuleError>,
+    ) -> Result<(Self, RemainingFields), RuleError> {
+        let member_fields =
+            [&["user_id", "display_name", "profile_tag"][..], extra_fields.member].concat();
         let mut members = Vec::new();
         let body_without_members =
             json::parse_streamed(body, json::MAX_DEPTH, "members", |index, value| {
-                members.push(RequestedMember::from_json(value, Location::Item("members", index))?);
+                let location = Location::Item("members", index);
+                let mut fields = Fields::new(value, location)?;
+                fields.check_spelling(&member_fields)?;
+                on_member(&mut fields, location)?;
+                members.push(RequestedMember::from_fields(&mut fields)?);
                 Ok::<_, RuleError>(())
             })?;
         let mut fields = Fields::new(body_without_members, Location::Body)?;
-        fields.check_spelling(&["event", "room", "members", "all"])?;
+        fields.check_spelling(
+            &[&["event", "room", "members", "all"][..], extra_fields.body].concat(),
+        )?;
         if !fields.require("members")?.is_array() {
             return Err(fields.wrong_type("members", "an array").into());
         }
         let event = take_event(&mut fields)?;
         let mut room_fields = take_room_fields(&mut fields)?;
-        room_fields.check_spelling(&ROOM_FIELDS)?;
+        room_fields.check_spelling(&[&ROOM_FIELDS[..], extra_fields.room].concat())?;
         let room = read_room(&mut room_fields)?;
         let all = fields.take_bool("all")?.unwrap_or_default();
-        Ok(Self { event, room, members, all })
+        let remaining_fields = RemainingFields { body: fields, room: room_fields };
+        Ok((Self { event, room, members, all }, remaining_fields))
     }
 }
 
+/// The names of the fields that a request has in addition to those of `evaluate`.
+#[derive(Default)]
+pub(crate) struct ExtraFields {
+    pub(crate) body: &'static [&'static str],
+    pub(crate) room: &'static [&'static str],
+    pub(crate) member: &'static [&'static str],
+}
+
+/// The fields of a request that are not fields of `evaluate`.
+pub(crate) struct RemainingFields {
+    pub(crate) body: Fields,
+    pub(crate) room: Fields,
+}
+
 impl RequestedMember {
-    fn from_json(value: Value, location: Location) -> Result<Self, RuleError> {
-        let mut fields = Fields::new(value, location)?;
-        fields.check_spelling(&["user_id", "display_name", "profile_tag"])?;
+    fn from_fields(fields: &mut Fields) -> Result<Self, RuleError> {
         Ok(Self {
             user_id: fields.require_string("user_id")?.into(),
             display_name: fields.take_string("display_name")?.map(Into::into),
-            profile_tag: take_profile_tag(&mut fields)?,
+            profile_tag: take_profile_tag(fields)?,
         })
     }
 
@@ -126,14 +173,14 @@ impl RequestedMember {
     }
 }
 
-/// The fields of an event that rules test most. Without one of them, rules would match other events
-/// than the application service expects.
+/// The fields of an event that rules test most. If one of them is misspelt, rules match events that
+/// the application service does not expect.
 const EVENT_FIELDS: [&str; 4] = ["type", "sender", "room_id", "content"];
 
 fn take_event(fields: &mut Fields) -> Result<Event, RuleError> {
     let event = Event::from_value(fields.require("event")?)
         .ok_or_else(|| fields.wrong_type("event", "a JSON object"))?;
-    // An event may have a field that resembles one of these in addition to it.
+    // A field that resembles one of these is accepted if the correct field exists too.
     let members = event.members();
     let missing_fields: Vec<&str> =
         EVENT_FIELDS.into_iter().filter(|name| !members.contains_key(*name)).collect();

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::evaluate::{PushEvaluation, RuleName, collect_tweaks};
 use super::index::RoomEvaluation;
-use super::{Action, RuleRef, TweakValue};
+use super::{Action, RuleRef, TweakValue, builtin};
 use crate::json;
 
 /// The response to an evaluation request. The results are added in batches of members.
@@ -17,6 +17,13 @@ pub struct EvaluationResponse {
     /// The index of each group in `groups`, by the JSON of its result.
     group_indexes: HashMap<Vec<u8>, usize>,
     includes_silent: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct ResponseBody<'a> {
+    groups: Vec<ResponseGroup<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accepted: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,14 +81,30 @@ impl EvaluationResponse {
         }
     }
 
-    /// Serialises the response. `user_id` returns the user id of the member at a position. Groups
-    /// are in the order in which they were first added.
-    pub fn to_json<'a>(&'a self, user_id: impl Fn(usize) -> &'a str) -> Vec<u8> {
+    /// Returns whether a rule of the user or the master rule silences the event for one of the
+    /// members. The other built-in rules are about one kind of event: a user who has turned off
+    /// mentions in a Matrix client has not silenced everything. The response must include silent
+    /// members.
+    pub fn is_silenced_by_user(&self) -> bool {
+        let is_by_user = |rule: &RuleRef| !rule.id.starts_with('.') || rule.id == builtin::MASTER;
+        self.groups
+            .iter()
+            .any(|(result, _)| !result.notify && result.rule.as_ref().is_some_and(is_by_user))
+    }
+
+    /// Serializes the response. `user_id` returns the user id of the member at a position. Groups
+    /// are in the order in which they were first added. `accepted` is the number of messages that
+    /// will be delivered, in the response of `notify`.
+    pub fn to_json<'a>(
+        &'a self,
+        user_id: impl Fn(usize) -> &'a str,
+        accepted: Option<usize>,
+    ) -> Vec<u8> {
         let groups = self.groups.iter().map(|(result, positions)| {
             let users = positions.iter().map(|position| user_id(*position)).collect();
             ResponseGroup { result, users }
         });
-        json::to_bytes(&BTreeMap::from([("groups", groups.collect::<Vec<_>>())]))
+        json::to_bytes(&ResponseBody { groups: groups.collect(), accepted })
     }
 }
 
@@ -94,13 +117,13 @@ mod tests {
     use crate::rules::evaluate::{Member, Room};
     use crate::rules::event::Event;
     use crate::rules::index::{IndexedRules, Members};
-    use crate::rules::work::WorkBudget;
+    use crate::rules::work::RequestWorkBudget;
     use crate::rules::{NewRule, NewRuleLimits, RuleDocument, RuleKind, RulePosition, RuleScope};
 
     /// Returns the group of a user that has a rule with these actions, which matches every event.
     fn evaluate_actions(actions: &Value) -> Value {
         let body = json!({"actions": actions}).to_string();
-        let rule = NewRule::read(
+        let rule = NewRule::parse(
             RuleKind::Override,
             body.as_bytes(),
             NewRuleLimits::default(),
@@ -116,10 +139,16 @@ mod tests {
         let mut response = EvaluationResponse::new(true);
         let event = Event::from_value(json!({})).unwrap();
         response.add_batch(
-            &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
+            &members.evaluate(
+                &event,
+                &Room::default(),
+                Timestamp::UNIX_EPOCH,
+                &mut RequestWorkBudget::default(),
+            ),
             &[0],
         );
-        let response: Value = serde_json::from_slice(&response.to_json(|_| "@ann:x")).unwrap();
+        let response: Value =
+            serde_json::from_slice(&response.to_json(|_| "@ann:x", None)).unwrap();
         response["groups"][0].clone()
     }
 
@@ -154,7 +183,7 @@ mod tests {
 
     fn evaluate_in_batches(includes_silent: bool) -> EvaluationResponse {
         let mut document = RuleDocument::new(RuleScope::Global);
-        let rule = NewRule::read(
+        let rule = NewRule::parse(
             RuleKind::Content,
             br#"{"pattern":"cake","actions":[]}"#,
             NewRuleLimits::default(),
@@ -174,7 +203,12 @@ mod tests {
             let users = batch.iter().map(|position| USERS[*position]);
             let members = Members::new(users.map(|id| (id, Member::default(), rules_for(id))));
             response.add_batch(
-                &members.evaluate(&event, &Room::default(), &mut WorkBudget::default()),
+                &members.evaluate(
+                    &event,
+                    &Room::default(),
+                    Timestamp::UNIX_EPOCH,
+                    &mut RequestWorkBudget::default(),
+                ),
                 batch,
             );
         }
@@ -188,7 +222,8 @@ mod tests {
         let sender_group =
             r#"{"notify":false,"rule":null,"actions":[],"tweaks":{},"users":["@ben:x"]}"#;
         let response_json = |includes_silent: bool| {
-            let json = evaluate_in_batches(includes_silent).to_json(|position| USERS[position]);
+            let json =
+                evaluate_in_batches(includes_silent).to_json(|position| USERS[position], None);
             String::from_utf8(json).unwrap()
         };
         assert_eq!(response_json(false), format!(r#"{{"groups":[{message_group}]}}"#));

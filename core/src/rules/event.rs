@@ -38,7 +38,7 @@ impl Event {
     }
 
     /// Returns the event's top-level members.
-    pub(super) fn members(&self) -> &Map<String, Value> {
+    pub(crate) fn members(&self) -> &Map<String, Value> {
         &self.members
     }
 
@@ -72,9 +72,20 @@ impl Event {
         self.body.as_ref()
     }
 
+    /// Returns the event id.
+    pub fn event_id(&self) -> Option<&str> {
+        self.members.get("event_id")?.as_str()
+    }
+
     /// Returns the sender's user id.
     pub fn sender(&self) -> Option<&str> {
         self.members.get("sender")?.as_str()
+    }
+
+    /// Returns whether the event changes the membership of this user.
+    pub fn changes_membership_of(&self, user_id: &str) -> bool {
+        let has = |name: &str, text| self.members.get(name).and_then(Value::as_str) == Some(text);
+        has("type", "m.room.member") && has("state_key", user_id)
     }
 
     /// Returns whether the event has `m.mentions` in its content, even if it is empty.

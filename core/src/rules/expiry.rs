@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::RuleError;
 use crate::json::Location;
 
-/// The time at which a timed rule, or a timed change to a built-in rule, expires: `until` in the
-/// API, in milliseconds since the Unix epoch. It is at most the largest integer that all JSON
-/// parsers represent exactly.
+/// The time at which a timed rule, or a timed override of a built-in rule, expires: `until` in the
+/// API, as Unix time in milliseconds. It is at most the largest integer that all JSON parsers
+/// represent exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct RuleExpiry(i64);
@@ -24,13 +24,13 @@ impl RuleExpiry {
         Self(time.as_millisecond().clamp(0, Self::MAX.0))
     }
 
-    /// Returns the time in milliseconds since the Unix epoch.
+    /// Returns the Unix time in milliseconds.
     pub fn as_millisecond(self) -> i64 {
         self.0
     }
 
-    /// Returns the time, rounded up to a second. A time after the year 9999 becomes the end of that
-    /// year.
+    /// Returns the time, rounded up to a second. A later time than `Timestamp::MAX` becomes
+    /// `Timestamp::MAX`.
     pub fn to_timestamp(self) -> Timestamp {
         let second = self.0 / 1000 + i64::from(self.0 % 1000 > 0);
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
@@ -56,13 +56,13 @@ impl RuleExpiry {
                 Self::from_stored(value).ok_or(RuleError::ExpiryRange)
             }
             _ => Err(Location::Field("until")
-                .wrong_type("an integer: milliseconds since 1970")
+                .wrong_type("an integer: Unix time in milliseconds")
                 .into()),
         }
     }
 
-    /// Reads `until` from a stored rule. Returns `None` for any other value, which is an unknown
-    /// member: it was stored before rules could expire.
+    /// Reads `until` from a stored rule. Returns `None` if it is not a valid expiry: rules stored
+    /// before `until` existed may contain an unrelated field of that name.
     pub(super) fn from_stored(value: &Value) -> Option<Self> {
         Self::try_from(value.as_i64()?).ok()
     }
@@ -100,8 +100,8 @@ mod tests {
             assert_eq!(json!(expiry), json!(valid_millis));
             assert_eq!(serde_json::from_value::<RuleExpiry>(json!(valid_millis)).unwrap(), expiry);
         }
-        let range_message = "until must be from 0 to 9007199254740991, in milliseconds since 1970";
-        let type_message = "until must be an integer: milliseconds since 1970";
+        let range_message = "until must be from 0 to 9007199254740991 (Unix time in milliseconds)";
+        let type_message = "until must be an integer: Unix time in milliseconds";
         for (invalid_until, code, message) in [
             (json!(-1), InvalidParam, range_message),
             (json!(9_007_199_254_740_992_i64), InvalidParam, range_message),
@@ -144,7 +144,7 @@ mod tests {
                 error.to_string(),
                 format!(
                     "until must be in the future: it is {until}, and the server's clock is at \
-                     1800000000000 (milliseconds since 1970)"
+                     1800000000000 (Unix time in milliseconds)"
                 )
             );
         }

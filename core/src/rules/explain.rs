@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,16 +43,20 @@ pub struct RuleStep<R> {
     pub rule: R,
     /// The result of the rule: disabled, failed or won.
     pub outcome: StepOutcome,
-    /// The first unmet condition of a failed rule. Absent if the work limit was reached or a legacy
-    /// mention rule was skipped because of `m.mentions`.
+    /// The first unmet condition of a failed rule. Absent if the work budget was exceeded or a
+    /// legacy mention rule was skipped because of `m.mentions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
-    /// `work_limit` if the work limit was reached.
+    /// `work_limit` if the work budget was exceeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<FailureReason>,
     /// The value that `condition` tested, truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
+    /// The time at which a matching rule expires or one of its time conditions ceases to be met. Not
+    /// part of the API.
+    #[serde(skip)]
+    pub until: Option<Zoned>,
 }
 
 /// The result of a rule in an explanation.
@@ -67,16 +73,16 @@ pub enum StepOutcome {
 
 /// The reason a rule failed, other than a condition that is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub enum FailureReason {
-    /// Some conditions were not tested, because the user's rules take too much work.
-    WorkLimit,
+    /// Some conditions were not tested, because the user's rules exceeded the work budget.
+    #[serde(rename = "work_limit")]
+    WorkBudget,
 }
 
 impl Explanation<'_> {
-    /// Returns whether rules failed because they take too much work.
-    pub fn exceeds_work_limit(&self) -> bool {
-        self.walk.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
+    /// Returns whether rules failed because they exceeded the work budget.
+    pub fn exceeds_work_budget(&self) -> bool {
+        self.walk.iter().any(|step| step.reason == Some(FailureReason::WorkBudget))
     }
 }
 
@@ -92,23 +98,31 @@ impl<'a> EffectiveRules<'a> {
         Self { user, global_rules, device_rules: device_rules.collect() }
     }
 
-    /// Evaluates the rules against an event and explains the result.
+    /// Evaluates the rules against an event at the time `now` and explains the result.
     ///
     /// ```
     /// use belfry_core::rules::evaluate::{Member, Room};
     /// use belfry_core::rules::event::Event;
     /// use belfry_core::rules::explain::EffectiveRules;
+    /// use jiff::Timestamp;
     /// use serde_json::json;
     ///
     /// // A user without user rules still has the built-in rules.
     /// let rules = EffectiveRules::new("@alice:example.org", []);
     /// let json = json!({"type": "m.room.message", "content": {"body": "Lunch?"}});
     /// let event = Event::from_value(json).expect("an object");
-    /// let explanation = rules.explain(&event, &Room::default(), Member::default());
+    /// let (room, member, now) = (Room::default(), Member::default(), Timestamp::UNIX_EPOCH);
+    /// let explanation = rules.explain(&event, &room, member, now);
     /// assert!(explanation.evaluation.notifies());
     /// assert_eq!(explanation.evaluation.rule.unwrap().rule_id, ".m.rule.message");
     /// ```
-    pub fn explain(&self, event: &Event, room: &Room, member: Member<'_>) -> Explanation<'_> {
+    pub fn explain(
+        &self,
+        event: &Event,
+        room: &Room,
+        member: Member<'_>,
+        now: Timestamp,
+    ) -> Explanation<'_> {
         let mut explanation = Explanation { evaluation: PushEvaluation::NO_RULE, walk: Vec::new() };
         if event.sender() == Some(self.user.id) {
             return explanation;
@@ -116,20 +130,25 @@ impl<'a> EffectiveRules<'a> {
         let keys = EventKeys::new(event, IndexKey::all_in_body(event));
         // The evaluation for many users skips rules that cannot match the event. Here their work is
         // limited separately, so that both evaluations have the same result.
-        let [work, skipped_work] = [UserWorkBudget::for_user(), UserWorkBudget::for_user()];
-        let builtin_work = UserWorkBudget::unlimited();
+        let [user_budget, skipped_budget] =
+            [UserWorkBudget::for_single_user(), UserWorkBudget::for_single_user()];
+        let builtin_budget = UserWorkBudget::unlimited();
         for (name, rule) in self.ranked_rules(member.profile_tag) {
             let conditions = effective_conditions(name.kind, rule);
             let work = if rule.is_builtin() {
-                &builtin_work
+                &builtin_budget
             } else if keys.can_match(&conditions) {
-                &work
+                &user_budget
             } else {
-                &skipped_work
+                &skipped_budget
             };
-            let context = ConditionContext { event, room, user: &NO_USER, member, work };
-            let step = RuleStep::new(name, rule.enabled, conditions, &context);
+            let context = ConditionContext { event, room, user: &NO_USER, member, now, work };
+            let mut step = RuleStep::new(name, rule.enabled, conditions, &context);
             let outcome = step.outcome;
+            if let (StepOutcome::Won, Some(expiry)) = (outcome, rule.until) {
+                let end = expiry.to_timestamp().to_zoned(TimeZone::UTC);
+                step.until = step.until.into_iter().chain([end]).min();
+            }
             explanation.walk.push(step);
             if outcome == StepOutcome::Won {
                 explanation.evaluation = PushEvaluation::new(name, &rule.actions);
@@ -145,9 +164,10 @@ impl<'a> EffectiveRules<'a> {
         event: &Event,
         room: &Room,
         member: Member<'_>,
+        now: Timestamp,
     ) -> Option<RuleName<'_>> {
         let work = UserWorkBudget::unlimited();
-        let context = ConditionContext { event, room, user: &NO_USER, member, work: &work };
+        let context = ConditionContext { event, room, user: &NO_USER, member, now, work: &work };
         let matches = |name: RuleName<'_>, rule: &Rule| {
             let conditions = effective_conditions(name.kind, rule);
             RuleStep::new(name, true, conditions, &context).outcome == StepOutcome::Won
@@ -200,33 +220,44 @@ impl<'a> EffectiveRules<'a> {
 }
 
 impl<'a> RuleStep<RuleName<'a>> {
-    /// Evaluates a rule with these conditions.
+    /// Evaluates a rule with `conditions`.
     fn new(
         rule: RuleName<'a>,
         is_enabled: bool,
         conditions: Vec<Condition>,
         context: &ConditionContext<'_>,
     ) -> Self {
-        let step_with =
-            |outcome| Self { rule, outcome, condition: None, found: None, reason: None };
+        let step_with = |outcome| Self {
+            rule,
+            outcome,
+            condition: None,
+            found: None,
+            reason: None,
+            until: None,
+        };
         if !is_enabled {
             return step_with(StepOutcome::Disabled);
         }
         if context.event.has_mentions() && builtin::LEGACY_MENTION_RULES.contains(&rule.rule_id) {
             return step_with(StepOutcome::Failed);
         }
+        let mut until: Option<Zoned> = None;
         for condition in conditions {
             let compiled_condition = CompiledCondition::new(&condition.kind);
             if compiled_condition.is_met(context) {
+                if let CompiledCondition::Time(schedule) = compiled_condition {
+                    let end = schedule.end_after(context.now);
+                    until = until.into_iter().chain(end).min();
+                }
                 continue;
             }
             if context.work.is_exceeded() {
-                let reason = Some(FailureReason::WorkLimit);
+                let reason = Some(FailureReason::WorkBudget);
                 return Self { reason, ..step_with(StepOutcome::Failed) };
             }
             let found = compiled_condition.tested_value(context);
             return Self { condition: Some(condition), found, ..step_with(StepOutcome::Failed) };
         }
-        step_with(StepOutcome::Won)
+        Self { until, ..step_with(StepOutcome::Won) }
     }
 }

@@ -1,4 +1,4 @@
-//! Response of `GET /pushrules/export`: the user rules of all scopes, and the user's changes to
+//! Response of `GET /pushrules/export`: the user rules of all scopes, and the overrides of
 //! built-in rules.
 
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ use super::{Rule, RuleDocument, RulePatch, RuleScope, Ruleset};
 /// bodies without a version.
 pub(super) const EXPORT_VERSION: &str = "1";
 
-/// The user rules of all scopes, and the user's changes to built-in rules.
+/// The user rules of all scopes, and the overrides of built-in rules.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RulesetsExport<'a> {
     version: &'static str,
-    /// The time of the export, in milliseconds since the Unix epoch.
+    /// The time of the export, as Unix time in milliseconds.
     exported_ts: i64,
     global: Ruleset<&'a Rule>,
     builtin_changes: BTreeMap<&'a str, &'a RulePatch>,
@@ -61,7 +61,7 @@ mod tests {
         let mut global = RuleDocument::new(RuleScope::Global);
         let mut phone = RuleDocument::new("device/phone".parse().unwrap());
         for (document, id) in [(&mut global, "b"), (&mut phone, "c")] {
-            let new_rule = NewRule::read(
+            let new_rule = NewRule::parse(
                 RuleKind::Content,
                 br#"{"actions":[],"pattern":"p","x":1}"#,
                 NewRuleLimits::default(),
@@ -72,7 +72,7 @@ mod tests {
                 .put(RuleKind::Content, id, new_rule.unwrap(), RulePosition::default())
                 .unwrap();
         }
-        let new_rule = NewRule::read(
+        let new_rule = NewRule::parse(
             RuleKind::Content,
             br#"{"actions":["notify"],"pattern":"q"}"#,
             NewRuleLimits::default(),

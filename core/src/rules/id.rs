@@ -9,11 +9,13 @@ pub const MAX_ID_BYTES: usize = 255;
 
 /// The reason a rule id or a profile tag is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum IdError {
     #[error("a rule id or profile tag must not be empty")]
     Empty,
-    #[error("a rule id or profile tag may have at most {MAX_ID_BYTES} bytes; this one has {0}")]
+    #[error(
+        "a rule id or profile tag must not be longer than {MAX_ID_BYTES} bytes; this one has {0}"
+    )]
     TooLong(usize),
     /// The character is a path separator, or NUL, which PostgreSQL cannot store.
     #[error("a rule id or profile tag must not contain {0:?}")]
@@ -46,7 +48,7 @@ impl RuleId {
         &self.0
     }
 
-    /// Returns true if only a built-in rule can have this id.
+    /// Returns true if only a built-in rule can have `id`.
     pub fn is_reserved(id: &str) -> bool {
         id.starts_with('.')
     }

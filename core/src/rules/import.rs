@@ -23,7 +23,7 @@ pub fn read_import(
     limits: NewRuleLimits,
     now: Timestamp,
 ) -> Result<Vec<RuleDocument>, RuleError> {
-    let members = require_object("", json::parse_with_rules(body)?)?;
+    let members = require_object("", json::parse_with_push_rules(body)?)?;
     // Required, because otherwise an empty object, or a ruleset of one scope, would delete all
     // rules.
     if !members.contains_key("global") {

@@ -22,9 +22,9 @@ pub enum RuleKind {
     Underride,
 }
 
-/// A string that does not name a kind.
+/// The error for a string that does not name a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("a kind is one of override, content, room, sender, underride")]
+#[error("kind must be override, content, room, sender or underride")]
 pub struct UnknownKind;
 
 impl RuleKind {

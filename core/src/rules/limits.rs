@@ -42,8 +42,8 @@ impl NewRuleLimits {
         Ok(())
     }
 
-    /// Checks the size of a changed rule. A rule above the limit, because the limit was lowered,
-    /// may not grow, but other changes are accepted.
+    /// Checks the size of a changed rule. A rule may exceed the limit after the limit was lowered;
+    /// then it may not grow, but other changes are accepted.
     pub(super) fn check_growth(self, old_rule: &Rule, new_rule: &Rule) -> Result<(), RuleError> {
         let new_bytes = new_rule.body_bytes();
         if new_bytes <= self.bytes || new_bytes <= old_rule.body_bytes() {
@@ -54,8 +54,8 @@ impl NewRuleLimits {
 }
 
 impl RuleLimits {
-    /// Checks the number of rules after a change. An account that is above the limit, because the
-    /// limit was lowered, may not add rules, but other changes are accepted.
+    /// Checks the number of rules after a change. An account may exceed the limit after the limit
+    /// was lowered; then it may not add rules, but other changes are accepted.
     pub fn check_rule_count(self, old_count: usize, new_count: usize) -> Result<(), RuleError> {
         if new_count <= self.rules.max(old_count) {
             return Ok(());

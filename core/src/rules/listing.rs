@@ -71,7 +71,7 @@ mod tests {
     fn document_with_rules(scope: &str, rules: &[(RuleKind, &str)]) -> RuleDocument {
         let mut document = RuleDocument::new(scope.parse().unwrap());
         for (kind, id) in rules.iter().rev() {
-            let new_rule = NewRule::read(
+            let new_rule = NewRule::parse(
                 *kind,
                 br#"{"actions":[],"pattern":"p"}"#,
                 NewRuleLimits::default(),

@@ -30,7 +30,7 @@ impl MemberCountRange {
         is_number.then(|| Self { compare, count: digits.parse().unwrap_or(u64::MAX) })
     }
 
-    /// Returns whether this number of members satisfies the comparison.
+    /// Returns whether a number of members satisfies the comparison.
     pub(super) fn includes(self, members: u64) -> bool {
         (self.compare)(&members, &self.count)
     }

@@ -41,7 +41,7 @@ pub struct RuleRef {
 
 /// The reason a path is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PathError {
     #[error(transparent)]
     Scope(UnknownScope),
@@ -84,7 +84,7 @@ impl From<UnknownScope> for PathError {
 
 impl RulePath {
     /// Parses the encoded part of a path after `/pushrules/`.
-    pub fn read(path: &str) -> Result<Self, PathError> {
+    pub fn parse(path: &str) -> Result<Self, PathError> {
         if path.is_empty() {
             return Ok(Self::All);
         }
@@ -118,7 +118,7 @@ impl RulePath {
 }
 
 impl RuleRef {
-    /// Returns the rule's path, which [`RulePath::read`] parses. It is ASCII without spaces.
+    /// Returns the rule's path, which [`RulePath::parse`] accepts. It is ASCII without spaces.
     pub fn path(&self) -> String {
         let Self { scope, kind, id } = self;
         let id = percent::encode(id);
@@ -132,7 +132,7 @@ impl RuleRef {
 
     /// Parses a path as returned by [`RuleRef::path`].
     pub fn from_path(path: &str) -> Result<Self, PathError> {
-        match RulePath::read(path)? {
+        match RulePath::parse(path)? {
             RulePath::Rule(rule) => Ok(rule),
             _ => Err(PathError::NotARule),
         }

@@ -16,10 +16,11 @@ use super::work::UserWorkBudget;
 
 /// A glob, matched against text in lower case (see [`lower`]).
 ///
-/// Stored as text, because a parsed form would take up to thirty times the memory. Matching
-/// takes time linear in pattern and text: it has a budget of 16 steps per byte, and a pattern that
-/// exceeds it does not match. Only patterns with a `?` that compare more than 56 characters at
-/// each position, or with many line breaks, can exceed it, and only on text crafted for that.
+/// Stored as text, because a parsed form would take up to thirty times the memory. Matching takes
+/// time linear in pattern and text: it has a budget of 16 steps per byte, and a pattern that
+/// exceeds it does not match. Only text crafted for that purpose makes a pattern exceed it, and
+/// only a pattern with many line breaks, or one with a `?` that compares more than 56 characters at
+/// each position.
 #[derive(Debug, Clone)]
 pub struct GlobPattern {
     /// The glob in lower case.

@@ -3,6 +3,7 @@
 //! | preference | rules |
 //! |---|---|
 //! | pause | `.m.rule.master` is enabled and does not notify |
+//! | quiet hours | the override or underride rule `quiet-hours`, which is silent at certain times |
 //! | keyword | a content rule that notifies |
 //! | muted word | a content rule that does not notify |
 //! | person | a sender rule whose id is a user id |
@@ -14,6 +15,7 @@
 
 mod change;
 mod form;
+mod quiet_hours;
 mod subject;
 mod switch;
 #[cfg(test)]
@@ -27,6 +29,9 @@ use strum::IntoStaticStr;
 use thiserror::Error;
 
 pub use self::change::{KeywordTarget, PreferenceChange, SubjectChoice};
+pub use self::quiet_hours::{
+    DAY_FIELDS, QuietHours, QuietHoursPreference, QuietLevel, QuietPeriod,
+};
 pub use self::subject::Subject;
 pub use self::switch::{Switch, SwitchState};
 use super::pattern::lower;
@@ -38,7 +43,7 @@ pub const MAX_WORD_BYTES: usize = 240;
 /// The reason a form is rejected. The variant names are message keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, IntoStaticStr)]
 #[strum(serialize_all = "kebab-case")]
-#[expect(missing_docs, reason = "the messages describe them")]
+#[expect(missing_docs, reason = "the error messages document the variants")]
 pub enum PreferenceError {
     #[error("The form is not one of this page")]
     UnknownChange,
@@ -58,6 +63,12 @@ pub enum PreferenceError {
     PersonWithoutServer,
     #[error("The id is neither a user id nor a room id")]
     IdInvalid,
+    #[error("No day of the week is chosen")]
+    QuietDaysMissing,
+    #[error("The time of day is not from 00:00 to 23:59")]
+    QuietTimeInvalid,
+    #[error("The time zone is unknown")]
+    QuietZoneUnknown,
 }
 
 /// The preferences that the rules of one scope express.
@@ -65,6 +76,8 @@ pub enum PreferenceError {
 pub struct Preferences<'d> {
     /// The pause of all notifications.
     pub pause: Option<Pause>,
+    /// The quiet hours, if they have been set.
+    pub quiet_hours: Option<QuietHoursPreference>,
     /// Keywords, in alphabetical order.
     pub keywords: Vec<Keyword<'d>>,
     /// Muted words, in alphabetical order.
@@ -164,12 +177,14 @@ impl<'d> Preferences<'d> {
         // first. Its kind is therefore read last.
         let rooms =
             read_subjects(document, &[RuleKind::Room, RuleKind::Override], Subject::is_room_id);
-        let presented_rule_count = keywords.len()
+        let presented_rule_count = QuietHoursPreference::count_rules(document)
+            + keywords.len()
             + muted_words.len()
             + people.iter().chain(&rooms).map(|(_, rule_count)| rule_count).sum::<usize>();
         let without_count = |(preference, _)| preference;
         Self {
             pause: Pause::from_document(document),
+            quiet_hours: QuietHoursPreference::from_document(document),
             keywords,
             muted_words,
             people: people.into_iter().map(without_count).collect(),

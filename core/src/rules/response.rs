@@ -36,10 +36,10 @@ impl<'a> RulesetsResponse<'a> {
     }
 }
 
-/// Serialises the response for a user without stored documents.
+/// Serializes the response for a user without stored documents.
 ///
-/// Most users have none. Serialising the built-in rules takes longer than all other work of such a
-/// request, and caching the response would take 3 KB per user. So it is serialised once, with
+/// Most users have none. Serializing the built-in rules takes longer than all other work of such a
+/// request, and caching the response would take 3 KB per user. So it is serialized once, with
 /// placeholders that are replaced by each user's id and localpart.
 pub fn default_response(user: User<'_>) -> Vec<u8> {
     static TEMPLATE: LazyLock<String> = LazyLock::new(|| {
@@ -72,7 +72,7 @@ mod tests {
         let documents = ["device/b", "device/a", "global", "device/empty"].map(|scope| {
             let mut document = RuleDocument::new(scope.parse().unwrap());
             if scope != "device/empty" {
-                let new_rule = NewRule::read(
+                let new_rule = NewRule::parse(
                     RuleKind::Room,
                     body,
                     NewRuleLimits::default(),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_response_equals_the_serialised_rules() {
+    fn the_default_response_equals_the_serialized_rules() {
         for id in
             ["@alice:ring.example", "@a:[::1]:8448", "@\"\\:x", "@<user id>:x", "@<localpart>:x"]
         {

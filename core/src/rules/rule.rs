@@ -9,7 +9,7 @@ use super::{Action, Condition, Extra, RuleError, RuleExpiry, RuleId};
 use crate::json::{self, Fields, Location, read_array};
 use crate::text::escape_invisible_in_json;
 
-/// A rule of any kind. Its optional fields are determined when it is created, so serialisation does
+/// A rule of any kind. Its optional fields are determined when it is created, so serialization does
 /// not depend on the kind.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rule {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_is_parsed_from_its_serialised_form() {
+    fn a_rule_is_parsed_from_its_serialized_form() {
         for wire_json in [
             json!({"rule_id": "a", "default": false, "enabled": true, "actions": []}),
             json!({
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn default_and_enabled_are_always_serialised() {
+    fn default_and_enabled_are_always_serialized() {
         let rule: Rule =
             serde_json::from_value(json!({"rule_id": "a", "enabled": true, "actions": []}))
                 .unwrap();

@@ -43,7 +43,7 @@ impl<R> IndexMut<RuleKind> for Ruleset<R> {
     }
 }
 
-/// Serialises all five arrays, including empty ones.
+/// Serializes all five arrays, including empty ones.
 impl<R: Serialize> Serialize for Ruleset<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(RuleKind::ALL.map(|kind| (kind, &self[kind])))

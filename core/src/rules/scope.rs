@@ -37,11 +37,11 @@ pub enum RuleScope {
     Device(ProfileTag),
 }
 
-/// A string that does not name a scope.
+/// The error for a string that does not name a scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum UnknownScope {
     /// The string has neither of the two forms.
-    #[error("a scope is global or device/<profile_tag>")]
+    #[error("scope must be global or device/<profile_tag>")]
     Malformed,
     /// The profile tag is not valid.
     #[error("the profile tag: {0}")]
@@ -49,7 +49,7 @@ pub enum UnknownScope {
 }
 
 impl RuleScope {
-    /// Returns whether rules of this scope are evaluated for a device with this profile tag.
+    /// Returns whether rules of this scope are evaluated for a device with `profile_tag`.
     pub(super) fn applies_to(&self, profile_tag: Option<&str>) -> bool {
         match self {
             Self::Global => true,

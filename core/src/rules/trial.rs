@@ -1,5 +1,6 @@
 //! Trial of one user's rules with a sample message, for the account pages.
 
+use jiff::{Timestamp, Zoned};
 use serde_json::json;
 
 use super::evaluate::{Member, PowerLevel, PowerLevels, Room, RuleName};
@@ -36,6 +37,9 @@ pub struct TrialResult {
     pub reason: TrialReason,
     /// The time at which the rule that matches expires.
     pub until: Option<RuleExpiry>,
+    /// The time at which the rule that matches stops matching, if it has a time condition and does
+    /// not expire.
+    pub matches_until: Option<Timestamp>,
     /// The result of every rule that was evaluated.
     pub trace: Vec<RuleStep<RuleRef>>,
 }
@@ -49,6 +53,8 @@ pub enum TrialReason {
     NoRule,
     /// The rule that disables all notifications is enabled.
     Paused,
+    /// A user rule does not notify at the time of the trial.
+    QuietHours,
     /// The user turned off the switch of the built-in rule that would notify.
     SwitchedOff(Switch),
     /// A user rule for words in the text notifies. Contains the pattern.
@@ -93,8 +99,9 @@ impl TrialMessage {
 }
 
 impl EffectiveRules<'_> {
-    /// Evaluates the rules against a message, with the same work limit as for a real event.
-    pub fn try_message(&self, message: &TrialMessage) -> TrialResult {
+    /// Evaluates the rules against a message at the time `now`, with the same work budget as for a
+    /// real event.
+    pub fn try_message(&self, message: &TrialMessage, now: Timestamp) -> TrialResult {
         // The sender is an admin of the room or an ordinary member.
         let level = PowerLevel(if message.may_notify_room { 100 } else { 0 });
         let levels = PowerLevels { users_default: level, ..PowerLevels::default() };
@@ -108,7 +115,7 @@ impl EffectiveRules<'_> {
             profile_tag: message.profile_tag.as_ref().map(ProfileTag::as_str),
         };
         let event = message.to_event();
-        let explanation = self.explain(&event, &room, member);
+        let explanation = self.explain(&event, &room, member, now);
         let matching_rule =
             explanation.evaluation.rule.and_then(|name| Some((name, self.find_rule(name)?)));
         let effect =
@@ -117,16 +124,22 @@ impl EffectiveRules<'_> {
             Some((name, rule)) => TrialReason::from_match(name, rule, effect),
             None if explanation.walk.is_empty() => TrialReason::OwnMessage,
             None => {
-                let disabled_rule = self.find_disabled_builtin(&event, &room, member);
+                let disabled_rule = self.find_disabled_builtin(&event, &room, member, now);
                 let switch =
                     disabled_rule.and_then(|name| Switch::from_rule(name.kind, name.rule_id));
                 switch.map_or(TrialReason::NoRule, TrialReason::SwitchedOff)
             }
         };
+        let until = matching_rule.and_then(|(_, rule)| rule.until);
+        let last_step = explanation.walk.last();
         TrialResult {
+            matches_until: last_step
+                .and_then(|step| step.until.as_ref())
+                .filter(|_| until.is_none())
+                .map(Zoned::timestamp),
             effect,
             reason,
-            until: matching_rule.and_then(|(_, rule)| rule.until),
+            until,
             trace: explanation.walk.into_iter().map(RuleStep::into_owned).collect(),
         }
     }
@@ -148,8 +161,8 @@ impl TrialResult {
     }
 
     /// Returns whether rules failed because they take too much work.
-    pub fn exceeds_work_limit(&self) -> bool {
-        self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkLimit))
+    pub fn exceeds_work_budget(&self) -> bool {
+        self.trace.iter().any(|step| step.reason == Some(FailureReason::WorkBudget))
     }
 }
 
@@ -164,6 +177,9 @@ impl TrialReason {
             // Some clients mute a room with an override rule.
             RuleKind::Override if is_about_room(rule) && is_silent => Self::MutedRoom,
             RuleKind::Override if is_about_room(rule) => Self::Room,
+            RuleKind::Override | RuleKind::Underride if rule.quiet_hours().is_some() => {
+                Self::QuietHours
+            }
             RuleKind::Content if is_silent => Self::MutedWord(pattern()),
             RuleKind::Content => Self::Keyword(pattern()),
             RuleKind::Room if is_silent => Self::MutedRoom,
@@ -201,8 +217,8 @@ fn is_about_room(rule: &Rule) -> bool {
 
 impl RuleStep<RuleName<'_>> {
     fn into_owned(self) -> RuleStep<RuleRef> {
-        let Self { rule, outcome, condition, reason, found } = self;
-        RuleStep { rule: rule.to_ref(), outcome, condition, reason, found }
+        let Self { rule, outcome, condition, reason, found, until } = self;
+        RuleStep { rule: rule.to_ref(), outcome, condition, reason, found, until }
     }
 }
 
@@ -211,7 +227,9 @@ mod tests {
     use super::*;
     use crate::rules::explain::StepOutcome;
     use crate::rules::{EnabledChange, NewRule, NewRuleLimits, RuleDocument, RulePosition};
-    use jiff::Timestamp;
+
+    /// The time of all trials: a Thursday, 00:00 UTC.
+    const TRIAL_TIME: Timestamp = Timestamp::UNIX_EPOCH;
 
     /// Returns a message from Bob in a room with three members.
     fn message(text: &str) -> TrialMessage {
@@ -226,8 +244,8 @@ mod tests {
         }
     }
 
-    /// Returns a document with these rules: kind, id and JSON body. For a built-in rule the body is
-    /// `on`, `off`, or `[]` to remove its actions.
+    /// Returns a document with the given rules: kind, id and JSON body. For a built-in rule the
+    /// body is `on`, `off`, or `[]` to remove its actions.
     fn document_with_rules(scope: &str, rules: &[(RuleKind, &str, &str)]) -> RuleDocument {
         let mut document = RuleDocument::new(scope.parse().unwrap());
         for (kind, id, json) in rules {
@@ -242,14 +260,14 @@ mod tests {
             }
             let limits = NewRuleLimits { conditions: usize::MAX, ..NewRuleLimits::default() };
             let new_rule =
-                NewRule::read(*kind, json.as_bytes(), limits, Timestamp::UNIX_EPOCH).unwrap();
+                NewRule::parse(*kind, json.as_bytes(), limits, Timestamp::UNIX_EPOCH).unwrap();
             document.put(*kind, id.parse().unwrap(), new_rule, RulePosition::default()).unwrap();
         }
         document
     }
 
     fn run_trial(documents: &[RuleDocument], message: &TrialMessage) -> TrialResult {
-        EffectiveRules::new("@alice:x", documents).try_message(message)
+        EffectiveRules::new("@alice:x", documents).try_message(message, TRIAL_TIME)
     }
 
     #[test]
@@ -402,6 +420,41 @@ mod tests {
     }
 
     #[test]
+    fn a_silent_rule_with_a_time_condition_is_quiet_hours() {
+        let night =
+            json!({"kind": "time_and_day", "intervals": [{"time_of_day": ["00:00", "06:59"]}]});
+        let day =
+            json!({"kind": "time_and_day", "intervals": [{"time_of_day": ["07:00", "23:59"]}]});
+        let bob = json!({"kind": "event_match", "key": "sender", "pattern": "@bob:x"});
+        let seven = Timestamp::from_second(7 * 3600).ok();
+        for (kind, actions, conditions, reason, matches_until) in [
+            (RuleKind::Override, json!([]), json!([night]), TrialReason::QuietHours, seven),
+            (RuleKind::Underride, json!([]), json!([night]), TrialReason::QuietHours, seven),
+            (
+                RuleKind::Override,
+                json!(["notify"]),
+                json!([night]),
+                TrialReason::Rule("q".to_owned()),
+                seven,
+            ),
+            (
+                RuleKind::Override,
+                json!([]),
+                json!([bob, night]),
+                TrialReason::Rule("q".to_owned()),
+                seven,
+            ),
+            (RuleKind::Override, json!([]), json!([day]), TrialReason::AnyMessage, None),
+            (RuleKind::Override, json!([]), json!([night, day]), TrialReason::AnyMessage, None),
+        ] {
+            let body = json!({"actions": actions, "conditions": conditions}).to_string();
+            let document = document_with_rules("global", &[(kind, "q", &*body)]);
+            let result = run_trial(&[document], &message("Hello"));
+            assert_eq!((result.reason, result.matches_until), (reason, matches_until), "{body}");
+        }
+    }
+
+    #[test]
     fn the_trace_has_every_rule_up_to_the_one_that_matches() {
         let silent_rule = r#"{"actions":[]}"#;
         let documents = [document_with_rules("global", &[(RuleKind::Room, "!s:x", silent_rule)])];
@@ -416,11 +469,11 @@ mod tests {
         let last_step = result.trace.last().unwrap();
         assert_eq!((last_step.outcome, &*last_step.rule.id), (StepOutcome::Won, ".m.rule.message"));
         assert_eq!(result.trace[0].rule.id, builtin::MASTER);
-        assert!(!result.exceeds_work_limit());
+        assert!(!result.exceeds_work_budget());
     }
 
     #[test]
-    fn a_trial_has_the_work_limit_of_an_evaluation() {
+    fn a_trial_has_the_work_budget_of_an_evaluation() {
         let condition = json!({ "kind": "event_match", "key": "sender", "pattern": "*b*" });
         let mut conditions = vec![condition; 150];
         conditions.push(json!({ "kind": "room_member_count", "is": "99999" }));
@@ -431,7 +484,7 @@ mod tests {
         let sender = "a".repeat(60_000) + "b";
         let message = TrialMessage { sender, ..message("Hello") };
         let result = run_trial(&[document_with_rules("global", &rules)], &message);
-        assert!(result.exceeds_work_limit());
+        assert!(result.exceeds_work_budget());
         assert_eq!(result.reason, TrialReason::AnyMessage);
     }
 }

@@ -1,8 +1,9 @@
 //! The work budget of an evaluation.
 //!
 //! Work is counted in steps of a few nanoseconds: one for each condition that is tested, and some
-//! for each byte that a pattern is compared with. A rule that exceeds its budget does not match,
-//! which bounds the cost of an evaluation for any rules and any event.
+//! for each byte that a pattern is compared with. Once a user's budget is exhausted, conditions
+//! that cost work are no longer met. This bounds the cost of an evaluation for any rules and any
+//! event.
 
 use std::cell::Cell;
 
@@ -30,7 +31,7 @@ impl UserWorkBudget {
     }
 
     /// Creates the budget of a user whose rules are evaluated alone.
-    pub(super) fn for_user() -> Self {
+    pub(super) fn for_single_user() -> Self {
         Self::new(MAX_USER_STEPS)
     }
 
@@ -47,7 +48,7 @@ impl UserWorkBudget {
         remaining_steps.map(|_| ())
     }
 
-    /// Returns whether more steps were needed than the budget had.
+    /// Returns whether the evaluation needed more steps than the budget had.
     pub(super) fn is_exceeded(&self) -> bool {
         self.is_exceeded.get()
     }
@@ -60,28 +61,28 @@ impl UserWorkBudget {
 
 /// The work that one request may take.
 #[derive(Debug)]
-pub struct WorkBudget {
+pub struct RequestWorkBudget {
     remaining_steps: usize,
     /// The number of users whose rules exceeded their part of the budget.
-    pub exceeding_users: u64,
+    pub users_over_budget: u64,
 }
 
-impl Default for WorkBudget {
+impl Default for RequestWorkBudget {
     fn default() -> Self {
-        Self { remaining_steps: MAX_REQUEST_STEPS, exceeding_users: 0 }
+        Self { remaining_steps: MAX_REQUEST_STEPS, users_over_budget: 0 }
     }
 }
 
-impl WorkBudget {
+impl RequestWorkBudget {
     /// Calls a function with one user's budget, and subtracts the steps that it takes from the
     /// budget of the request.
     pub(super) fn run_for_user<T>(&mut self, evaluate: impl FnOnce(&UserWorkBudget) -> T) -> T {
         let user_steps = self.remaining_steps.clamp(GUARANTEED_STEPS, MAX_USER_STEPS);
-        let work = UserWorkBudget::new(user_steps);
-        let result = evaluate(&work);
+        let user_budget = UserWorkBudget::new(user_steps);
+        let result = evaluate(&user_budget);
         self.remaining_steps =
-            self.remaining_steps.saturating_sub(user_steps - work.remaining_steps.get());
-        self.exceeding_users += u64::from(work.is_exceeded());
+            self.remaining_steps.saturating_sub(user_steps - user_budget.remaining_steps.get());
+        self.users_over_budget += u64::from(user_budget.is_exceeded());
         result
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct Shard {
 /// The window of one key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowEntry {
-    hash: u64,
+    key_hash: u64,
     end: UnixMicros,
     count: u32,
     /// The used share of the limit, scaled to the range from 0 to 255.
@@ -51,40 +51,43 @@ impl Shard {
     }
 
     /// Returns the stored window of a key; an empty one for an unknown key.
-    pub(super) fn get(&self, hash: u64) -> Window {
+    pub(super) fn get(&self, key_hash: u64) -> Window {
         self.entries
-            .find(hash, |entry| entry.hash == hash)
+            .find(key_hash, |entry| entry.key_hash == key_hash)
             .map_or_else(Window::default, |entry| Window { count: entry.count, end: entry.end })
     }
 
     /// Stores the window of a key, or removes it if its count is 0.
-    pub(super) fn put(&mut self, hash: u64, limit: &Limit, window: Window, now: UnixMicros) {
+    pub(super) fn put(&mut self, key_hash: u64, limit: &Limit, window: Window, now: UnixMicros) {
         if window.count == 0 {
-            if let Ok(entry) = self.entries.find_entry(hash, |entry| entry.hash == hash) {
+            if let Ok(entry) = self.entries.find_entry(key_hash, |entry| entry.key_hash == key_hash)
+            {
                 entry.remove();
             }
             return;
         }
         let scaled_share = u64::from(window.count) * 255 / u64::from(limit.requests().max(1));
         let used_share = u8::try_from(scaled_share).unwrap_or(u8::MAX);
-        let entry = WindowEntry { hash, end: window.end, count: window.count, used_share };
-        if let Some(stored_entry) = self.entries.find_mut(hash, |entry| entry.hash == hash) {
+        let entry = WindowEntry { key_hash, end: window.end, count: window.count, used_share };
+        if let Some(stored_entry) =
+            self.entries.find_mut(key_hash, |entry| entry.key_hash == key_hash)
+        {
             *stored_entry = entry;
             return;
         }
-        self.make_space(hash, now);
-        self.entries.insert_unique(hash, entry, |entry| entry.hash);
+        self.make_space(key_hash, now);
+        self.entries.insert_unique(key_hash, entry, |entry| entry.key_hash);
     }
 
-    /// Deletes all windows that have ended, and frees memory when little of it is used.
+    /// Deletes all windows that have ended, and shrinks the table to space for twice its entries.
     pub(super) fn sweep(&mut self, now: UnixMicros) {
         self.entries.retain(|entry| !entry.has_ended(now));
-        self.entries.shrink_to(self.entries.len() * 2, |entry| entry.hash);
+        self.entries.shrink_to(self.entries.len() * 2, |entry| entry.key_hash);
     }
 
     /// Makes space for a new key: deletes some windows that have ended, and then evicts a key from
     /// a full table or grows the table if necessary.
-    fn make_space(&mut self, hash: u64, now: UnixMicros) {
+    fn make_space(&mut self, key_hash: u64, now: UnixMicros) {
         for _ in 0..SWEEP_STEP {
             self.last_checked_slot =
                 (self.last_checked_slot + 1) % self.entries.num_buckets().max(1);
@@ -95,17 +98,17 @@ impl Shard {
             }
         }
         if self.entries.len() >= self.max_keys {
-            self.evict_one(hash, now);
+            self.evict_one(key_hash, now);
         } else if self.entries.len() == self.entries.capacity() {
             self.entries.retain(|entry| !entry.has_ended(now));
-            // Growing by half bounds how often all entries are visited.
-            self.entries.reserve(self.entries.len() / 2 + 1, |entry| entry.hash);
+            // Growing by at least half bounds how often all entries are visited.
+            self.entries.reserve(self.entries.len() / 2 + 1, |entry| entry.key_hash);
         }
     }
 
-    fn evict_one(&mut self, hash: u64, now: UnixMicros) {
+    fn evict_one(&mut self, key_hash: u64, now: UnixMicros) {
         let slots = self.entries.num_buckets();
-        let first_slot = usize::try_from(hash).unwrap_or_default() % slots.max(1);
+        let first_slot = usize::try_from(key_hash).unwrap_or_default() % slots.max(1);
         let rank =
             |entry: &WindowEntry| (!entry.has_ended(now), entry.used_share, Reverse(entry.end));
         let victim = (first_slot..slots)
@@ -113,11 +116,11 @@ impl Shard {
             .filter_map(|slot| self.entries.get_bucket(slot).map(|entry| (slot, rank(entry))))
             .take(EVICTION_CANDIDATES)
             .min_by_key(|&(_, rank)| rank);
-        if let Some((slot, (is_live, ..))) = victim
+        if let Some((slot, (is_running, ..))) = victim
             && let Ok(entry) = self.entries.get_bucket_entry(slot)
         {
             entry.remove();
-            self.evicted_keys += u64::from(is_live);
+            self.evicted_keys += u64::from(is_running);
         }
     }
 }

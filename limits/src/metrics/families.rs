@@ -5,10 +5,10 @@ belfry_runtime::families! {
     RATE_LIMIT_EVICTED_KEYS = Counter "belfry_rate_limit_evicted_keys_total" []
         "Keys evicted before their window ended, for lack of space";
     RATE_LIMIT_LOCAL_DECISIONS = Counter "belfry_rate_limit_local_decisions_total" []
-        "Decisions made locally because Redis was unavailable";
-    REDIS_UP = Gauge "belfry_redis_up" [] "Whether shared counters are used";
+        "Decisions made locally because Redis or one of its shards was unavailable";
+    REDIS_UP = Gauge "belfry_redis_up" [] "1 if Redis and all its shards are available, otherwise 0";
     REDIS_REQUEST_DURATION = Histogram "belfry_redis_request_duration_seconds" []
         "Time until Redis responded";
     REDIS_FAILURES = Counter "belfry_redis_failures_total" ["reason"]
-        "Requests that Redis did not answer in time or rejected";
+        "Failed requests to Redis";
 }

@@ -20,7 +20,7 @@ const PIPELINE_SIZE: usize = 4096;
 pub(super) struct Connection(MultiplexedConnection);
 
 impl Connection {
-    /// Connects, without a timeout of its own: the caller sets one.
+    /// Connects. Sets no timeout: the caller does.
     pub(super) async fn open(info: &ConnectionInfo) -> RedisResult<Self> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
@@ -40,7 +40,7 @@ impl Connection {
         self.run(&ScriptRun { mode, counters }, false).await.map(drop)
     }
 
-    /// Returns the server's time as the duration since the Unix epoch.
+    /// Returns the server's Unix time.
     pub(super) async fn server_time(&mut self) -> RedisResult<SignedDuration> {
         let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.0).await?;
         Ok(SignedDuration::from_secs(seconds) + SignedDuration::from_micros(micros))

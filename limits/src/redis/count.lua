@@ -5,7 +5,7 @@
 --                with the window, by the clock of this server
 -- ARGV[1]        check, peek, charge or refund; or reserve, which is a check that release may undo
 -- ARGV[2i]       the number of requests that the limit admits; for release the end of the window in
---                which the request was reserved, in milliseconds since 1970
+--                which the request was reserved, as Unix time in milliseconds
 -- ARGV[2i + 1]   the length of its window in milliseconds
 --
 -- Returns, for each bucket, the count before this request and the milliseconds left. For reserve,

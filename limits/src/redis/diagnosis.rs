@@ -25,9 +25,9 @@ pub struct RedisDiagnosis {
 pub struct RedisMeasurement {
     /// The response time of one run of the script.
     pub response_time: Duration,
-    /// By how much the server's clock is ahead of this machine's; `None` if the Redis user may not
-    /// read it.
-    pub ahead: Option<SignedDuration>,
+    /// The server's clock minus this machine's; `None` if the Redis user may not read the server's
+    /// clock.
+    pub clock_offset: Option<SignedDuration>,
     /// True if the server rejects commands while another shard of its cluster has no primary; false
     /// if the Redis user may not read the setting.
     pub requires_full_coverage: bool,
@@ -88,12 +88,12 @@ async fn measure_server(
     connection.test_write(prefix, Some(tag)).await?;
     let response_time = start.elapsed();
     let (now, start) = (SystemClock.now(), Instant::now());
-    let ahead = connection.server_time().await.ok().map(|server_time| {
+    let clock_offset = connection.server_time().await.ok().map(|server_time| {
         let one_way_delay = SignedDuration::try_from(start.elapsed() / 2).unwrap_or_default();
         server_time - now.as_duration() - one_way_delay
     });
     let requires_full_coverage = connection.requires_full_coverage().await.unwrap_or(false);
-    Ok(RedisMeasurement { response_time, ahead, requires_full_coverage })
+    Ok(RedisMeasurement { response_time, clock_offset, requires_full_coverage })
 }
 
 async fn with_timeout<T>(

@@ -96,7 +96,7 @@ pub(super) struct LiveConnection {
 }
 
 impl LiveConnection {
-    /// Ends a series of timeouts.
+    /// Resets the number of timeouts.
     pub(super) fn record_success(&self) {
         self.timeouts.store(0, Ordering::Relaxed);
     }
@@ -240,10 +240,10 @@ impl ManagedConnection {
     }
 }
 
-/// Treats a redirected test write as successful. The node redirects requests too: it has lost its
-/// slots, or will own them in a moment. From a server that should own all slots, a redirect is an
-/// error: it is probably a cluster node whose slots the Redis user may not read, and cannot be
-/// used.
+/// Treats a redirected test write as successful. The node redirects requests as well, because it
+/// has lost its slots or is about to receive them. A redirect from a server that should own all
+/// slots is an error: the server is probably a cluster node whose slots the Redis user may not
+/// read, so it cannot be used.
 fn accept_redirect(
     test_result: RedisResult<()>,
     slots: Option<&RangeInclusive<u16>>,

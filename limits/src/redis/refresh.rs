@@ -1,5 +1,5 @@
-//! Finds the servers that count: whether the configured server is in a cluster, and which nodes own
-//! its slots.
+//! Discovery of the servers that count: detects whether the configured server is in a cluster, and
+//! which nodes own its slots.
 //!
 //! The slots are read again when a node fails, when a node redirects a request, and every minute.
 //! While a node is unavailable they are read repeatedly, until a replica has replaced it.
@@ -49,8 +49,8 @@ pub(super) async fn refresh_loop(servers: Arc<Servers>) {
     let mut delay = MIN_RETRY_DELAY;
     let mut discovery = Discovery::default();
     loop {
-        let (unavailable_nodes, node_count) = servers.unavailable_nodes();
-        if unavailable_nodes.is_empty() && node_count > 0 {
+        let (unavailable_shards, node_count) = servers.unavailable_shards();
+        if unavailable_shards.is_empty() && node_count > 0 {
             delay = MIN_RETRY_DELAY;
             let _notified_or_elapsed = timeout(REFRESH_INTERVAL, servers.refresh.notified()).await;
         } else {

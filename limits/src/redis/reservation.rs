@@ -2,8 +2,8 @@
 //!
 //! A request is reserved in all its slots concurrently. If one of them rejects it, it is released
 //! in the others, in the windows in which it was reserved. So no slot admits more than its limits,
-//! and a rejected request consumes nothing. Before a request is released, it may cause the
-//! rejection of another one.
+//! and a rejected request consumes nothing. Until a request is released, it may cause the rejection
+//! of another one.
 
 use std::sync::Arc;
 

@@ -24,13 +24,13 @@ const QUICK_REDIRECTS: u32 = 3;
 /// The delay before each additional redirect.
 const REDIRECT_DELAY: Duration = Duration::from_millis(5);
 
-/// The reason why a run has no result.
+/// The reason a run has no result.
 enum RunFailure {
     /// No Redis node owns the slot, or its node is not connected, timed out, responded with an error
     /// or still redirected at the deadline. After a timeout, the run may have been counted.
     Unavailable,
-    /// Some keys of the slot have been moved to a different node, and others have not.
-    SlotDivided,
+    /// Some keys of the slot have been moved to another node, and others have not.
+    SlotMigrating,
 }
 
 impl Servers {
@@ -44,14 +44,15 @@ impl Servers {
         run: &ScriptRun,
         deadline: Instant,
     ) -> Option<RunResult> {
-        match self.run_together(slot, run, deadline).await {
+        match self.run_all_counters(slot, run, deadline).await {
             Ok(result) => Some(result),
             Err(RunFailure::Unavailable) => None,
-            Err(RunFailure::SlotDivided) => {
+            Err(RunFailure::SlotMigrating) => {
                 // In a task, so that a disconnecting client does not interrupt it.
                 let (servers, run) = (Arc::clone(self), run.clone());
                 let is_reservation = run.mode == ScriptMode::Reserve;
-                let one_by_one = async move { servers.run_one_by_one(slot, &run, deadline).await };
+                let one_by_one =
+                    async move { servers.run_each_counter(slot, &run, deadline).await };
                 let task = tokio::spawn(one_by_one);
                 if is_reservation {
                     return task.await.ok().flatten();
@@ -62,7 +63,7 @@ impl Servers {
     }
 
     /// Runs the script for all counters together, and follows redirects.
-    async fn run_together(
+    async fn run_all_counters(
         &self,
         slot: u16,
         run: &ScriptRun,
@@ -105,7 +106,7 @@ impl Servers {
                     };
                 }
                 ErrorKind::Server(ServerErrorKind::TryAgain) if run.counters.len() > 1 => {
-                    return Err(RunFailure::SlotDivided);
+                    return Err(RunFailure::SlotMigrating);
                 }
                 ErrorKind::Server(ServerErrorKind::TryAgain) => {
                     send_asking = false;
@@ -151,33 +152,33 @@ impl Servers {
         result.map_err(Some)
     }
 
-    /// Runs the script for one counter after the other while the slot is being moved to a different
+    /// Runs the script for one counter after the other while the slot is being moved to another
     /// node, because a run for several keys needs all of them on one node. If a counter rejects a
-    /// check or reservation, or fails, the request is released from the earlier ones.
-    async fn run_one_by_one(
+    /// check or reservation, or fails, the request is released from the earlier counters.
+    async fn run_each_counter(
         self: &Arc<Self>,
         slot: u16,
         run: &ScriptRun,
         deadline: Instant,
     ) -> Option<RunResult> {
-        let is_check =
+        let is_all_or_nothing =
             matches!(run.mode, ScriptMode::Count(CountMode::Check) | ScriptMode::Reserve);
         let mut releases = Vec::new();
         let mut states = Vec::new();
         let (mut server_time_ms, mut is_admitted) = (0, true);
         for index in 0..run.counters.len() {
-            let mode = match (is_check, is_admitted) {
+            let mode = match (is_all_or_nothing, is_admitted) {
                 (true, true) => ScriptMode::Reserve,
                 // The request is rejected already.
                 (true, false) => ScriptMode::Count(CountMode::Peek),
                 (false, _) => run.mode,
             };
             let single_run = run.with_counter(index, mode);
-            let Ok(result) = self.run_together(slot, &single_run, deadline).await else {
+            let Ok(result) = self.run_all_counters(slot, &single_run, deadline).await else {
                 self.release_all(slot, &releases).await;
                 return None;
             };
-            if is_check && is_admitted {
+            if is_all_or_nothing && is_admitted {
                 is_admitted = single_run.is_admitted(&result);
                 if is_admitted {
                     releases.push(single_run.to_release(&result));
@@ -200,7 +201,7 @@ impl Servers {
     async fn release_all(self: &Arc<Self>, slot: u16, releases: &[ScriptRun]) {
         for release in releases {
             let deadline = Instant::now() + self.settings.timeout;
-            let _result = self.run_together(slot, release, deadline).await;
+            let _result = self.run_all_counters(slot, release, deadline).await;
         }
     }
 }

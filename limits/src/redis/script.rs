@@ -37,8 +37,8 @@ pub(super) struct RedisCounter {
     pub(super) requests: u32,
     /// The length of the window.
     window_ms: u64,
-    /// For a release, the end of the window in which the request was reserved, by the server's
-    /// clock, since the Unix epoch; otherwise 0.
+    /// The end of the window in which the request was reserved, as Unix time by the server's clock,
+    /// if this is a release; otherwise 0.
     end_ms: u64,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct ScriptRun {
 pub(super) struct RunResult {
     /// The window of each counter, before the run.
     pub(super) states: Vec<WindowState>,
-    /// The server's time since the Unix epoch; 0 unless the run is a reservation.
+    /// The server's Unix time; 0 unless the run is a reservation.
     pub(super) server_time_ms: u64,
 }
 

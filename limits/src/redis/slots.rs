@@ -6,7 +6,7 @@ use redis::Value;
 
 /// The number of the last slot.
 const LAST_SLOT: u16 = 16_383;
-/// All slots: those of a server that is not in a cluster.
+/// All slots. A server that is not in a cluster owns them all.
 pub(super) const ALL_SLOTS: RangeInclusive<u16> = 0..=LAST_SLOT;
 
 /// Returns a hash tag's slot: its CRC-16 (XMODEM). The hash tag is the part of a key between

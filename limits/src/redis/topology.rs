@@ -1,4 +1,4 @@
-//! The servers that count: one, or the primaries of a cluster by the slots they own.
+//! The Redis servers with counters: one, or the primaries of a cluster by the slots they own.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -19,7 +19,7 @@ use crate::metrics::RedisMetrics;
 /// The time for which the target of a redirect stays connected although it owns no slot yet.
 const REDIRECT_LIFETIME: Duration = Duration::from_mins(1);
 
-/// The servers that count.
+/// The Redis servers with counters.
 #[derive(Debug)]
 pub(super) enum Topology {
     /// No server has responded yet.
@@ -38,7 +38,7 @@ pub(super) struct ClusterShard {
 }
 
 impl Topology {
-    /// Returns the node that counts in a slot; `None` if no node owns it.
+    /// Returns the node with the counters of a slot; `None` if no node owns the slot.
     pub(super) fn node(&self, slot: u16) -> Option<&Arc<RedisNode>> {
         match self {
             Self::Unknown => None,
@@ -51,7 +51,7 @@ impl Topology {
         }
     }
 
-    /// Returns all nodes that count, each once.
+    /// Returns all nodes with counters, each once.
     pub(super) fn nodes(&self) -> Vec<&Arc<RedisNode>> {
         let mut nodes: Vec<&Arc<RedisNode>> = match self {
             Self::Unknown => Vec::new(),
@@ -161,13 +161,13 @@ impl Servers {
         nodes.retain(|_, node| is_needed(node));
     }
 
-    /// Returns the addresses of the nodes that cannot count at the moment, and the number of all
-    /// nodes, which is 0 until one has responded.
-    pub(super) fn unavailable_nodes(&self) -> (Vec<String>, usize) {
+    /// Returns the addresses of the nodes that are not connected, and the number of all nodes,
+    /// which is 0 until one has responded.
+    pub(super) fn unavailable_shards(&self) -> (Vec<String>, usize) {
         let topology = self.topology();
         let nodes = topology.nodes();
-        let unavailable_nodes = nodes.iter().filter(|node| node.get().is_none());
-        (unavailable_nodes.map(|node| node.address()).collect(), nodes.len())
+        let unavailable_shards = nodes.iter().filter(|node| node.get().is_none());
+        (unavailable_shards.map(|node| node.address()).collect(), nodes.len())
     }
 
     /// Waits until the first attempt to connect to each node is complete, or until the deadline.

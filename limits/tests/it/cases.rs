@@ -136,7 +136,7 @@ pub(super) async fn names_of_any_characters_and_length_are_counted(engine: TestE
     for name in ["", " ", "}{", "{a}", "a\r\nb", "\0", "\u{1f514}", "*", &long_name] {
         let buckets = [Bucket {
             limit: &limit,
-            key: LimitKey::NameFrom(network, Sha256Digest::compute(name)),
+            key: LimitKey::NameFromNetwork(network, Sha256Digest::compute(name)),
         }];
         assert!(engine.check(&buckets).await.is_admitted(), "{}", name.len());
         assert!(!engine.check(&buckets).await.is_admitted(), "{}", name.len());
@@ -169,7 +169,7 @@ pub(super) async fn a_request_without_limits_is_admitted(engine: TestEngine) {
     assert_eq!(decision.statuses(), []);
 }
 
-pub(super) async fn a_changed_number_of_requests_keeps_the_count(engine: TestEngine) {
+pub(super) async fn changing_the_number_of_requests_preserves_the_count(engine: TestEngine) {
     let (original, larger, smaller) = (limit("l", 5, 60), limit("l", 8, 60), limit("l", 2, 60));
     for _ in 0..6 {
         engine.check(&[account_bucket(&original, 1)]).await;

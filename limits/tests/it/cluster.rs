@@ -81,9 +81,10 @@ async fn the_counters_of_1000_accounts_are_spread_evenly_over_all_shards() {
     assert!(counts.iter().all(|count| count.abs_diff(even_share) * 5 <= even_share), "{counts:?}");
 }
 
-/// Covers rejections by the first and by the second bucket, in every mode.
+/// In the first round the address limit rejects the request, in the second the account limit. After
+/// each, the other modes see the correct counts.
 #[tokio::test]
-async fn a_request_rejected_for_one_subject_is_released_for_the_other() {
+async fn a_rejected_request_releases_its_other_reservation() {
     let Some(cluster) = shared_cluster() else { return };
     let prefix = fresh_prefix();
     let engine = connect_engine(&cluster.url(), &prefix).await;
@@ -145,8 +146,8 @@ async fn several_addresses_that_are_not_a_cluster_are_not_used() {
     assert_eq!(engine.state().status, EngineStatus::RedisUnavailable);
 }
 
-/// A slot is moved key by key. New keys are created on the node that imports the slot, to which ASK
-/// redirects, and a run for keys on both nodes is divided.
+/// A slot is moved key by key. New keys are created on the importing node, to which ASK redirects.
+/// A script call whose keys are on both nodes is split.
 #[tokio::test]
 async fn while_a_slot_is_moved_its_counters_are_exact() {
     let Some(cluster) = shared_cluster() else { return };
@@ -162,7 +163,7 @@ async fn while_a_slot_is_moved_its_counters_are_exact() {
 
     let first_key = counter_key(&prefix, "a", id);
     let slot_move = cluster.begin_move(&first_key, source, target).unwrap();
-    // The first counter exists on the old node, and the others on none.
+    // The first counter exists on the source node; the others do not exist yet.
     for expected in [[7, 8, 3], [6, 7, 2], [5, 6, 1]] {
         let decision = engine.check(CountMode::Check, &buckets, now()).await;
         assert_eq!((decision.is_admitted(), remaining(&decision)), (true, expected.to_vec()));
@@ -198,7 +199,7 @@ async fn wait_until(mut is_done: impl AsyncFnMut() -> bool) {
 
 /// A node of the cluster does not respond, and is not replaced.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every_request() {
+async fn an_unresponsive_shard_delays_few_requests_and_does_not_affect_the_others() {
     let Some(mut cluster) = private_cluster() else { return };
     let prefix = fresh_prefix();
     let primaries = cluster.primaries().unwrap();
@@ -243,13 +244,13 @@ async fn a_shard_that_does_not_respond_neither_stops_the_others_nor_delays_every
     );
 }
 
-/// A primary is killed and returns as a replica. When it becomes the primary again as planned, it
-/// is used immediately: no request is counted locally.
+/// A primary is killed and returns as a replica. When a planned failover makes it the primary
+/// again, it is used immediately: no request is counted locally.
 ///
-/// If the machine is paused for a second, every node looks as if it had failed, so it is enough if
-/// no request is counted locally for one of the shards.
+/// If the machine is paused for a second, every node seems to have failed. So the test passes if no
+/// request is counted locally for one of the shards.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_was_killed_and_takes_over_again_is_used_immediately() {
+async fn a_killed_primary_is_used_immediately_when_it_takes_over_again() {
     let Some(mut cluster) = private_cluster() else { return };
     let mut local_decisions = Vec::new();
     for primary in cluster.primaries().unwrap() {
@@ -313,8 +314,8 @@ async fn kill_and_fail_back(cluster: &mut RedisCluster, primary: usize) -> u64 {
     local_count
 }
 
-/// The response of one shard is late, and the other rejects the request: the count is released when
-/// the response arrives.
+/// One shard responds late and the other rejects the request: the late count is released when its
+/// response arrives.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_late_count_for_a_rejected_request_is_released() {
     let Some(mut cluster) = private_cluster() else { return };

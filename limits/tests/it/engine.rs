@@ -13,10 +13,10 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncTypedCommands, IntoConnectionInfo, RedisError};
 use test_engines::shared::{redis_url, shared_cluster};
 
-/// An engine with a clock, which can create more nodes with the same counters.
+/// An engine with a clock, and with access to its counters for more nodes.
 pub(super) struct TestEngine {
     pub(super) engine: Arc<Engine>,
-    /// `None` for memory.
+    /// The counters in Redis; `None` for the memory engine.
     redis: Option<SharedCounters>,
     started_at: Instant,
     /// The time by which the clock was advanced.
@@ -80,7 +80,7 @@ impl TestEngine {
         Timestamp::from_second(1_800_000_000).unwrap() + elapsed + skipped
     }
 
-    /// Advances the clock. Redis has a clock of its own, so its windows are shortened instead.
+    /// Advances the clock. Redis uses its own clock, so its windows are shortened instead.
     pub(super) async fn advance(&self, seconds: i64) {
         let milliseconds = seconds * 1000;
         self.skipped_ms.fetch_add(milliseconds, Ordering::Relaxed);

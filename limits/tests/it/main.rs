@@ -54,7 +54,7 @@ conformance![
     a_limit_of_0_rejects_everything,
     the_largest_limit_and_the_longest_window_are_counted,
     a_request_without_limits_is_admitted,
-    a_changed_number_of_requests_keeps_the_count,
+    changing_the_number_of_requests_preserves_the_count,
     a_shorter_window_applies_immediately,
     concurrent_requests_for_one_key_are_admitted_exactly_up_to_the_limit,
     concurrent_rejected_requests_with_shared_keys_consume_no_quota,

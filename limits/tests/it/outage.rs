@@ -39,7 +39,7 @@ async fn count_admitted(engine: &Engine, limit: &Arc<Limit>, id: i64, requests: 
     admitted_count
 }
 
-/// Waits until the engine has this status. Requests notice an outage, so some are sent from an
+/// Waits until the engine has this status. Requests detect an outage, so some are sent from an
 /// account that no test uses.
 async fn wait_for_status(engine: &Engine, status: EngineStatus) {
     let limit = limit("probe", 1_000_000, 300);
@@ -133,7 +133,7 @@ async fn a_redis_server_that_is_unreachable_at_startup_is_not_used() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_speak_the_protocol_is_not_used() {
+async fn a_server_that_does_not_speak_the_redis_protocol_is_not_used() {
     use tokio::io::AsyncWriteExt;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());

@@ -153,7 +153,7 @@ async fn nodes_with_different_clocks_share_a_window() {
     }
 }
 
-/// Counts survive the process that made them.
+/// Counts are in Redis, so they outlive the process.
 #[tokio::test]
 async fn a_restart_does_not_reset_counts() {
     let Some(url) = redis_url() else { return };
@@ -197,7 +197,7 @@ async fn a_key_that_is_known_to_be_exhausted_is_rejected_without_a_query() {
         let decision = engine.check(CountMode::Check, &buckets, now()).await;
         assert_eq!(decision.is_admitted(), is_admitted);
     }
-    // A query would find no key, and admit the request.
+    // A query would find no key and admit the request.
     redis.del(format!("{prefix}:{{account:=1}}:l")).await.unwrap();
     // A slow response may make the window end too late; this is later than any such delay.
     let later = now() + Duration::from_secs(1);

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rustls::CertificateError;
 use rustls::pki_types::UnixTime;
 
-/// Describes why a certificate is rejected, as a sentence without a subject: "expired at …".
+/// Describes why a certificate is rejected, as a predicate without a subject: "expired at …".
 pub fn describe(reason: &CertificateError) -> String {
     match reason {
         CertificateError::ExpiredContext { not_after, .. } => {
@@ -27,7 +27,7 @@ pub fn describe(reason: &CertificateError) -> String {
         CertificateError::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
             match &*presented.iter().map(|name| plain_name(name)).collect::<Vec<_>>() {
-                [] => format!("has no name, so it is not for {expected}"),
+                [] => format!("has no subjectAltName, so it is not valid for {expected}"),
                 names => format!("is for {}, not for {expected}", names.join(", ")),
             }
         }
@@ -37,7 +37,7 @@ pub fn describe(reason: &CertificateError) -> String {
 }
 
 /// Returns whether the certificate's issuer is not trusted. A wrong signature, or one for a
-/// different kind of key, comes from an issuer with the same name as a trusted authority.
+/// different kind of key, usually means that the issuer has the same name as a trusted authority.
 pub fn is_untrusted(reason: &CertificateError) -> bool {
     matches!(
         reason,
@@ -47,8 +47,8 @@ pub fn is_untrusted(reason: &CertificateError) -> bool {
     )
 }
 
-/// Describes any other reason. For two common ones rustls has no variant, so they are recognised by
-/// their debug output.
+/// Describes any other reason. rustls has no variant for two common reasons, so they are recognised
+/// by their debug output.
 fn describe_other(reason: &CertificateError) -> String {
     let debug = format!("{reason:?}");
     if debug.contains("UnsupportedCertVersion") {
@@ -57,8 +57,8 @@ fn describe_other(reason: &CertificateError) -> String {
             .to_owned();
     }
     if debug.contains("CaUsedAsEndEntity") {
-        return "is that of an authority (CA:TRUE), which TLS clients reject for a server: create \
-                one with -addext basicConstraints=critical,CA:FALSE"
+        return "is a CA certificate (CA:TRUE), which TLS clients reject for a server: create one \
+                with -addext basicConstraints=critical,CA:FALSE"
             .to_owned();
     }
     format!("is rejected: {reason}")
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rejection_is_a_sentence_with_dates_and_names() {
+    fn a_rejection_is_described_with_dates_and_names() {
         let unix_time = |second| UnixTime::since_unix_epoch(Duration::from_secs(second));
         let expected = ServerName::try_from("ring.example").unwrap();
         let wrong_name = |presented: &[&str]| CertificateError::NotValidForNameContext {
@@ -139,7 +139,7 @@ mod tests {
                 wrong_name(&["DnsName(\"a.example\")", "IpAddress(127.0.0.1)"]),
                 "is for a.example, 127.0.0.1, not for ring.example",
             ),
-            (wrong_name(&[]), "has no name, so it is not for ring.example"),
+            (wrong_name(&[]), "has no subjectAltName, so it is not valid for ring.example"),
             (CertificateError::Revoked, "is rejected: Revoked"),
         ] {
             assert_eq!(describe(&reason), description);

@@ -26,17 +26,19 @@ pub fn system_authorities() -> Result<RootCertStore, String> {
     Ok(authorities)
 }
 
-/// Accepts certificates for any host name, from given authorities or from any issuer, if the server
-/// has the private key.
+/// Accepts a certificate for any host name, for `sslmode=verify-ca` and for connections of commands
+/// to the server on this machine. With authorities, the chain and its validity are verified;
+/// without, every certificate is accepted, even an expired one. In both cases the server must prove
+/// possession of the private key.
 #[derive(Debug)]
 pub struct AnyNameVerifier {
-    /// One of these must have issued the certificate; without them any issuer is accepted.
+    /// The trusted authorities; `None` to accept every certificate.
     authorities: Option<RootCertStore>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl AnyNameVerifier {
-    /// Creates a verifier that trusts these authorities, or every issuer without them.
+    /// Creates a verifier that trusts `authorities`, or every issuer without them.
     pub fn new(authorities: Option<RootCertStore>) -> Arc<Self> {
         let algorithms = ring::default_provider().signature_verification_algorithms;
         Arc::new(Self { authorities, algorithms })

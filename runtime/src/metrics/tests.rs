@@ -39,11 +39,11 @@ fn a_family_without_samples_is_omitted() {
 
 #[test]
 fn histogram_buckets_are_cumulative() {
-    let numbers = Histogram::numbers();
+    let counts = Histogram::counts();
     for number in [1, 2, 2, 3, 1024, 1025] {
-        numbers.observe(number);
+        counts.observe(number);
     }
-    let text = exposition_text(|out| out.family(&SIZES).histogram(&["y"], &numbers));
+    let text = exposition_text(|out| out.family(&SIZES).histogram(&["y"], &counts));
     for line in [
         "b_bucket{x=\"y\",le=\"1\"} 1",
         "b_bucket{x=\"y\",le=\"2\"} 3",
@@ -75,6 +75,20 @@ fn durations_are_reported_in_seconds() {
     );
     assert_eq!((buckets[0].1, buckets[1].1, buckets[14].1, count), (2, 3, 4, 5));
     assert!((sum - 10.000_301).abs() < 1e-9, "{sum}");
+}
+
+#[test]
+fn durations_with_retries_are_reported_up_to_a_day() {
+    let durations = Histogram::long_durations();
+    for seconds in [0, 60, 3_600, 86_400, 86_401] {
+        durations.observe_duration(Duration::from_secs(seconds));
+    }
+    let (buckets, count, _) = durations.snapshot();
+    let counts: Vec<(String, u64)> =
+        buckets[9..].iter().map(|(bound, count)| (bound.to_string(), *count)).collect();
+    let expected = [("60", 2), ("300", 2), ("3600", 3), ("21600", 3), ("86400", 4)];
+    assert_eq!(counts, expected.map(|(bound, count)| (bound.to_owned(), count)));
+    assert_eq!(count, 5);
 }
 
 #[test]

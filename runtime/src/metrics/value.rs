@@ -67,28 +67,48 @@ impl Drop for GaugeGuard<'_> {
 }
 
 /// Upper bounds of the buckets for durations, in nanoseconds: from 100 µs to 5 s.
-const DURATION_BOUNDS: [u64; 15] = {
-    const MICROSECOND: u64 = 1_000;
-    let mut bounds = [
-        100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
-        1_000_000, 2_500_000, 5_000_000,
-    ];
+const DURATION_BOUNDS: [u64; 15] = micros_to_nanos([
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 2_500_000, 5_000_000,
+]);
+
+/// Upper bounds of the buckets for durations with retries, in nanoseconds: from 10 ms to a day.
+const LONG_DURATION_BOUNDS: [u64; 14] = micros_to_nanos([
+    10_000,
+    50_000,
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    15_000_000,
+    60_000_000,
+    300_000_000,
+    3_600_000_000,
+    21_600_000_000,
+    86_400_000_000,
+]);
+
+/// Converts microseconds to nanoseconds.
+const fn micros_to_nanos<const LEN: usize>(mut bounds: [u64; LEN]) -> [u64; LEN] {
     let mut index = 0;
-    while index < bounds.len() {
-        bounds[index] *= MICROSECOND;
+    while index < LEN {
+        bounds[index] *= 1_000;
         index += 1;
     }
     bounds
-};
+}
 
 /// Upper bounds of the buckets for numbers of items.
-const NUMBER_BOUNDS: [u64; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
+const COUNT_BOUNDS: [u64; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /// The distribution of durations or numbers, in fixed buckets.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [u64],
-    /// The number of recorded units per unit of the metric, such as nanoseconds per second.
+    /// The number of recorded units per unit of the metric: 1e9 nanoseconds per second for
+    /// durations.
     per_unit: f64,
     /// The observations in each bucket; the last one has no upper bound.
     buckets: Box<[AtomicU64]>,
@@ -101,9 +121,14 @@ impl Histogram {
         Self::new(&DURATION_BOUNDS, 1e9)
     }
 
+    /// Creates a histogram of durations with retries, which are shown in seconds.
+    pub fn long_durations() -> Self {
+        Self::new(&LONG_DURATION_BOUNDS, 1e9)
+    }
+
     /// Creates a histogram of numbers of items.
-    pub fn numbers() -> Self {
-        Self::new(&NUMBER_BOUNDS, 1.0)
+    pub fn counts() -> Self {
+        Self::new(&COUNT_BOUNDS, 1.0)
     }
 
     fn new(bounds: &'static [u64], per_unit: f64) -> Self {
@@ -129,7 +154,7 @@ impl Histogram {
     }
 
     /// Returns the upper bound of each bucket but the last, with the observations up to it; the
-    /// number of all observations; and their sum.
+    /// total number of observations; and their sum.
     #[expect(clippy::cast_precision_loss, reason = "a metric needs no more than 53 bits")]
     pub fn snapshot(&self) -> (Vec<(f64, u64)>, u64, f64) {
         let mut count = 0;

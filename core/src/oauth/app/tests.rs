@@ -3,12 +3,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::oauth::client::Origin;
+use crate::oauth::client::Registrar;
 use crate::oauth::redirect::OOB;
 
 /// Returns a valid registration.
-fn tusky() -> Registration {
-    Registration {
+fn tusky() -> AppRegistration {
+    AppRegistration {
         client_name: "Tusky".into(),
         redirect_uris: vec!["https://app.example/cb".into()],
         scopes: vec!["read write".into()],
@@ -17,18 +17,18 @@ fn tusky() -> Registration {
     }
 }
 
-fn validation_error(registration: Registration) -> String {
+fn validation_error(registration: AppRegistration) -> String {
     registration.validate(&[]).unwrap_err().to_string()
 }
 
 fn app(redirect_uris: &str, scopes: &str) -> App {
-    let registration = Registration {
+    let registration = AppRegistration {
         redirect_uris: vec![redirect_uris.into()],
         scopes: vec![scopes.into()],
         ..tusky()
     };
     let details = registration.validate(&[]).unwrap();
-    App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
+    App { id: 1, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_valid_registration_is_unchanged() {
 }
 
 #[test]
-fn redirect_uris_are_separated_by_white_space_or_listed() {
+fn redirect_uris_are_separated_by_whitespace_or_listed() {
     let expected_uris = vec!["https://a.example/", OOB];
     for redirect_uris in [
         vec!["https://a.example/\nurn:ietf:wg:oauth:2.0:oob"],
@@ -49,7 +49,7 @@ fn redirect_uris_are_separated_by_white_space_or_listed() {
         expected_uris.clone(),
     ] {
         let redirect_uris = redirect_uris.into_iter().map(str::to_owned).collect();
-        let details = Registration { redirect_uris, ..tusky() }.validate(&[]).unwrap();
+        let details = AppRegistration { redirect_uris, ..tusky() }.validate(&[]).unwrap();
         let actual: Vec<&str> = details.redirect_uris.iter().map(RedirectUri::as_str).collect();
         assert_eq!(actual, expected_uris);
     }
@@ -64,7 +64,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
         (vec!["write", "read:accounts", "write"], "write read:accounts"),
     ] {
         let scopes = scopes.into_iter().map(str::to_owned).collect();
-        let details = Registration { scopes, ..tusky() }.validate(&[]).unwrap();
+        let details = AppRegistration { scopes, ..tusky() }.validate(&[]).unwrap();
         assert_eq!(details.scopes.to_string(), expected);
     }
 }
@@ -72,7 +72,7 @@ fn scopes_are_a_string_or_a_list_and_default_to_read() {
 #[test]
 fn a_blank_website_counts_as_absent() {
     for website in ["", " "] {
-        let details = Registration { website: website.into(), ..tusky() }.validate(&[]).unwrap();
+        let details = AppRegistration { website: website.into(), ..tusky() }.validate(&[]).unwrap();
         assert_eq!(details.website, None);
     }
 }
@@ -93,88 +93,94 @@ fn a_registration_is_collected_from_pairs() {
     let mut expected = tusky();
     expected.redirect_uris.push(OOB.into());
     expected.token_endpoint_auth_method = "client_secret_post".into();
-    assert_eq!(Registration::from_pairs(pairs), expected);
+    assert_eq!(AppRegistration::from_pairs(pairs), expected);
 }
 
 #[test]
 fn each_error_has_its_message() {
     let long_uri = format!("https://app.example/{}", "a".repeat(1981));
     for (registration, message) in [
-        (Registration { client_name: String::new(), ..tusky() }, "Application name can't be blank"),
         (
-            Registration { client_name: " \u{a0}".into(), ..tusky() },
+            AppRegistration { client_name: String::new(), ..tusky() },
+            "Application name can't be blank",
+        ),
+        (
+            AppRegistration { client_name: " \u{a0}".into(), ..tusky() },
             "Application name can't be blank",
         ),
         // An invisible name would hide the app from the user.
         (
-            Registration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..tusky() },
+            AppRegistration { client_name: "\u{200b}\u{feff}\u{2060}".into(), ..tusky() },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(), ..tusky() },
+            AppRegistration {
+                client_name: " \u{ad}\u{202e}\u{7}\u{3164}\u{e0041}".into(),
+                ..tusky()
+            },
             "Application name can't be blank",
         ),
         (
-            Registration { client_name: "é".repeat(61), ..tusky() },
+            AppRegistration { client_name: "é".repeat(61), ..tusky() },
             "Application name is too long (maximum is 60 characters)",
         ),
-        (Registration { client_name: "a\0b".into(), ..tusky() }, "Application name is invalid"),
+        (AppRegistration { client_name: "a\0b".into(), ..tusky() }, "Application name is invalid"),
         (
-            Registration { client_name: "a\u{202e}b".into(), ..tusky() },
+            AppRegistration { client_name: "a\u{202e}b".into(), ..tusky() },
             "Application name is invalid",
         ),
-        (Registration { redirect_uris: vec![], ..tusky() }, "Redirect URI can't be blank"),
+        (AppRegistration { redirect_uris: vec![], ..tusky() }, "Redirect URI can't be blank"),
         (
-            Registration { redirect_uris: vec![" \n".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec![" \n".into()], ..tusky() },
             "Redirect URI can't be blank",
         ),
         (
-            Registration { redirect_uris: vec!["/cb".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec!["/cb".into()], ..tusky() },
             "Redirect URI must be an absolute URI.",
         ),
         (
-            Registration { redirect_uris: vec!["steam://a vnc://b".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec!["steam://a vnc://b".into()], ..tusky() },
             "Redirect URI must have the scheme https, one that contains a dot like com.example.app, \
              or one that the operator of the server has allowed.",
         ),
         (
-            Registration { redirect_uris: vec!["https://".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec!["https://".into()], ..tusky() },
             "Redirect URI must be a valid URI.",
         ),
         (
-            Registration { redirect_uris: vec!["https://a.example/#".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec!["https://a.example/#".into()], ..tusky() },
             "Redirect URI cannot contain a fragment.",
         ),
         (
-            Registration { redirect_uris: vec!["myapp:cb".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec!["myapp:cb".into()], ..tusky() },
             "Redirect URI must specify a scheme.",
         ),
         (
-            Registration { redirect_uris: vec![" \tJavascript:x".into()], ..tusky() },
+            AppRegistration { redirect_uris: vec![" \tJavascript:x".into()], ..tusky() },
             "Redirect URI is forbidden by the server.",
         ),
         (
-            Registration { redirect_uris: vec![long_uri], ..tusky() },
+            AppRegistration { redirect_uris: vec![long_uri], ..tusky() },
             "Redirect URI is too long (maximum is 2000 characters)",
         ),
         (
-            Registration { scopes: vec!["read nope".into()], ..tusky() },
+            AppRegistration { scopes: vec!["read nope".into()], ..tusky() },
             "Scopes doesn't match those configured on the server: nope is unknown.",
         ),
         (
-            Registration { scopes: vec!["read\twrite".into()], ..tusky() },
+            AppRegistration { scopes: vec!["read\twrite".into()], ..tusky() },
             "Scopes doesn't match those configured on the server.",
         ),
         (
-            Registration { website: "javascript:alert(1)".into(), ..tusky() },
+            AppRegistration { website: "javascript:alert(1)".into(), ..tusky() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: "app.example".into(), ..tusky() },
+            AppRegistration { website: "app.example".into(), ..tusky() },
             "Application website is not a valid URL",
         ),
         (
-            Registration { website: format!("https://a/{}", "a".repeat(1991)), ..tusky() },
+            AppRegistration { website: format!("https://a/{}", "a".repeat(1991)), ..tusky() },
             "Application website is too long (maximum is 2000 characters)",
         ),
     ] {
@@ -194,7 +200,7 @@ fn only_clients_with_a_secret_can_be_registered() {
         ("CLIENT_SECRET_BASIC", false),
         (" ", false),
     ] {
-        let registration = Registration { token_endpoint_auth_method: method.into(), ..tusky() };
+        let registration = AppRegistration { token_endpoint_auth_method: method.into(), ..tusky() };
         let expected = if is_valid {
             Ok(())
         } else {
@@ -206,7 +212,7 @@ fn only_clients_with_a_secret_can_be_registered() {
 
 #[test]
 fn all_errors_are_reported_in_order() {
-    let registration = Registration {
+    let registration = AppRegistration {
         client_name: String::new(),
         redirect_uris: vec!["/a /b data:x".into()],
         scopes: vec!["nope".into()],
@@ -227,7 +233,7 @@ fn all_errors_are_reported_in_order() {
 #[test]
 fn values_of_maximum_length_are_accepted() {
     let base_url = "https://app.example/";
-    let registration = Registration {
+    let registration = AppRegistration {
         client_name: "é".repeat(MAX_NAME_LENGTH),
         redirect_uris: vec![format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len()))],
         website: format!("{base_url}{}", "a".repeat(MAX_URIS_LENGTH - base_url.len())),
@@ -240,9 +246,9 @@ fn values_of_maximum_length_are_accepted() {
 fn too_many_or_too_long_redirect_uris_are_rejected() {
     let expected = "Validation failed: Redirect URI is too long (maximum is 2000 characters)";
     let many_uris = vec!["https://a.example/".to_owned(); 10_001];
-    assert_eq!(validation_error(Registration { redirect_uris: many_uris, ..tusky() }), expected);
+    assert_eq!(validation_error(AppRegistration { redirect_uris: many_uris, ..tusky() }), expected);
     let long_uri = vec![format!("https://a.example/{}", "a".repeat(100_000))];
-    assert_eq!(validation_error(Registration { redirect_uris: long_uri, ..tusky() }), expected);
+    assert_eq!(validation_error(AppRegistration { redirect_uris: long_uri, ..tusky() }), expected);
 }
 
 #[test]
@@ -264,9 +270,9 @@ fn only_a_registered_redirect_uri_is_found() {
 }
 
 #[test]
-fn only_declared_scopes_can_be_requested() {
+fn only_registered_scopes_can_be_requested() {
     let unregistered_scope = |name: &str| Err(OAuthError::UnregisteredScope(name.into()));
-    for (declared, requested, expected) in [
+    for (registered, requested, expected) in [
         ("read write", None, Ok("read")),
         ("read write", Some(""), Ok("read")),
         ("read write", Some("write read"), Ok("write read")),
@@ -281,9 +287,9 @@ fn only_declared_scopes_can_be_requested() {
         ("read", Some("\"read\""), Err(OAuthError::MalformedScope)),
         ("read", Some("\0"), Err(OAuthError::MalformedScope)),
     ] {
-        let actual = app("https://a.example/cb", declared).resolve_scopes(requested);
+        let actual = app("https://a.example/cb", registered).resolve_scopes(requested);
         let actual = actual.map(|scopes| scopes.to_string());
-        assert_eq!(actual, expected.map(str::to_owned), "{declared} for {requested:?}");
+        assert_eq!(actual, expected.map(str::to_owned), "{registered} for {requested:?}");
     }
 }
 
@@ -296,13 +302,13 @@ proptest! {
         website in any::<String>(),
     ) {
         let registration =
-            Registration { client_name, redirect_uris, scopes, website, ..tusky() };
+            AppRegistration { client_name, redirect_uris, scopes, website, ..tusky() };
         let _ = registration.validate(&[]);
     }
 }
 
 #[test]
-fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
+fn admin_scopes_may_be_registered_but_an_app_token_cannot_have_them() {
     let app = app("https://a.example/", "read admin:read admin:write:accounts");
     assert_eq!(app.details.scopes.to_string(), "read admin:read admin:write:accounts");
     for (requested, rejected_scope) in [
@@ -313,7 +319,7 @@ fn admin_scopes_may_be_declared_but_an_app_token_cannot_have_them() {
     ] {
         assert_eq!(app.resolve_scopes(Some(requested)).unwrap().to_string(), requested);
         let result = app.resolve_app_token_scopes(Some(requested));
-        assert_eq!(result, Err(OAuthError::AdminScope(rejected_scope.into())), "{requested}");
+        assert_eq!(result, Err(OAuthError::AdminScopeDenied(rejected_scope.into())), "{requested}");
     }
     assert_eq!(app.resolve_app_token_scopes(Some("read")).unwrap().to_string(), "read");
     let expected = Err(OAuthError::UnregisteredScope("write".into()));
@@ -326,7 +332,7 @@ fn a_name_may_contain_invisible_joiners() {
     // Persian words, family emoji and flags need them.
     for name in ["می\u{200c}خواهم", "👨\u{200d}👩\u{200d}👧", "🏴\u{e0067}\u{e007f}", "❤\u{fe0f}"]
     {
-        let registration = Registration { client_name: name.into(), ..tusky() };
+        let registration = AppRegistration { client_name: name.into(), ..tusky() };
         assert_eq!(registration.validate(&[]).unwrap().name, name);
     }
 }

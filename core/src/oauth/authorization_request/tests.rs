@@ -5,8 +5,8 @@ mod next_step;
 use proptest::prelude::*;
 
 use super::*;
-use crate::oauth::app::{AppDetails, Registration};
-use crate::oauth::client::{ClientProperties, Origin};
+use crate::oauth::app::{AppDetails, AppRegistration};
+use crate::oauth::client::{ClientProperties, Registrar};
 use crate::oauth::form::tests::to_pairs;
 use crate::oauth::redirect::{OOB, RedirectUri};
 
@@ -15,14 +15,14 @@ const USER: Option<Role> = Some(Role::User);
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 fn app() -> App {
-    let registration = Registration {
+    let registration = AppRegistration {
         client_name: "A".into(),
         redirect_uris: vec![CALLBACK.into()],
         scopes: vec!["read write".into()],
-        ..Registration::default()
+        ..AppRegistration::default()
     };
     let details = registration.validate(&[]).unwrap();
-    App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Origin::Api) }
+    App { id: 7, client_id: "a".into(), details, properties: ClientProperties::new(Registrar::Api) }
 }
 
 /// Returns the pairs of a valid request, followed by `extra_pairs`.
@@ -45,7 +45,7 @@ fn grant_error(extra_pairs: &[(&str, &str)]) -> OAuthError {
 }
 
 #[test]
-fn a_challenge_can_be_required() {
+fn require_pkce_rejects_a_request_without_a_challenge() {
     let grant = parse_request(&[]).require_pkce().grant;
     assert_eq!(grant, Err(OAuthError::Missing(Parameter::CodeChallenge)));
     let pkce_pairs = [("code_challenge", CHALLENGE), ("code_challenge_method", "S256")];
@@ -97,7 +97,7 @@ fn a_request_has_one_client_id() {
             vec![("client_id", "a"), ("client_id", "a")],
             Err(OAuthError::Repeated(Parameter::ClientId)),
         ),
-        (vec![("client_id[]", "a")], Err(OAuthError::NotOneValue(Parameter::ClientId))),
+        (vec![("client_id[]", "a")], Err(OAuthError::NotScalar(Parameter::ClientId))),
     ] {
         let pairs = to_pairs(&pairs);
         let client_id = Parameters::new(&pairs).required(Parameter::ClientId);
@@ -119,7 +119,7 @@ fn an_invalid_redirect_uri_is_rejected_before_everything_else() {
         (vec![], OAuthError::Missing(Parameter::RedirectUri)),
         (vec![("redirect_uri", "")], OAuthError::Missing(Parameter::RedirectUri)),
         (vec![("redirect_uri", CALLBACK); 2], OAuthError::Repeated(Parameter::RedirectUri)),
-        (vec![("redirect_uri[]", CALLBACK)], OAuthError::NotOneValue(Parameter::RedirectUri)),
+        (vec![("redirect_uri[]", CALLBACK)], OAuthError::NotScalar(Parameter::RedirectUri)),
         (vec![("redirect_uri", "https://evil.example/cb")], OAuthError::InvalidRedirectUri),
         (vec![("redirect_uri", "https://a.example/cb/")], OAuthError::InvalidRedirectUri),
         (vec![("redirect_uri", "urn:ietf:wg:oauth:2.0:oob")], OAuthError::InvalidRedirectUri),
@@ -155,20 +155,20 @@ fn an_unknown_response_mode_is_reported_in_the_query() {
 }
 
 #[test]
-fn undeclared_unknown_and_malformed_scopes_are_rejected() {
+fn unregistered_unknown_and_malformed_scopes_are_rejected() {
     for scope in
         ["push", "read push", "admin:read", "nope", "read  write", "read\twrite", "\0", "\"read\""]
     {
         assert_eq!(grant_error(&[("scope", scope)]).code(), "invalid_scope", "{scope:?}");
     }
     for name in ["scope[]", "scope[a]"] {
-        assert_eq!(grant_error(&[(name, "read")]), OAuthError::NotOneValue(Parameter::Scope));
+        assert_eq!(grant_error(&[(name, "read")]), OAuthError::NotScalar(Parameter::Scope));
     }
 }
 
 // RFC 7636, section 4.4.1.
 #[test]
-fn a_challenge_must_be_well_formed_and_have_its_method() {
+fn a_challenge_must_be_well_formed_and_use_the_method_s256() {
     let challenge = ("code_challenge", CHALLENGE);
     assert_eq!(grant_error(&[challenge]), OAuthError::InvalidChallengeMethod);
     for method in ["", "plain", "s256", "S512", "S256 "] {
@@ -197,7 +197,7 @@ fn a_state_is_accepted_up_to_its_maximum_length() {
 }
 
 #[test]
-fn a_repeated_parameter_is_an_error_for_the_app() {
+fn a_repeated_parameter_is_reported_to_the_app() {
     for (name, value, parameter) in [
         ("response_type", "code", Parameter::ResponseType),
         ("response_mode", "query", Parameter::ResponseMode),
@@ -273,7 +273,7 @@ fn a_malformed_language_tag_is_ignored() {
 }
 
 #[test]
-fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
+fn relevant_pairs_omits_other_parameters_and_bounds_the_length() {
     let pairs = to_pairs(&[
         ("client_id", "a"),
         ("scope", "read"),
@@ -286,6 +286,7 @@ fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
     let relevant_pairs = AuthorizationRequest::relevant_pairs(&pairs).unwrap();
     let names: Vec<&str> = relevant_pairs.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["scope", "scope[]", "state", "lang"]);
+    // The name `state` has 5 bytes.
     for (length, is_accepted) in [(MAX_REQUEST_LENGTH - 5, true), (MAX_REQUEST_LENGTH - 4, false)] {
         let value = "s".repeat(length);
         let pairs = to_pairs(&[("state", &value), ("unknown", &value)]);
@@ -295,13 +296,13 @@ fn only_parameters_that_are_read_are_stored_within_a_maximum_length() {
 }
 
 #[test]
-fn a_client_must_have_the_grant_type_and_this_issuer() {
+fn a_client_must_have_the_code_grant_type_and_this_issuer() {
     let parse = |properties| {
         let app = App { properties, ..app() };
         let pairs = [("response_type", "code"), ("redirect_uri", CALLBACK)];
         AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app))
     };
-    let default_properties = || ClientProperties::new(Origin::Api);
+    let default_properties = || ClientProperties::new(Registrar::Api);
     assert!(parse(default_properties()).unwrap().grant.is_ok());
     let grant_types = vec![GrantType::ClientCredentials];
     let without_codes = parse(ClientProperties { grant_types, ..default_properties() }).unwrap();
@@ -313,7 +314,7 @@ fn a_client_must_have_the_grant_type_and_this_issuer() {
 
 proptest! {
     #[test]
-    fn parsing_never_accepts_a_different_redirect_uri(
+    fn parsing_never_accepts_an_unregistered_redirect_uri(
         pairs in prop::collection::vec((
             prop::sample::select(vec![
                 "response_type", "client_id", "redirect_uri", "scope", "scope[]", "state", "lang",

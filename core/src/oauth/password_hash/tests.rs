@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Salt and hash of `correct horse` by the crypt(3) of libxcrypt, with cost 4.
+/// Salt and hash of `correct horse`, computed by libxcrypt's crypt(3) with cost 4.
 const SALT_AND_HASH: &str = "abcdefghijklmnopqrstuujydOTSfIH/d5oUHpsygqV5X9xJLQc6e";
 
 const ARGON2_HASH: &str =
@@ -32,7 +32,7 @@ fn all_forms_of_bcrypt_are_parsed() {
 }
 
 #[test]
-fn a_bcrypt_hash_equals_only_itself() {
+fn a_bcrypt_digest_is_compared_without_its_last_byte() {
     let hash = parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}"));
     let mut computed = [0; 24];
     computed[..23].copy_from_slice(&hash.digest);
@@ -58,26 +58,26 @@ fn a_bcrypt_key_is_the_password_and_a_nul_up_to_72_bytes() {
 }
 
 #[test]
-fn a_bcrypt_hash_is_exact_for_passwords_of_at_most_72_bytes() {
+fn a_bcrypt_hash_covers_passwords_of_at_most_72_bytes() {
     let hash = PasswordHash::Bcrypt(parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
-    assert!(hash.is_exact_for(&"x".repeat(72)));
-    assert!(!hash.is_exact_for(&"x".repeat(73)));
-    assert!(!hash.is_exact_for(&"é".repeat(37)));
+    assert!(hash.covers_whole_password(&"x".repeat(72)));
+    assert!(!hash.covers_whole_password(&"x".repeat(73)));
+    assert!(!hash.covers_whole_password(&"é".repeat(37)));
     let other_hashes = [ARGON2_HASH, "pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA=="];
     for hash in other_hashes.map(|text| PasswordHash::parse(text).unwrap()) {
-        assert!(hash.is_exact_for(&"x".repeat(128)));
+        assert!(hash.covers_whole_password(&"x".repeat(128)));
     }
 }
 
 #[test]
-fn a_nul_is_allowed_by_argon2_only() {
+fn a_password_with_a_nul_can_match_only_argon2() {
     let bcrypt = PasswordHash::Bcrypt(parse_bcrypt(&format!("$2b$04${SALT_AND_HASH}")));
     let pbkdf2 = PasswordHash::parse("pbkdf2_sha256$1$salt$AAAAAAAAAAAAAAAAAAAAAA==").unwrap();
     for hash in [bcrypt, pbkdf2] {
-        assert!(hash.allows("correct horse"));
-        assert!(!hash.allows("correct\0horse"));
+        assert!(hash.can_match("correct horse"));
+        assert!(!hash.can_match("correct\0horse"));
     }
-    assert!(PasswordHash::parse(ARGON2_HASH).unwrap().allows("correct\0horse"));
+    assert!(PasswordHash::parse(ARGON2_HASH).unwrap().can_match("correct\0horse"));
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn expensive_parameters_are_rejected() {
         (pbkdf2("i=99999999999,l=16"), "number of iterations", 2_000_000),
         (argon2("m=131073,t=1,p=1"), "memory in KiB", 131_072),
         (argon2("m=4294967296,t=1,p=1"), "memory in KiB", 131_072),
-        (argon2("m=131072,t=5,p=1"), "memory in KiB times passes", 524_288),
-        (argon2("m=131072,t=4294967295,p=1"), "memory in KiB times passes", 524_288),
+        (argon2("m=131072,t=5,p=1"), "product of memory (KiB) and passes", 524_288),
+        (argon2("m=131072,t=4294967295,p=1"), "product of memory (KiB) and passes", 524_288),
         (argon2("m=65536,t=1,p=17"), "number of lanes", 16),
     ] {
         let expected = PasswordHashError::TooExpensive { parameter, max };
@@ -137,8 +137,8 @@ fn expensive_parameters_are_rejected() {
 }
 
 #[test]
-fn other_strings_are_rejected_with_the_expected_format() {
-    let unknown_format = PasswordHashError::Unknown;
+fn an_unsupported_or_malformed_hash_is_rejected() {
+    let unknown_format = PasswordHashError::UnknownFormat;
     for (text, error) in [
         (String::new(), unknown_format),
         ("!".to_owned(), unknown_format),
@@ -188,7 +188,7 @@ fn other_strings_are_rejected_with_the_expected_format() {
 }
 
 #[test]
-fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
+fn an_error_names_the_expected_format_and_does_not_repeat_the_hash() {
     for (text, message) in [
         (
             "md5$x",
@@ -197,7 +197,7 @@ fn an_error_says_what_to_write_and_does_not_repeat_the_hash() {
         ),
         (
             "$2b$04$x",
-            "is damaged or in a different format; write $2b$12$ and 53 characters: the salt and the hash",
+            "is malformed; expected $2b$12$ followed by 53 characters: the salt and the hash",
         ),
         (
             "pbkdf2_sha256$3000000$salt$AAAAAAAAAAAAAAAAAAAAAA==",

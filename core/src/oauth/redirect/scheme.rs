@@ -1,4 +1,4 @@
-//! Schemes of redirect URIs: which ones an app may register.
+//! The schemes of redirect URIs that an app may register.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::oauth::uri::is_web_scheme;
 
-/// Schemes with which a browser runs code, or opens its own data, files or connections. No app can
+/// Schemes that make a browser run code, or open its own data, files or connections. No app can
 /// register them.
 const FORBIDDEN_SCHEMES: [&str; 16] = [
     "about",

@@ -54,8 +54,8 @@ fn a_scope_covers_itself_and_its_children() {
 }
 
 #[test]
-fn an_app_may_request_only_scopes_that_its_declared_ones_cover() {
-    for (declared, requested, not_covered) in [
+fn an_app_may_request_only_scopes_that_its_registered_scopes_cover() {
+    for (registered, requested, not_covered) in [
         ("read write", "read", None),
         ("read write", "write:statuses read:accounts", None),
         ("read write", "", None),
@@ -65,9 +65,9 @@ fn an_app_may_request_only_scopes_that_its_declared_ones_cover() {
         ("", "read", Some("read")),
     ] {
         assert_eq!(
-            scopes(declared).first_not_covered(&scopes(requested)).as_deref(),
+            scopes(registered).first_not_covered(&scopes(requested)).as_deref(),
             not_covered,
-            "{declared} for {requested}"
+            "{registered} for {requested}"
         );
     }
 }
@@ -191,7 +191,7 @@ fn stored_scopes_that_are_not_listed_are_preserved() {
 }
 
 #[test]
-fn uncatalogue_scopes_cannot_be_requested_but_count_in_comparisons() {
+fn scopes_outside_the_catalogue_cannot_be_requested_but_are_compared() {
     assert_eq!(DEVICE.parse::<Scopes>(), Err(ScopeError::Unknown(DEVICE.to_owned())));
     for unlisted_scope in [DEVICE, "bells:ring"] {
         let with_unlisted = Scopes::from_stored(&format!("read {unlisted_scope}"));

@@ -9,7 +9,7 @@ use crate::matrix::MatrixErrorCode;
 
 fn rule_json(kind: RuleKind, body: &str) -> Value {
     let new_rule =
-        NewRule::read(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
+        NewRule::parse(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
             .unwrap();
     json!(new_rule.into_rule("r".parse().unwrap(), true))
 }
@@ -84,17 +84,22 @@ fn an_invalid_body_is_rejected_with_the_field_name() {
         (RuleKind::Content, r#"{"actions":[]}"#, MissingParam, "pattern is missing"),
         (RuleKind::Content, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
         (RuleKind::Sender, r#"{"actions":[],"pattern":1}"#, BadJson, "pattern must be a string"),
-        (RuleKind::Room, r#"{"actions":[],"until":"1"}"#, BadJson, "until must be an integer: mil"),
+        (
+            RuleKind::Room,
+            r#"{"actions":[],"until":"1"}"#,
+            BadJson,
+            "until must be an integer: Unix",
+        ),
         (
             RuleKind::Room,
             r#"{"actions":[],"until":null}"#,
             BadJson,
-            "until must be an integer: mil",
+            "until must be an integer: Unix",
         ),
         (RuleKind::Room, r#"{"actions":[],"until":-1}"#, InvalidParam, "until must be from 0 to "),
     ] {
         let error =
-            NewRule::read(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
+            NewRule::parse(kind, body.as_bytes(), NewRuleLimits::default(), Timestamp::UNIX_EPOCH)
                 .unwrap_err();
         assert_eq!(error.code(), code, "{kind} {body}");
         assert!(error.to_string().starts_with(message), "{kind} {body}: {error}");
@@ -107,14 +112,14 @@ fn a_misspelt_until_enabled_or_scope_is_rejected() {
     let rule = br#"{"actions":[],"untill":1}"#;
     let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
     for kind in RuleKind::ALL {
-        let error = NewRule::read(kind, rule, limits, now).unwrap_err();
+        let error = NewRule::parse(kind, rule, limits, now).unwrap_err();
         assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, message));
     }
-    let error = EnabledChange::read(br#"{"enabled":true,"untill":1}"#, now).unwrap_err();
+    let error = EnabledChange::parse(br#"{"enabled":true,"untill":1}"#, now).unwrap_err();
     assert_eq!((error.code(), &*error.to_string()), (MatrixErrorCode::BadJson, message));
-    let error = EnabledChange::read(br#"{"enable":true}"#, now).unwrap_err();
+    let error = EnabledChange::parse(br#"{"enable":true}"#, now).unwrap_err();
     assert_eq!(error.to_string(), "unknown field `enable`; did you mean `enabled`?");
-    let error = read_reset(br#"{"scopes":"global"}"#).unwrap_err();
+    let error = parse_reset_scope(br#"{"scopes":"global"}"#).unwrap_err();
     assert_eq!(error.to_string(), "unknown field `scopes`; did you mean `scope`?");
 }
 
@@ -165,14 +170,14 @@ fn enabled_is_a_boolean_or_an_object_with_a_boolean() {
         [("true", true), (" false ", false), (r#"{"enabled":false,"x":1}"#, false)]
     {
         assert_eq!(
-            EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH),
+            EnabledChange::parse(body.as_bytes(), Timestamp::UNIX_EPOCH),
             Ok(enabled.into()),
             "{body}"
         );
     }
     let until = RuleExpiry::try_from(1_800_000_000_000).ok();
     assert_eq!(
-        EnabledChange::read(br#"{"enabled":true,"until":1800000000000}"#, Timestamp::UNIX_EPOCH),
+        EnabledChange::parse(br#"{"enabled":true,"until":1800000000000}"#, Timestamp::UNIX_EPOCH),
         Ok(EnabledChange { enabled: true, until })
     );
     for (body, code) in [
@@ -190,7 +195,7 @@ fn enabled_is_a_boolean_or_an_object_with_a_boolean() {
         (r#"{"until":1800000000000}"#, MatrixErrorCode::MissingParam),
     ] {
         assert_eq!(
-            EnabledChange::read(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err().code(),
+            EnabledChange::parse(body.as_bytes(), Timestamp::UNIX_EPOCH).unwrap_err().code(),
             code,
             "{body}"
         );
@@ -232,6 +237,10 @@ fn any_condition() -> impl Strategy<Value = Value> {
         (any::<String>(), scalar()).prop_map(|(key, value)| {
             json!({"kind": "event_property_contains", "key": key, "value": value})
         }),
+        ("([01][0-9]|2[0-3]):[0-5][0-9]", 0..=7u8).prop_map(|(time, day)| {
+            let interval = json!({"time_of_day": [time, "23:59"], "day_of_week": [day]});
+            json!({"kind": "time_and_day", "timezone": "Asia/Tokyo", "intervals": [interval, {}]})
+        }),
         ("x[a-z]*", any_json()).prop_map(|(kind, value)| json!({"kind": kind, "key": value})),
     ]
 }
@@ -258,19 +267,19 @@ fn any_body() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn a_rule_is_serialised_with_all_its_fields(
+    fn a_rule_is_serialized_with_all_its_fields(
         body in any_body(),
         kind in prop::sample::select(&RuleKind::ALL),
     ) {
         let (limits, now) = (NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
-        let new_rule = NewRule::read(kind, &json::to_bytes(&body), limits, now).unwrap();
+        let new_rule = NewRule::parse(kind, &json::to_bytes(&body), limits, now).unwrap();
         let rule = new_rule.into_rule("r".parse().unwrap(), true);
-        let serialised_rule = json!(rule);
+        let serialized_rule = json!(rule);
         let mut expected = body;
         expected["rule_id"] = json!("r");
         expected["default"] = json!(false);
         expected["enabled"] = json!(true);
-        prop_assert_eq!(&serialised_rule, &expected);
-        prop_assert_eq!(serde_json::from_value::<Rule>(serialised_rule).unwrap(), rule);
+        prop_assert_eq!(&serialized_rule, &expected);
+        prop_assert_eq!(serde_json::from_value::<Rule>(serialized_rule).unwrap(), rule);
     }
 }

@@ -16,7 +16,7 @@ fn now() -> Timestamp {
 }
 
 fn parse_body(body: &Value) -> Result<RuleChanges, RuleError> {
-    RuleChanges::read(body.to_string().as_bytes(), LIMITS, now())
+    RuleChanges::parse(body.to_string().as_bytes(), LIMITS, now())
 }
 
 fn parse_changes(list: &Value) -> RuleChanges {
@@ -92,7 +92,7 @@ fn an_empty_list_changes_nothing() {
 }
 
 #[test]
-fn a_change_that_cannot_be_applied_is_named_by_its_index() {
+fn an_inapplicable_change_is_reported_with_its_index() {
     let delete = |kind: &str, id: &str| json!({"op": "delete", "kind": kind, "rule_id": id});
     let enable =
         |id: &str| json!({"op": "set_enabled", "kind": "override", "rule_id": id, "enabled": true});
@@ -124,7 +124,7 @@ fn a_change_that_cannot_be_applied_is_named_by_its_index() {
 }
 
 #[test]
-fn an_invalid_change_is_named_by_its_index() {
+fn an_invalid_change_is_reported_with_its_index() {
     let body_with = |change: Value| json!({"changes": [put_change("a"), change]});
     let put_with = |member: &str, value: Value| {
         let mut change = put_change("b");
@@ -155,7 +155,7 @@ fn an_invalid_change_is_named_by_its_index() {
         (
             put_with("scope", json!("everywhere")),
             InvalidParam,
-            "changes[1]: a scope is global or device/<profile_tag>",
+            "changes[1]: scope must be global or device/<profile_tag>",
         ),
         (
             put_with("scope", json!("device/")),
@@ -165,7 +165,7 @@ fn an_invalid_change_is_named_by_its_index() {
         (
             put_with("kind", json!("rooms")),
             InvalidParam,
-            "changes[1]: a kind is one of override, content, room, sender, underride",
+            "changes[1]: kind must be override, content, room, sender or underride",
         ),
         (
             put_with("rule_id", json!("a/b")),
@@ -188,18 +188,18 @@ fn an_invalid_change_is_named_by_its_index() {
         (
             put_with("rule", json!({"actions": [], "x": "y".repeat(500)})),
             MatrixErrorCode::TooLarge,
-            "changes[1]: rule: a rule may have at most 500 bytes",
+            "changes[1]: rule: a rule must not be larger than 500 bytes",
         ),
         (put_with("before", json!(null)), BadJson, "changes[1]: before must be a string"),
         (
             put_with("position", json!("a")),
             BadJson,
-            "changes[1]: unknown field position; known fields: op, scope, kind, rule_id, rule, before and after",
+            "changes[1]: unknown field `position`; known fields: op, scope, kind, rule_id, rule, before and after",
         ),
         (
             body_with(json!({"op": "delete", "kind": "room", "rule_id": "a", "rule": {}})),
             BadJson,
-            "changes[1]: unknown field rule; known fields: op, scope, kind and rule_id",
+            "changes[1]: unknown field `rule`; known fields: op, scope, kind and rule_id",
         ),
         (
             put_with("rule", json!({"actions": [], "untill": 1})),
@@ -219,7 +219,7 @@ fn an_invalid_change_is_named_by_its_index() {
 }
 
 #[test]
-fn a_change_with_an_invalid_attribute_or_expiry_is_named_by_its_index() {
+fn an_invalid_attribute_or_expiry_is_reported_with_the_index_of_its_change() {
     let body_with = |change: Value| json!({"changes": [put_change("a"), change]});
     for (body, code, message) in [
         (
@@ -232,14 +232,14 @@ fn a_change_with_an_invalid_attribute_or_expiry_is_named_by_its_index() {
                 "rule": {"actions": [], "until": 1_799_999_999_999_i64}})),
             InvalidParam,
             "changes[1]: rule: until must be in the future: it is 1799999999999, and the server's \
-             clock is at 1800000000000 (milliseconds since 1970)",
+             clock is at 1800000000000 (Unix time in milliseconds)",
         ),
         (
             body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": true,
                 "until": 1})),
             InvalidParam,
             "changes[1]: until must be in the future: it is 1, and the server's clock is at \
-             1800000000000 (milliseconds since 1970)",
+             1800000000000 (Unix time in milliseconds)",
         ),
         (
             body_with(json!({"op": "set_enabled", "kind": "room", "rule_id": "a", "enabled": 1})),
@@ -271,10 +271,10 @@ fn a_malformed_body_is_rejected() {
         (r#"{"changes":{}}"#, BadJson, "changes must be an array"),
         (r#"{"changes":null}"#, BadJson, "changes must be an array"),
         (r#"{"change":[]}"#, BadJson, "unknown field `change`; did you mean `changes`?"),
-        (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field mode; known fields: changes"),
+        (r#"{"changes":[],"mode":"x"}"#, BadJson, "unknown field `mode`; known fields: changes"),
         (r#"{"changes":[],"changes":[]}"#, BadJson, "duplicate key in object"),
     ] {
-        let error = RuleChanges::read(body.as_bytes(), LIMITS, now()).unwrap_err();
+        let error = RuleChanges::parse(body.as_bytes(), LIMITS, now()).unwrap_err();
         assert_eq!((error.code(), error.change_index()), (code, None), "{body}");
         assert!(error.to_string().starts_with(message), "{body}: {error}");
     }
@@ -299,7 +299,7 @@ fn a_rule_may_be_nested_as_deeply_as_in_a_separate_request() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     assert!(
-        NewRule::read(
+        NewRule::parse(
             RuleKind::Room,
             rule.as_bytes(),
             NewRuleLimits::default(),
@@ -309,10 +309,10 @@ fn a_rule_may_be_nested_as_deeply_as_in_a_separate_request() {
     );
     let body =
         format!(r#"{{"changes":[{{"op":"put","kind":"room","rule_id":"a","rule":{rule}}}]}}"#);
-    assert!(RuleChanges::read(body.as_bytes(), LIMITS, now()).is_ok());
+    assert!(RuleChanges::parse(body.as_bytes(), LIMITS, now()).is_ok());
 }
 
-/// Generates changes to few rule ids, so that the changes affect each other.
+/// Generates changes to rules with only a few different ids, so that the changes affect each other.
 pub(in crate::rules) fn any_change() -> impl Strategy<Value = Value> {
     let rule = (
         prop::sample::select(&["global", "device/a", "device/b"][..]),
@@ -360,7 +360,7 @@ pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<RuleDocument> 
         let mut changed_documents = documents.clone();
         let limits = NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX };
         let body = json!({"changes": [change]}).to_string();
-        let parsed_changes = RuleChanges::read(body.as_bytes(), limits, now());
+        let parsed_changes = RuleChanges::parse(body.as_bytes(), limits, now());
         if parsed_changes.and_then(|changes| changes.apply(&mut changed_documents)).is_ok() {
             documents = changed_documents;
         }
@@ -369,14 +369,13 @@ pub(in crate::rules) fn documents_after(changes: &[Value]) -> Vec<RuleDocument> 
 }
 
 proptest! {
-    /// A list has the same result as its changes one by one, and fails if one of the changes fails.
     #[test]
     fn a_list_has_the_same_result_as_its_changes_one_by_one(
         earlier_changes in prop::collection::vec(any_change(), 0..20),
         list in prop::collection::vec(any_change(), 0..6),
     ) {
         let stored_documents = documents_after(&earlier_changes);
-        let parse_list = |list: &[Value]| RuleChanges::read(
+        let parse_list = |list: &[Value]| RuleChanges::parse(
             json!({"changes": list}).to_string().as_bytes(),
             NewRuleLimits { conditions: usize::MAX, bytes: usize::MAX },
             now(),
@@ -409,6 +408,6 @@ proptest! {
 
     #[test]
     fn parsing_does_not_panic(bytes in any::<Vec<u8>>()) {
-        let _ = RuleChanges::read(&bytes, LIMITS, now());
+        let _ = RuleChanges::parse(&bytes, LIMITS, now());
     }
 }

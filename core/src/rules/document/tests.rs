@@ -24,7 +24,7 @@ fn phone_document() -> RuleDocument {
 }
 
 fn silent_rule(kind: RuleKind) -> NewRule {
-    NewRule::read(
+    NewRule::parse(
         kind,
         br#"{"actions":[],"pattern":"p"}"#,
         NewRuleLimits::default(),
@@ -174,7 +174,7 @@ fn replacing_a_rule_preserves_enabled() {
     for position in [RulePosition::default(), before("b"), after("b")] {
         let mut document = document_with_rooms(["a", "b"]);
         document.set_enabled(RuleKind::Room, "a", false).unwrap();
-        let notifying_rule = NewRule::read(
+        let notifying_rule = NewRule::parse(
             RuleKind::Room,
             br#"{"actions":["notify"],"enabled":true}"#,
             NewRuleLimits::default(),
@@ -353,7 +353,7 @@ fn a_maximally_nested_body_is_stored_and_parsed() {
     let depth = json::MAX_DEPTH - 1;
     let body = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
     let mut document = phone_document();
-    let new_rule = NewRule::read(
+    let new_rule = NewRule::parse(
         RuleKind::Room,
         body.as_bytes(),
         NewRuleLimits::default(),

@@ -14,7 +14,7 @@ pub(crate) static BUILTIN_RULES: LazyLock<Vec<BuiltinRule>> = LazyLock::new(|| {
             conditions.iter().map(|condition| CompiledCondition::for_builtin(&condition.kind));
         BuiltinRule {
             compiled_rule: CompiledRule::with_conditions(kind, rule, compiled_conditions.collect()),
-            enabled: rule.enabled,
+            is_enabled_by_default: rule.enabled,
             is_legacy_mention: builtin::LEGACY_MENTION_RULES.contains(&rule.rule_id.as_str()),
         }
     };
@@ -26,7 +26,7 @@ pub(crate) const MASTER_INDEX: usize = 0;
 
 pub(crate) struct BuiltinRule {
     pub(crate) compiled_rule: CompiledRule,
-    enabled: bool,
+    is_enabled_by_default: bool,
     is_legacy_mention: bool,
 }
 
@@ -50,7 +50,8 @@ pub(crate) struct BuiltinOverrides {
 impl Default for BuiltinOverrides {
     fn default() -> Self {
         let rules = BUILTIN_RULES.iter().enumerate();
-        let enabled_bits = rules.map(|(index, rule)| u64::from(rule.enabled) << index).sum();
+        let enabled_bits =
+            rules.map(|(index, rule)| u64::from(rule.is_enabled_by_default) << index).sum();
         Self { enabled_bits, changed_actions: Vec::new() }
     }
 }

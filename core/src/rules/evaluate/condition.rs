@@ -2,25 +2,32 @@
 
 use std::sync::LazyLock;
 
-use serde_json::Value;
+use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use super::{Member, Room};
 use crate::rules::event::{BODY_PATH, Event, excerpt};
 use crate::rules::member_count::MemberCountRange;
 use crate::rules::pattern::{GlobPattern, lower};
 use crate::rules::property_path::PropertyPath;
+use crate::rules::time_and_day::Schedule;
 use crate::rules::work::UserWorkBudget;
 use crate::rules::{Condition, ConditionKind, Rule, RuleKind, Scalar, User, builtin};
 
-/// Everything that is needed to test a condition, including the work budget.
+/// The inputs for testing a condition, and the work budget.
 #[derive(Clone, Copy)]
 pub(crate) struct ConditionContext<'a> {
     pub(crate) event: &'a Event,
     pub(crate) room: &'a Room,
     pub(crate) user: &'a UserNames,
     pub(crate) member: Member<'a>,
+    /// The time of the evaluation.
+    pub(crate) now: Timestamp,
     pub(crate) work: &'a UserWorkBudget,
 }
+
+/// The number of work steps for converting a time to a time zone.
+const LOCAL_TIME_STEPS: usize = 16;
 
 /// A user's id and localpart, which built-in rules look for.
 #[derive(Debug, Clone)]
@@ -61,6 +68,8 @@ pub(crate) enum CompiledCondition {
     PropertyContains { path: PropertyPath, value: Scalar },
     /// An array contains the user's id.
     PropertyContainsUserId { path: PropertyPath },
+    /// The local time is in one of the schedule's intervals.
+    Time(Schedule),
     /// A condition that is never met, such as one of an unknown kind.
     Never,
 }
@@ -123,6 +132,9 @@ impl CompiledCondition {
             ConditionKind::EventPropertyContains { key, value } => {
                 Self::PropertyContains { path: PropertyPath::parse(key), value: value.clone() }
             }
+            ConditionKind::TimeAndDay(condition) => {
+                Schedule::new(condition).map_or(Self::Never, Self::Time)
+            }
             ConditionKind::Unknown { .. } => Self::Never,
         }
     }
@@ -163,7 +175,7 @@ impl CompiledCondition {
     /// Returns whether the condition is met; false if too little of the work budget is left to test
     /// it.
     pub(crate) fn is_met(&self, context: &ConditionContext<'_>) -> bool {
-        let ConditionContext { event, room, user, member, work } = context;
+        let ConditionContext { event, room, user, member, now, work } = context;
         if work.spend(self.base_steps(event)).is_none() {
             return false;
         }
@@ -196,6 +208,7 @@ impl CompiledCondition {
             Self::PropertyContainsUserId { path } => {
                 event.items(path).iter().any(|item| item.as_str() == Some(&user.id))
             }
+            Self::Time(schedule) => schedule.includes(*now),
             Self::Never => false,
         }
     }
@@ -209,6 +222,7 @@ impl CompiledCondition {
                 text => text.map_or(0, str::len),
             },
             Self::PropertyContains { path, .. } => event.items(path).len(),
+            Self::Time(schedule) => LOCAL_TIME_STEPS + schedule.len(),
             _ => 0,
         }
     }
@@ -228,6 +242,7 @@ impl CompiledCondition {
                 path.heap_bytes() + value_bytes
             }
             Self::PropertyContainsUserId { path } => path.heap_bytes(),
+            Self::Time(schedule) => schedule.heap_bytes(),
             Self::DisplayName | Self::MemberCount(_) | Self::Never => 0,
         }
     }
@@ -243,6 +258,7 @@ impl CompiledCondition {
             | Self::SenderPermission(_)
             | Self::PropertyIs { .. }
             | Self::PropertyContains { .. }
+            | Self::Time(_)
             | Self::Never => false,
         }
     }
@@ -250,7 +266,7 @@ impl CompiledCondition {
     /// Returns the value that the condition tests, if there is one. The value is truncated,
     /// because a thousand rules may test the same long message.
     pub(crate) fn tested_value(&self, context: &ConditionContext<'_>) -> Option<Value> {
-        let ConditionContext { event, room, member, .. } = context;
+        let ConditionContext { event, room, member, now, .. } = context;
         let path = match self {
             Self::WholeValue { path, .. }
             | Self::PropertyIs { path, .. }
@@ -263,6 +279,7 @@ impl CompiledCondition {
                 let levels = room.power_levels.as_ref()?;
                 return Some(levels.user_level(event.sender()?).0.into());
             }
+            Self::Time(schedule) => return Some(json!(schedule.local_time(*now))),
             Self::Never => return None,
         };
         event.excerpt(path)

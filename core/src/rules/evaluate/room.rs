@@ -37,7 +37,7 @@ pub struct PowerLevel(pub i64);
 const DEFAULT_REQUIRED_LEVEL: PowerLevel = PowerLevel(50);
 
 impl Room {
-    /// Returns whether a user may send notifications with this key.
+    /// Returns whether a user may send notifications that `key` names.
     pub fn allows_notification(&self, user_id: &str, key: &str) -> bool {
         let has_power =
             |levels: &PowerLevels| levels.user_level(user_id) >= levels.required_level(key);
@@ -46,7 +46,7 @@ impl Room {
 }
 
 impl PowerLevels {
-    /// Returns a user's level.
+    /// Returns the level of a user, or the room's default if the user has no level of their own.
     pub fn user_level(&self, user_id: &str) -> PowerLevel {
         self.users.get(user_id).copied().unwrap_or(self.users_default)
     }

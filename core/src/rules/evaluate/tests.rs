@@ -7,13 +7,14 @@ pub(crate) mod generate;
 mod order;
 mod ruma;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::rules::event::Event;
 use crate::rules::explain::EffectiveRules;
 use crate::rules::index::{IndexedRules, Members};
-use crate::rules::work::WorkBudget;
+use crate::rules::work::RequestWorkBudget;
 
 const ALICE: &str = "@alice:example.org";
 
@@ -21,7 +22,7 @@ fn parse_document(scope: &str, stored_json: &Value) -> RuleDocument {
     RuleDocument::from_text(scope.parse().unwrap(), &stored_json.to_string()).unwrap()
 }
 
-/// Returns the global document with these rules: `[(kind, rule)]`, in order within a kind.
+/// Returns the global document with the given rules: `[(kind, rule)]`, in order within a kind.
 fn global_document(rules: &[(&str, Value)]) -> RuleDocument {
     document_in_scope("global", rules, &json!({}))
 }
@@ -39,8 +40,8 @@ fn document_in_scope(scope: &str, rules: &[(&str, Value)], changes: &Value) -> R
     parse_document(scope, &json!({"rules": kinds, "changes": changes}))
 }
 
-/// Returns a room from its JSON; null is the same as absent.
-fn read_room(room: &Value) -> Room {
+/// Parses a room; null is the same as absent.
+fn parse_room(room: &Value) -> Room {
     let creators: Option<_> = serde_json::from_value(room["creators"].clone()).unwrap();
     Room {
         member_count: room["member_count"].as_u64(),
@@ -61,12 +62,14 @@ struct Scenario<'a> {
     documents: Vec<RuleDocument>,
     room: Room,
     member: Member<'a>,
+    now: Timestamp,
 }
 
 impl<'a> Scenario<'a> {
     fn new(documents: impl Into<Vec<RuleDocument>>) -> Self {
         let room = Room { member_count: Some(10), ..Room::default() };
-        Self { documents: documents.into(), room, member: Member::default() }
+        let (member, now) = (Member::default(), Timestamp::UNIX_EPOCH);
+        Self { documents: documents.into(), room, member, now }
     }
 
     fn with_profile_tag(mut self, tag: &'a str) -> Self {
@@ -80,7 +83,12 @@ impl<'a> Scenario<'a> {
     }
 
     fn with_room(mut self, room: &Value) -> Self {
-        self.room = read_room(room);
+        self.room = parse_room(room);
+        self
+    }
+
+    fn at(mut self, time: &str) -> Self {
+        self.now = time.parse().unwrap();
         self
     }
 
@@ -88,10 +96,12 @@ impl<'a> Scenario<'a> {
     fn explain(&self, event: &Value) -> Value {
         let rules = EffectiveRules::new(ALICE, &self.documents);
         let event = Event::from_value(event.clone()).unwrap();
-        let explanation = rules.explain(&event, &self.room, self.member);
+        let explanation = rules.explain(&event, &self.room, self.member, self.now);
         let indexed = IndexedRules::new(&self.documents);
         let members = Members::new([(ALICE, self.member, Some(&indexed))]);
-        let evaluation = members.evaluate(&event, &self.room, &mut WorkBudget::default()).get(0);
+        let evaluation = members
+            .evaluate(&event, &self.room, self.now, &mut RequestWorkBudget::default())
+            .get(0);
         assert_eq!(evaluation, Some(explanation.evaluation));
         json!(explanation)
     }

@@ -8,11 +8,11 @@ use crate::matrix::MatrixErrorCode;
 use crate::rules::evaluate::PowerLevel;
 
 fn read_explain(body: &Value) -> Result<ExplainRequest, RuleError> {
-    ExplainRequest::read(body.to_string().as_bytes())
+    ExplainRequest::parse(body.to_string().as_bytes())
 }
 
 fn read_evaluate(body: &Value) -> Result<EvaluateRequest, RuleError> {
-    EvaluateRequest::read(body.to_string().as_bytes())
+    EvaluateRequest::parse(body.to_string().as_bytes())
 }
 
 #[test]
@@ -128,8 +128,8 @@ fn errors_common_to_both_requests_name_the_field() {
         (br#"{"event":{"a":1,"a":2},"members":[]}"#, MatrixErrorCode::BadJson),
         (br#"{"event":{},"members":[]} x"#, MatrixErrorCode::NotJson),
     ] {
-        assert_eq!(ExplainRequest::read(body).unwrap_err().code(), code, "{body:?}");
-        assert_eq!(EvaluateRequest::read(body).unwrap_err().code(), code, "{body:?}");
+        assert_eq!(ExplainRequest::parse(body).unwrap_err().code(), code, "{body:?}");
+        assert_eq!(EvaluateRequest::parse(body).unwrap_err().code(), code, "{body:?}");
     }
 }
 
@@ -282,7 +282,7 @@ fn only_the_top_level_members_are_read_as_members() {
 proptest! {
     #[test]
     fn parsing_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-        drop(ExplainRequest::read(&bytes));
-        drop(EvaluateRequest::read(&bytes));
+        drop(ExplainRequest::parse(&bytes));
+        drop(EvaluateRequest::parse(&bytes));
     }
 }

@@ -134,12 +134,12 @@ fn an_invalid_body_is_rejected_with_the_path() {
         (
             json!({"global": {}, "devices": {}}),
             BadJson,
-            "unknown field devices; known fields: global, builtin_changes and device",
+            "unknown field `devices`; known fields: global, builtin_changes and device",
         ),
         (
             json!({"global": {"rooms": []}}),
             BadJson,
-            "unknown field global.rooms; known fields: override, content, room, sender and underride",
+            "unknown field `global.rooms`; known fields: override, content, room, sender and underride",
         ),
         (json!({"global": {"room": {}}}), BadJson, "global.room must be an array"),
         (
@@ -165,7 +165,7 @@ fn an_invalid_body_is_rejected_with_the_path() {
         (
             json!({"global": {"room": [{"rule_id": "a", "actions": [], "x": "y".repeat(500)}]}}),
             MatrixErrorCode::TooLarge,
-            "global.room[0]: a rule may have at most 500 bytes",
+            "global.room[0]: a rule must not be larger than 500 bytes",
         ),
         (body_with(json!([])), BadJson, "builtin_changes must be a JSON object"),
         (
@@ -202,12 +202,12 @@ fn an_invalid_body_is_rejected_with_the_path() {
         (
             json!({"global": {"room": [{"rule_id": "a", "actions": [], "until": "x"}]}}),
             BadJson,
-            "global.room[0]: until must be an integer: milliseconds since 1970",
+            "global.room[0]: until must be an integer: Unix time in milliseconds",
         ),
         (
             body_with(json!({".m.rule.master": {"conditions": []}})),
             BadJson,
-            "builtin_changes..m.rule.master: unknown field conditions; known fields: enabled, actions and until",
+            "builtin_changes..m.rule.master: unknown field `conditions`; known fields: enabled, actions and until",
         ),
     ] {
         let error = import(&body).unwrap_err();
@@ -224,7 +224,7 @@ fn an_invalid_body_is_rejected_with_the_path() {
 fn a_maximally_nested_rule_is_exported_and_imported() {
     let depth = json::MAX_DEPTH - 1;
     let rule = format!(r#"{{"actions":[],"x":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
-    let new_rule = NewRule::read(
+    let new_rule = NewRule::parse(
         RuleKind::Room,
         rule.as_bytes(),
         NewRuleLimits::default(),

@@ -1,6 +1,7 @@
 //! Evaluation of one event: the built-in rules for all members together, then each member's user
 //! rules.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::key::{EventKeys, IndexKey};
@@ -11,16 +12,17 @@ use crate::rules::evaluate::{
     TextPattern, UserNames,
 };
 use crate::rules::event::Event;
-use crate::rules::work::{UserWorkBudget, WorkBudget};
+use crate::rules::work::{RequestWorkBudget, UserWorkBudget};
 use crate::rules::{RuleScope, User};
 
 impl Members<'_> {
-    /// Evaluates the rules of each member against an event. Rules that exceed the budget do not
-    /// match. A built-in rule uses the budget only if its conditions depend on the member.
+    /// Evaluates the rules of each member against an event at the time `now`. Rules that exceed the
+    /// budget do not match. A built-in rule uses the budget only if its conditions depend on the
+    /// member.
     ///
     /// ```
     /// # use belfry_core::rules::{RuleDocument, RuleScope, evaluate::{Member, Room}, event::Event};
-    /// # use belfry_core::rules::{index::{IndexedRules, Members}, work::WorkBudget};
+    /// # use belfry_core::rules::{index::{IndexedRules, Members}, work::RequestWorkBudget};
     /// // Alice has muted all notifications, Bob has not.
     /// let muted = r#"{"rules": {}, "changes": {".m.rule.master": {"enabled": true}}}"#;
     /// let alice = IndexedRules::new([&RuleDocument::from_text(RuleScope::Global, muted)?]);
@@ -29,7 +31,8 @@ impl Members<'_> {
     ///     ("@bob:example.org", Member::default(), None),
     /// ]);
     /// let event = Event::from_value(serde_json::json!({"type": "m.room.message"})).unwrap();
-    /// let results = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
+    /// let now = jiff::Timestamp::UNIX_EPOCH;
+    /// let results = members.evaluate(&event, &Room::default(), now, &mut RequestWorkBudget::default());
     /// assert!(!results.get(0).unwrap().notifies());
     /// assert!(results.get(1).unwrap().notifies());
     /// # Ok::<(), serde_json::Error>(())
@@ -38,11 +41,12 @@ impl Members<'_> {
         &self,
         event: &Event,
         room: &Room,
-        budget: &mut WorkBudget,
+        now: Timestamp,
+        budget: &mut RequestWorkBudget,
     ) -> RoomEvaluation<'_> {
         let work = &UserWorkBudget::unlimited();
         let context =
-            ConditionContext { event, room, user: &NO_USER, member: Member::default(), work };
+            ConditionContext { event, room, user: &NO_USER, member: Member::default(), now, work };
         let body_keys = IndexKey::all_in_body(event);
         let builtin_matches = self.match_builtin_rules(&context, &body_keys, budget);
         let keys = EventKeys::new(event, body_keys);
@@ -65,7 +69,7 @@ impl Members<'_> {
         &self,
         context: &ConditionContext<'_>,
         body_keys: &[IndexKey],
-        budget: &mut WorkBudget,
+        budget: &mut RequestWorkBudget,
     ) -> Vec<u64> {
         let mut common_matches = 0;
         let mut matches = vec![0; self.len()];

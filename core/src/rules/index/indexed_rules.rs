@@ -25,7 +25,7 @@ pub(super) struct IndexedRule {
     pub(super) compiled_rule: CompiledRule,
 }
 
-/// The index of a user without user rules and without changes to built-in rules.
+/// The index of a user without user rules and without overrides of built-in rules.
 pub(super) static NO_RULES: LazyLock<IndexedRules> = LazyLock::new(IndexedRules::default);
 
 impl IndexedRules {

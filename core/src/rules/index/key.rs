@@ -1,6 +1,8 @@
-//! Index keys: hashes of values and words that an event must have for a rule to match.
+//! Index keys: hashes of what an event must contain for a rule to match: a property value, a user
+//! id, or a word or non-word run of the message text.
 //!
-//! A key only selects candidates, which are then evaluated, so a hash collision does no harm.
+//! A key only selects candidates, which are then evaluated, so a hash collision has no effect on
+//! the result.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +13,7 @@ use crate::rules::pattern::{SearchText, is_word_byte, lower};
 use crate::rules::property_path::PropertyPath;
 use crate::rules::{Condition, ConditionKind};
 
-/// The hash of a value or a word that an event must have for a rule to match.
+/// The hash of a part that an event must have for a rule to match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::rules) struct IndexKey(u64);
 
@@ -28,8 +30,8 @@ impl IndexKey {
         Self(hasher.finish())
     }
 
-    /// Returns the key for a value at a path, given the path's hash. Strings that differ only in
-    /// case have the same key.
+    /// Returns the key for a value at a path, given a hasher that has consumed the path. Strings
+    /// that differ only in case have the same key.
     fn for_value(mut path_hasher: DefaultHasher, value: &Value) -> Self {
         match value {
             Value::String(text) => lower(text).hash(&mut path_hasher),
@@ -43,15 +45,15 @@ impl IndexKey {
         Self::for_text(&lower(id))
     }
 
-    /// Returns the key for a rule with these conditions: among the keys of all conditions, the one
-    /// that the fewest events have.
+    /// Returns the key for a rule with `conditions`: among the keys of all conditions, the one
+    /// estimated to occur in the fewest events.
     pub(super) fn for_rule(conditions: &[Condition]) -> Option<Self> {
         let keys = conditions.iter().filter_map(|condition| Self::for_condition(&condition.kind));
         keys.min_by_key(|(frequency, _)| *frequency).map(|(_, key)| key)
     }
 
     fn for_condition(condition: &ConditionKind) -> Option<(Frequency, Self)> {
-        let (key, value) = match condition {
+        let (path, value) = match condition {
             ConditionKind::EventMatch { key, pattern }
                 if PropertyPath::parse(key) == *BODY_PATH =>
             {
@@ -65,36 +67,36 @@ impl IndexKey {
             | ConditionKind::EventPropertyContains { key, value } => (key, json!(value)),
             _ => return None,
         };
-        let is_type_property = matches!(key.as_str(), "type" | "content.msgtype");
+        let is_type_property = matches!(path.as_str(), "type" | "content.msgtype");
         let frequency = if is_type_property { Frequency::Type } else { Frequency::Value };
         let mut hasher = DefaultHasher::new();
-        for name in PropertyPath::parse(key).names() {
+        for name in PropertyPath::parse(path).names() {
             name.hash(&mut hasher);
         }
         Some((frequency, Self::for_value(hasher, &value)))
     }
 
-    /// Returns the key for a pattern that is searched in a message text: its longest word that must
-    /// be a whole word of the text, or else the start of a run of non-word characters. A pattern
-    /// with neither has no key.
+    /// Returns the key for a pattern that is searched for in the message text: its longest word
+    /// that must be a whole word of the text, or else the start of a run of non-word characters. A
+    /// pattern with neither has no key.
     pub(super) fn for_pattern(pattern: &str) -> Option<Self> {
-        Self::for_longest_word(&lower(pattern), &['*', '?'])
+        Self::for_text_search(&lower(pattern), &['*', '?'])
     }
 
-    /// Returns the key for text that is searched literally, without wildcards.
+    /// Returns the key for text that is searched for literally, without wildcards.
     pub(super) fn for_literal(literal: &str) -> Option<Self> {
-        Self::for_longest_word(&lower(literal), &[])
+        Self::for_text_search(&lower(literal), &[])
     }
 
-    fn for_longest_word(lowercase: &str, wildcards: &[char]) -> Option<Self> {
+    fn for_text_search(lowercase: &str, wildcards: &[char]) -> Option<Self> {
         let mut longest_word: Option<&str> = None;
-        let mut first_gap: Option<&str> = None;
+        let mut first_non_word_run: Option<&str> = None;
         for run in split_runs(lowercase) {
             let (before, after) =
                 (&lowercase[..run.start], &lowercase[run.start + run.text.len()..]);
             if !run.is_word {
-                first_gap =
-                    first_gap.or_else(|| run.text.split(wildcards).find(|gap| !gap.is_empty()));
+                first_non_word_run = first_non_word_run
+                    .or_else(|| run.text.split(wildcards).find(|part| !part.is_empty()));
             } else if !before.ends_with(wildcards)
                 && !after.starts_with(wildcards)
                 && longest_word.is_none_or(|word| word.len() < run.text.len())
@@ -103,8 +105,9 @@ impl IndexKey {
             }
         }
         let prefix_end =
-            |gap: &str| gap.char_indices().nth(MAX_RUN_CHARS).map_or(gap.len(), |(end, _)| end);
-        longest_word.or_else(|| first_gap.map(|gap| &gap[..prefix_end(gap)])).map(Self::for_text)
+            |run: &str| run.char_indices().nth(MAX_RUN_CHARS).map_or(run.len(), |(end, _)| end);
+        let run_prefix = || first_non_word_run.map(|run| &run[..prefix_end(run)]);
+        longest_word.or_else(run_prefix).map(Self::for_text)
     }
 
     /// Returns the position of the key in the filter of [`EventKeys`].
@@ -112,7 +115,8 @@ impl IndexKey {
         usize::try_from(self.0 % u64::from(FILTER_LENGTH)).expect("the remainder is small")
     }
 
-    /// Returns the keys of the message text: the keys of all patterns that could match it.
+    /// Returns the keys of all words in the message text, and of all substrings of non-word runs up
+    /// to `MAX_RUN_CHARS` characters. They include the key of every matching pattern that has one.
     pub(in crate::rules) fn all_in_body(event: &Event) -> Vec<Self> {
         let mut keys = Vec::new();
         for run in split_runs(event.body().map_or("", SearchText::as_lowercase)) {
@@ -137,7 +141,7 @@ impl IndexKey {
 pub(in crate::rules) struct EventKeys {
     /// The keys in ascending order.
     keys: Vec<IndexKey>,
-    /// A filter by key remainder, which excludes most rule keys without a search.
+    /// One flag per key modulo `FILTER_LENGTH`; excludes most absent keys without a binary search.
     filter: Vec<bool>,
 }
 
@@ -157,8 +161,8 @@ impl EventKeys {
         Self { keys, filter }
     }
 
-    /// Returns whether a rule with these conditions can match the event, judged only by its key and
-    /// the kinds of its conditions.
+    /// Returns whether a rule with `conditions` might match, judging only by its key and condition
+    /// kinds.
     pub(in crate::rules) fn can_match(&self, conditions: &[Condition]) -> bool {
         let is_unknown =
             |condition: &Condition| matches!(condition.kind, ConditionKind::Unknown { .. });
@@ -172,11 +176,11 @@ impl EventKeys {
 }
 
 fn add_property_keys(
-    members: &Map<String, Value>,
+    properties: &Map<String, Value>,
     path_hasher: &DefaultHasher,
     keys: &mut Vec<IndexKey>,
 ) {
-    for (name, value) in members {
+    for (name, value) in properties {
         let mut path_hasher = path_hasher.clone();
         name.hash(&mut path_hasher);
         let values = match value {
@@ -199,7 +203,8 @@ enum Frequency {
     Type,
 }
 
-/// A maximal run of word characters, or of non-word characters.
+/// A maximal run of word characters, or of non-word characters. Word characters are ASCII letters,
+/// digits and `_`; Cyrillic text is therefore a non-word run.
 struct TextRun<'a> {
     start: usize,
     text: &'a str,

@@ -25,8 +25,8 @@ pub(super) struct MemberSlot<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// Prepares members for evaluation. A member without rules has unchanged built-in rules. A user
-    /// with several devices may be listed once for each.
+    /// Prepares members for evaluation. For a member without rules, only the unchanged built-in
+    /// rules are evaluated. A user with several devices may be listed once for each.
     pub fn new(
         members: impl IntoIterator<Item = (&'a str, Member<'a>, Option<&'a IndexedRules>)>,
     ) -> Self {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
@@ -13,13 +14,13 @@ use crate::rules::evaluate::{Member, PushEvaluation, Room};
 use crate::rules::event::Event;
 use crate::rules::event::tests::any_json;
 use crate::rules::explain::EffectiveRules;
-use crate::rules::work::WorkBudget;
+use crate::rules::work::RequestWorkBudget;
 use crate::rules::{RuleKind, RuleScope};
 
-/// The documents of the users that have rules.
+/// Rule documents by user id.
 type UserDocuments = BTreeMap<&'static str, Vec<RuleDocument>>;
 
-fn any_users() -> impl Strategy<Value = UserDocuments> {
+fn any_user_documents() -> impl Strategy<Value = UserDocuments> {
     prop::collection::btree_map(select(&USERS[..]), generate::any_documents(), 0..12)
 }
 
@@ -34,7 +35,7 @@ fn any_member() -> impl Strategy<Value = (&'static str, Member<'static>)> {
 fn any_document() -> impl Strategy<Value = RuleDocument> {
     let any_text =
         || prop_oneof![4 => "[ab .*?\\\\]{0,4}", 1 => "content\\.[ab]{0,2}", 1 => ".{0,4}"];
-    let condition = (any_text(), any_text(), any_json(), 0..6usize).prop_map(
+    let condition = (any_text(), any_text(), any_json(), 0..7usize).prop_map(
         |(key, pattern, value, kind_index)| {
             let kind = [
                 "event_match",
@@ -43,8 +44,13 @@ fn any_document() -> impl Strategy<Value = RuleDocument> {
                 "room_member_count",
                 "sender_notification_permission",
                 "contains_display_name",
+                "time_and_day",
             ][kind_index];
-            json!({"kind": kind, "key": key, "pattern": pattern, "value": value, "is": pattern})
+            let intervals = json!([{"time_of_day": ["00:00", "11:59"]}]);
+            json!({
+                "kind": kind, "key": key, "pattern": pattern, "value": value, "is": pattern,
+                "intervals": intervals,
+            })
         },
     );
     let rule = (any_text(), any_text(), prop::collection::vec(condition, 0..3)).prop_map(
@@ -70,16 +76,21 @@ proptest! {
 
     #[test]
     fn the_index_agrees_with_single_user_evaluation(
-        users in any_users(),
+        user_documents in any_user_documents(),
         members in prop::collection::vec(any_member(), 0..9),
         events in prop::collection::vec(generate::any_event(), 1..4),
         room in generate::any_room(),
+        now in generate::any_time(),
     ) {
-        let indexed_rules: BTreeMap<&str, IndexedRules> =
-            users.iter().map(|(user, documents)| (*user, IndexedRules::new(documents))).collect();
+        let indexed_rules: BTreeMap<&str, IndexedRules> = user_documents
+            .iter()
+            .map(|(user, documents)| (*user, IndexedRules::new(documents)))
+            .collect();
         let effective_rules: Vec<EffectiveRules<'_>> = members
             .iter()
-            .map(|(user, _)| EffectiveRules::new(user, users.get(user).into_iter().flatten()))
+            .map(|(user, _)| {
+                EffectiveRules::new(user, user_documents.get(user).into_iter().flatten())
+            })
             .collect();
         let room_members = Members::new(
             members.iter().map(|(user, member)| (*user, *member, indexed_rules.get(user))),
@@ -89,9 +100,9 @@ proptest! {
             let expected: Vec<PushEvaluation<'_>> = effective_rules
                 .iter()
                 .zip(&members)
-                .map(|(rules, (_, member))| rules.explain(&event, &room, *member).evaluation)
+                .map(|(rules, (_, member))| rules.explain(&event, &room, *member, now).evaluation)
                 .collect();
-            let evaluation = room_members.evaluate(&event, &room, &mut WorkBudget::default());
+            let evaluation = room_members.evaluate(&event, &room, now, &mut RequestWorkBudget::default());
             for (position, expected) in expected.iter().enumerate() {
                 let actual = evaluation.get(position);
                 prop_assert_eq!(actual.as_ref(), Some(expected));
@@ -115,6 +126,7 @@ proptest! {
         event in any_json(),
         (user, name, tag) in (".{0,4}", ".{0,3}", ".{0,2}"),
         room in generate::any_room(),
+        now in generate::any_time(),
     ) {
         let event = Event::from_value(json!({"content": event, "type": name, "sender": user, "state_key": tag})).unwrap();
         let indexed_rules = IndexedRules::new([&document]);
@@ -125,11 +137,11 @@ proptest! {
             (user.as_str(), member, Some(&indexed_rules)),
             (name.as_str(), member, None),
         ]);
-        let evaluation = members.evaluate(&event, &room, &mut WorkBudget::default());
-        let user_explanation = user_rules.explain(&event, &room, member);
+        let evaluation = members.evaluate(&event, &room, now, &mut RequestWorkBudget::default());
+        let user_explanation = user_rules.explain(&event, &room, member, now);
         prop_assert_eq!(evaluation.get(0), Some(user_explanation.evaluation));
         if user != name {
-            let other_explanation = other_rules.explain(&event, &room, member);
+            let other_explanation = other_rules.explain(&event, &room, member, now);
             prop_assert_eq!(evaluation.get(1), Some(other_explanation.evaluation));
         }
     }
@@ -141,7 +153,8 @@ fn an_evaluation_without_members_is_empty() {
     let evaluation = members.evaluate(
         &Event::from_value(json!({})).unwrap(),
         &Room::default(),
-        &mut WorkBudget::default(),
+        Timestamp::UNIX_EPOCH,
+        &mut RequestWorkBudget::default(),
     );
     assert!(members.is_empty());
     assert!(evaluation.groups().is_empty());
@@ -161,7 +174,14 @@ fn members_without_rules_have_the_builtin_rules() {
         "type": "m.room.message", "sender": "@sender:x", "content": {"body": "Bo and c and di"},
     }))
     .unwrap();
-    let groups = members.evaluate(&event, &Room::default(), &mut WorkBudget::default()).groups();
+    let groups = members
+        .evaluate(
+            &event,
+            &Room::default(),
+            Timestamp::UNIX_EPOCH,
+            &mut RequestWorkBudget::default(),
+        )
+        .groups();
     let actual: Vec<_> = groups
         .iter()
         .map(|group| (group.evaluation.rule.map(|rule| rule.rule_id), &group.members[..]))
@@ -185,7 +205,12 @@ fn a_user_id_with_wildcards_matches_other_ids() {
         json!({"type": "m.room.member", "state_key": "@cat:x", "content": content}),
     )
     .unwrap();
-    let evaluation = members.evaluate(&event, &Room::default(), &mut WorkBudget::default());
+    let evaluation = members.evaluate(
+        &event,
+        &Room::default(),
+        Timestamp::UNIX_EPOCH,
+        &mut RequestWorkBudget::default(),
+    );
     let rule_id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id;
     assert_eq!((rule_id(0), rule_id(1)), (".m.rule.invite_for_me", ".m.rule.member_event"));
 }

@@ -43,7 +43,7 @@ fn every_form_of_path_is_parsed() {
             RulePath::Actions(rule_ref(phone_scope(), RuleKind::Room, "a")),
         ),
     ] {
-        assert_eq!(RulePath::read(path), Ok(expected), "{path}");
+        assert_eq!(RulePath::parse(path), Ok(expected), "{path}");
     }
 }
 
@@ -85,7 +85,7 @@ fn an_invalid_path_is_rejected_with_its_reason() {
         ("global/%f/a", PathError::Percent(PercentError::InvalidEscape), false),
         ("device/%c3/", PathError::Percent(PercentError::NotUtf8), false),
     ] {
-        let result = RulePath::read(path);
+        let result = RulePath::parse(path);
         assert_eq!(result, Err(error), "{path}");
         assert_eq!(error.is_unrecognized(), is_unrecognized, "{path}");
     }
@@ -94,7 +94,7 @@ fn an_invalid_path_is_rejected_with_its_reason() {
 proptest! {
     #[test]
     fn parsing_does_not_panic(path in "[a-z%0-9/\\\\.é]{0,60}") {
-        let _ = RulePath::read(&path);
+        let _ = RulePath::parse(&path);
     }
 
     #[test]
@@ -102,7 +102,7 @@ proptest! {
         prop_assume!(id.parse::<crate::rules::RuleId>().is_ok());
         let escapes: Vec<String> = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let encoded = escapes.concat();
-        let path = RulePath::read(&format!("global/content/{encoded}/enabled")).unwrap();
+        let path = RulePath::parse(&format!("global/content/{encoded}/enabled")).unwrap();
         let rule = rule_ref(RuleScope::Global, RuleKind::Content, &id);
         prop_assert_eq!(path, RulePath::Enabled(rule));
     }

@@ -8,7 +8,7 @@ use super::super::{
     Effect, EnabledChange, NewRule, NewRuleLimits, Rule, RuleDocument, RuleError, RuleExpiry,
     RuleId, RuleKind, RulePosition, RuleRef, builtin,
 };
-use super::{Preferences, Setting, Subject, Switch, subject};
+use super::{Preferences, QuietHours, Setting, Subject, Switch, quiet_hours, subject};
 
 /// A change to one preference.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +20,15 @@ pub enum PreferenceChange {
     },
     /// Ends the pause.
     Resume,
+    /// Sets the quiet hours and enables them.
+    SetQuietHours {
+        /// The new quiet hours.
+        quiet_hours: QuietHours,
+        /// The setting that was shown; empty if there was none.
+        displayed_setting: String,
+    },
+    /// Disables the quiet hours, if there are any.
+    SwitchOffQuietHours,
     /// Adds a keyword, or changes its effect.
     SetKeyword {
         /// A new keyword, or the rule of an existing one.
@@ -77,9 +86,18 @@ pub enum SubjectChoice {
 const RESUBMISSION_TOLERANCE_MILLIS: i64 = 2 * 60 * 1000;
 
 impl PreferenceChange {
-    /// Returns whether the change is to built-in rules, which only the global scope has.
+    /// Returns whether the change always applies to all devices. Only the global scope has built-in
+    /// rules, and in the scope of a device the underride rule of quiet hours would silence
+    /// mentions.
     pub fn is_global(&self) -> bool {
-        matches!(self, Self::Pause { .. } | Self::Resume | Self::SetSwitch(..))
+        matches!(
+            self,
+            Self::Pause { .. }
+                | Self::Resume
+                | Self::SetQuietHours { .. }
+                | Self::SwitchOffQuietHours
+                | Self::SetSwitch(..)
+        )
     }
 
     /// Returns whether the change removes a preference.
@@ -123,6 +141,10 @@ impl PreferenceChange {
         match self {
             Self::Pause { until } => pause(document, *until, limits),
             Self::Resume => document.set_enabled(RuleKind::Override, builtin::MASTER, false),
+            Self::SetQuietHours { quiet_hours, displayed_setting } => {
+                quiet_hours.apply(document, displayed_setting, limits)
+            }
+            Self::SwitchOffQuietHours => quiet_hours::switch_off(document),
             Self::SetKeyword { target, effect } => set_keyword(document, target, *effect, limits),
             // A form may be submitted twice, so it is not an error if there is no such rule.
             Self::RemoveKeyword(id) => document.remove(RuleKind::Content, id).or(Ok(())),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{
-    KeywordTarget, MAX_WORD_BYTES, PreferenceChange, PreferenceError, Subject, SubjectChoice,
-    Switch,
+    KeywordTarget, MAX_WORD_BYTES, PreferenceChange, PreferenceError, QuietHours, Subject,
+    SubjectChoice, Switch,
 };
 use crate::oauth::form::{Pairs, last_value};
 use crate::percent;
@@ -35,6 +35,11 @@ impl PreferenceChange {
         Ok(match value("change") {
             "pause" => Self::Pause { until: read_pause_end(value("for"), value("morning"), now)? },
             "resume" => Self::Resume,
+            "quiet-hours" => Self::SetQuietHours {
+                quiet_hours: QuietHours::from_form(pairs)?,
+                displayed_setting: value("seen").to_owned(),
+            },
+            "quiet-hours-off" => Self::SwitchOffQuietHours,
             "keyword" => Self::SetKeyword {
                 target: match listed_id {
                     Some(id) => {

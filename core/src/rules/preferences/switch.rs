@@ -74,9 +74,11 @@ impl Switch {
         Self::ALL.iter().copied().find(|switch| switch.rules().contains(&(kind, id)))
     }
 
-    /// Returns whether the switch's rules silence messages that later rules notify of. Such a
-    /// switch is on while its rules are disabled, so that muted people and rooms stay silent. No
-    /// later rule matches reactions and room events, so their rules notify while the switch is on.
+    /// Returns whether the rules only suppress messages that a later rule would notify about.
+    /// Turning such a switch on disables its rules instead of making them notify, because a
+    /// notifying override rule would precede the user's mutes. No later built-in rule notifies
+    /// about reactions, membership changes or server ACLs, so turning their switches on makes
+    /// their rules notify.
     const fn is_silencer(self) -> bool {
         matches!(self, Self::Bots | Self::Edits)
     }

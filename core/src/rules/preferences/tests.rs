@@ -2,13 +2,14 @@
 
 mod change;
 mod form;
+mod quiet_hours;
 mod read;
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// Returns a document with these user rules and changes to built-in rules.
+/// Returns a document with these user rules and overrides of built-in rules.
 fn document_in_scope(scope: &str, rules: &Value, changes: &Value) -> RuleDocument {
     let mut rules = rules.clone();
     for rules_of_kind in rules.as_object_mut().unwrap().values_mut() {

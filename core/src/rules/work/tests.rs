@@ -1,5 +1,6 @@
-//! Tests of the work budget.
+//! Tests of the work budget and of the size of compiled rules.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
@@ -38,18 +39,22 @@ fn expensive_event() -> Event {
         .unwrap()
 }
 
-/// Returns the ids of the rules that match for users with these rules, and how many exceeded their
-/// budget.
-fn evaluate(users: &[RuleDocument], event: &Event, mut budget: WorkBudget) -> (Vec<String>, u64) {
+/// Evaluates the event for users with the given rules. Returns the id of the rule that matched for
+/// each user, and the number of users who exceeded their budget.
+fn evaluate(
+    users: &[RuleDocument],
+    event: &Event,
+    mut budget: RequestWorkBudget,
+) -> (Vec<String>, u64) {
     let rules: Vec<IndexedRules> = users.iter().map(|user| IndexedRules::new([user])).collect();
     let members = Members::new(rules.iter().map(|rules| ("@a:x", Member::default(), Some(rules))));
-    let evaluation = members.evaluate(event, &Room::default(), &mut budget);
+    let evaluation = members.evaluate(event, &Room::default(), Timestamp::UNIX_EPOCH, &mut budget);
     let rule_id = |position| evaluation.get(position).unwrap().rule.unwrap().rule_id.to_owned();
-    ((0..users.len()).map(rule_id).collect(), budget.exceeding_users)
+    ((0..users.len()).map(rule_id).collect(), budget.users_over_budget)
 }
 
 #[test]
-fn rules_that_exceed_a_users_work_limit_do_not_match() {
+fn rules_that_exceed_a_users_work_budget_do_not_match() {
     let event = expensive_event();
     let expensive = expensive_rule("expensive");
     for (rules, expected_id, is_exceeded) in [
@@ -60,19 +65,20 @@ fn rules_that_exceed_a_users_work_limit_do_not_match() {
     ] {
         let document = document_with_rules(&rules);
         let rules = EffectiveRules::new("@a:x", [&document]);
-        let explanation = rules.explain(&event, &Room::default(), Member::default());
-        let (ids, exceeding_users) =
-            evaluate(std::slice::from_ref(&document), &event, WorkBudget::default());
+        let explanation =
+            rules.explain(&event, &Room::default(), Member::default(), Timestamp::UNIX_EPOCH);
+        let (ids, users_over_budget) =
+            evaluate(std::slice::from_ref(&document), &event, RequestWorkBudget::default());
         assert_eq!(explanation.evaluation.rule.unwrap().rule_id, expected_id);
         assert_eq!(ids, [expected_id]);
         assert_eq!(
-            (explanation.exceeds_work_limit(), exceeding_users),
+            (explanation.exceeds_work_budget(), users_over_budget),
             (is_exceeded, is_exceeded.into())
         );
         if is_exceeded {
             let step =
                 explanation.walk.iter().find(|step| step.rule.rule_id == "expensive").unwrap();
-            assert_eq!((step.reason, &step.condition), (Some(FailureReason::WorkLimit), &None));
+            assert_eq!((step.reason, &step.condition), (Some(FailureReason::WorkBudget), &None));
         }
     }
 }
@@ -85,9 +91,10 @@ fn rules_skipped_by_their_key_do_not_use_the_work_budget_of_other_rules() {
     skipped_rule["conditions"][150] = json!({"kind": "event_property_is", "key": "x", "value": 1});
     let document = document_with_rules(&[skipped_rule.clone(), skipped_rule, cheap_rule("cheap")]);
     let rules = EffectiveRules::new("@a:x", [&document]);
-    let explanation = rules.explain(&event, &Room::default(), Member::default());
+    let explanation =
+        rules.explain(&event, &Room::default(), Member::default(), Timestamp::UNIX_EPOCH);
     assert_eq!(explanation.evaluation.rule.unwrap().rule_id, "cheap");
-    let result = evaluate(&[document], &event, WorkBudget::default());
+    let result = evaluate(&[document], &event, RequestWorkBudget::default());
     assert_eq!(result, (vec!["cheap".to_owned()], 0));
 }
 
@@ -97,15 +104,15 @@ fn some_users_cannot_exhaust_the_budget_of_others() {
         .map(|_| document_with_rules(&[expensive_rule("one"), expensive_rule("two")]))
         .collect();
     users.push(document_with_rules(&[cheap_rule("cheap")]));
-    let nearly_exhausted = WorkBudget { remaining_steps: 1_000_000, exceeding_users: 0 };
-    let (ids, exceeding_users) = evaluate(&users, &expensive_event(), nearly_exhausted);
+    let nearly_exhausted = RequestWorkBudget { remaining_steps: 1_000_000, users_over_budget: 0 };
+    let (ids, users_over_budget) = evaluate(&users, &expensive_event(), nearly_exhausted);
     assert_eq!(ids.last().map(String::as_str), Some("cheap"));
-    assert_eq!(exceeding_users, 12);
+    assert_eq!(users_over_budget, 12);
 }
 
 #[test]
 fn the_work_of_a_request_is_bounded() {
-    let mut budget = WorkBudget::default();
+    let mut budget = RequestWorkBudget::default();
     let mut total_steps = 0;
     for _ in 0..1000 {
         budget.run_for_user(|work| {
@@ -115,7 +122,7 @@ fn the_work_of_a_request_is_bounded() {
         });
     }
     assert_eq!(total_steps, 8 * MAX_USER_STEPS + 992 * GUARANTEED_STEPS);
-    assert_eq!(budget.exceeding_users, 1000);
+    assert_eq!(budget.users_over_budget, 1000);
 }
 
 /// Without the charge, testing one of these conditions would take far longer than a step.
@@ -147,8 +154,8 @@ fn conditions_are_charged_for_the_text_and_items_they_read() {
         });
         let rules = IndexedRules::new([&document_with_rules(&[rule])]);
         let members = Members::new([("@me:x", Member::default(), Some(&rules))]);
-        let mut budget = WorkBudget::default();
-        let _ = members.evaluate(&event, &Room::default(), &mut budget);
+        let mut budget = RequestWorkBudget::default();
+        let _ = members.evaluate(&event, &Room::default(), Timestamp::UNIX_EPOCH, &mut budget);
         let used_steps = MAX_REQUEST_STEPS - budget.remaining_steps;
         let key = condition["key"].as_str();
         assert!(used_steps >= min_steps, "{key:?} took {used_steps} of {min_steps}");

@@ -32,7 +32,7 @@ fn without_https_consent_is_implied_only_with_pkce_and_the_same_redirect_uri() {
         redirect_uris: uris.map(|uri| RedirectUri::new(uri).unwrap()).into(),
         scopes: "read".parse().unwrap(),
     };
-    let properties = ClientProperties::new(Origin::Api);
+    let properties = ClientProperties::new(Registrar::Api);
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     let pkce_pairs = [("code_challenge_method", "S256"), ("code_challenge", CHALLENGE)];
     for (uri, granted_uri, has_pkce, step) in [
@@ -67,14 +67,14 @@ fn an_error_is_sent_only_to_an_app_that_the_user_has_approved() {
 
 #[test]
 fn admin_scopes_are_granted_by_admins_only() {
-    let registration = Registration {
+    let registration = AppRegistration {
         client_name: "App".to_owned(),
         redirect_uris: vec!["https://a.example/cb".to_owned()],
         scopes: vec!["read admin:read".to_owned()],
-        ..Registration::default()
+        ..AppRegistration::default()
     };
     let (details, properties) =
-        (registration.validate(&[]).unwrap(), ClientProperties::new(Origin::Api));
+        (registration.validate(&[]).unwrap(), ClientProperties::new(Registrar::Api));
     let app = App { id: 1, client_id: "a".to_owned(), details, properties };
     for (scopes, rejected_scope) in [
         ("admin:read", "admin:read"),
@@ -89,7 +89,7 @@ fn admin_scopes_are_granted_by_admins_only() {
         let request =
             AuthorizationRequest::parse(Parameters::new(&to_pairs(&pairs)), Some(&app)).unwrap();
         let grants = [grant(scopes, None)];
-        let error = OAuthError::AdminScope(rejected_scope.into());
+        let error = OAuthError::AdminScopeDenied(rejected_scope.into());
         assert_eq!(request.requested_grant(Role::User), Err(error.clone()), "{scopes}");
         let show_error = NextStep::ShowError(error.clone());
         assert_eq!(request.next_step(USER, &[]), show_error, "{scopes}");

@@ -173,8 +173,8 @@ proptest! {
 
     #[test]
     fn parsing_does_not_panic(bytes in any::<Vec<u8>>(), kind in any_kind()) {
-        let _ = NewRule::read(kind, &bytes, NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
-        let _ = EnabledChange::read(&bytes, Timestamp::UNIX_EPOCH);
+        let _ = NewRule::parse(kind, &bytes, NewRuleLimits::default(), Timestamp::UNIX_EPOCH);
+        let _ = EnabledChange::parse(&bytes, Timestamp::UNIX_EPOCH);
         let rule = RuleRef { scope: RuleScope::Global, kind, id: "a".to_owned() };
         let _ = RuleChange::set_actions(rule, &bytes, NewRuleLimits::default());
         let _ = RuleDocument::from_text(RuleScope::Global, &String::from_utf8_lossy(&bytes));

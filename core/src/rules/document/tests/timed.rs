@@ -1,4 +1,4 @@
-//! Tests of timed rules: user rules, and changes to built-in rules, that expire.
+//! Tests of timed rules: user rules, and overrides of built-in rules, that expire.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ fn a_timed_rule_is_returned_and_stored_with_its_expiry() {
 }
 
 #[test]
-fn an_expired_rule_that_is_put_again_is_on_top_and_enabled() {
+fn a_rule_recreated_after_its_expiry_is_first_and_enabled() {
     let mut document = document_with_rooms(["b"]);
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
     put_rule(&mut document, RuleKind::Room, "a", after("b")).unwrap();
@@ -115,7 +115,7 @@ fn an_expired_rule_that_is_put_again_is_on_top_and_enabled() {
 }
 
 #[test]
-fn changing_enabled_or_actions_preserves_until_and_putting_the_rule_replaces_it() {
+fn only_putting_a_timed_rule_again_changes_until() {
     let mut document = global_document();
     let until = |document: &RuleDocument| document.user_rules()[RuleKind::Room][0].until;
     put_until(&mut document, RuleKind::Room, "a", Some(1_000));
@@ -177,9 +177,9 @@ fn a_user_rule_expiry_cannot_be_set_with_enabled() {
 fn an_expiry_must_be_in_the_future_when_it_is_set() {
     let body = br#"{"actions":[],"enabled":true,"until":1000}"#;
     let read_rule = |now| {
-        NewRule::read(RuleKind::Room, body, NewRuleLimits::default(), timestamp(now)).map(|_| ())
+        NewRule::parse(RuleKind::Room, body, NewRuleLimits::default(), timestamp(now)).map(|_| ())
     };
-    let read_change = |now| EnabledChange::read(body, timestamp(now)).map(|_| ());
+    let read_change = |now| EnabledChange::parse(body, timestamp(now)).map(|_| ());
     assert_eq!((read_rule(999), read_change(999)), (Ok(()), Ok(())));
     let error = RuleError::PastExpiry { until: 1_000, now: 1_000 };
     assert_eq!((read_rule(1_000), read_change(1_000)), (Err(error.clone()), Err(error)));

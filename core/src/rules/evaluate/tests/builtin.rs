@@ -1,10 +1,11 @@
 //! Tests of built-in rule evaluation, with and without changes by the user.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
     ALICE, BUILTIN_RULES, CompiledRule, ConditionContext, Event, MASTER_INDEX, Member, Scenario,
-    UserNames, document_in_scope, effective_conditions, matching_rule_id, message, read_room,
+    UserNames, document_in_scope, effective_conditions, matching_rule_id, message, parse_room,
 };
 use crate::rules::User;
 use crate::rules::work::UserWorkBudget;
@@ -125,7 +126,7 @@ fn first_unmet_condition(rule: &CompiledRule, context: &ConditionContext<'_>) ->
 fn shared_builtin_rules_match_like_copies_made_for_the_user() {
     let user = User::new(ALICE);
     let names = UserNames::new(user);
-    let room = read_room(&json!({"member_count": 2, "power_levels": {"users_default": 50}}));
+    let room = parse_room(&json!({"member_count": 2, "power_levels": {"users_default": 50}}));
     let member = Member { display_name: Some("Al"), profile_tag: None };
     let events = [
         message("alice"),
@@ -144,8 +145,8 @@ fn shared_builtin_rules_match_like_copies_made_for_the_user() {
         let personal_rule =
             CompiledRule::new(kind, &personal_copy, &effective_conditions(kind, &personal_copy));
         for event in &events {
-            let work = &UserWorkBudget::unlimited();
-            let context = ConditionContext { event, room: &room, user: &names, member, work };
+            let (now, work) = (Timestamp::UNIX_EPOCH, &UserWorkBudget::unlimited());
+            let context = ConditionContext { event, room: &room, user: &names, member, now, work };
             assert_eq!(
                 first_unmet_condition(&shared_rule.compiled_rule, &context),
                 first_unmet_condition(&personal_rule, &context),

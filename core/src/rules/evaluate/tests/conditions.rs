@@ -233,3 +233,29 @@ fn legacy_mention_rules_are_skipped_when_the_event_has_mentions() {
         Some("own")
     );
 }
+
+#[test]
+fn a_time_condition_is_tested_at_the_time_of_the_evaluation() {
+    let condition = json!({
+        "kind": "org.matrix.msc3767.time_and_day", "timezone": "Europe/Berlin",
+        "intervals": [{"time_of_day": ["00:00", "08:00"], "day_of_week": [1, 2, 3]}],
+    });
+    // 18 November 2026 is a Wednesday, and Berlin is an hour ahead of UTC.
+    for (now, is_match) in [
+        ("2026-11-17T22:59:59Z", false),
+        ("2026-11-17T23:00:00Z", true),
+        ("2026-11-18T07:00:59Z", true),
+        ("2026-11-18T07:01:00Z", false),
+        ("2026-11-18T23:00:00Z", false),
+    ] {
+        let is_met = is_met(&condition, Scenario::new([]).at(now), &message("hi"));
+        assert_eq!(is_met, is_match, "{now}");
+    }
+    let rule = json!({"rule_id": "x", "conditions": [condition]});
+    let scenario = Scenario::new([global_document(&[("override", rule)])]);
+    let explanation = scenario.at("2026-11-18T07:01:00Z").explain(&message("hi"));
+    let steps = explanation["walk"].as_array().unwrap();
+    let step = steps.iter().find(|step| step["rule_id"] == "x").unwrap();
+    let found = json!({"day_of_week": 3, "time_of_day": "08:01"});
+    assert_eq!((&step["condition"], &step["found"]), (&condition, &found));
+}

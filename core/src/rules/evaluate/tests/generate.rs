@@ -1,5 +1,6 @@
 //! Generators of rules and events that match each other often.
 
+use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -72,8 +73,35 @@ pub(crate) fn any_condition() -> impl Strategy<Value = Value> {
         1 => (key(), any_scalar()).prop_map(
             |(key, value)| json!({"kind": "event_property_contains", "key": key, "value": value})
         ),
+        1 => any_time_condition(),
         1 => Just(json!({"kind": "org.x.unknown"})),
     ]
+}
+
+/// Generates conditions that are met at about half of the times of [`any_time`].
+pub(crate) fn any_time_condition() -> impl Strategy<Value = Value> {
+    let zones = vec!["UTC", "Europe/Berlin", "America/St_Johns", "Pacific/Kiritimati"];
+    let days = prop::option::of(prop::collection::vec(0..=7u8, 1..6));
+    let times = prop::option::of((0..24u8, 0..24u8));
+    let interval = (days, times).prop_map(|(days, times)| {
+        let mut interval = json!({});
+        if let Some(days) = days {
+            interval["day_of_week"] = days.into();
+        }
+        if let Some((a, b)) = times {
+            interval["time_of_day"] =
+                json!([format!("{:02}:00", a.min(b)), format!("{:02}:59", a.max(b))]);
+        }
+        interval
+    });
+    (select(zones), prop::collection::vec(interval, 1..4)).prop_map(|(zone, intervals)| {
+        json!({"kind": "time_and_day", "timezone": zone, "intervals": intervals})
+    })
+}
+
+/// Generates times in the year 2026.
+pub(crate) fn any_time() -> impl Strategy<Value = Timestamp> {
+    (1_767_225_600..1_798_761_600_i64).prop_map(|second| Timestamp::from_second(second).unwrap())
 }
 
 fn any_actions() -> impl Strategy<Value = Value> {

@@ -280,7 +280,7 @@ fn removing_a_preference_twice_is_not_an_error() {
 }
 
 #[test]
-fn a_switch_sets_all_its_rules() {
+fn turning_a_switch_changes_all_its_rules() {
     let switch_state = |document: &RuleDocument, switch: Switch| {
         Preferences::from_document(document)
             .switches

@@ -205,7 +205,7 @@ fn notifications_are_paused_while_the_master_rule_is_enabled_and_silent() {
 }
 
 #[test]
-fn a_device_has_no_switches_and_no_pause() {
+fn a_device_scope_has_no_switches_and_no_pause() {
     let rules = json!({"content": [{"rule_id": "a", "pattern": "a", "actions": []}]});
     let document = document_in_scope("device/phone", &rules, &json!({}));
     let preferences = Preferences::from_document(&document);

@@ -1,0 +1,172 @@
+//! Requests of Mastodon clients that create or change a subscription.
+
+use serde_json::Value;
+use thiserror::Error;
+
+use super::address::PushAddressPolicy;
+use super::endpoint::{Endpoint, EndpointError};
+use super::keys::{InvalidKey, WebPushKeys};
+use super::receiver::{
+    Policy, ReceiverDocument, ReceiverSecrets, Subscription, SubscriptionSettings,
+};
+use crate::oauth::form::{self, FormError, Pairs};
+use crate::secret::Secret;
+
+/// The notification types that a client can turn on.
+pub const NOTIFICATION_TYPES: [&str; 12] = [
+    "mention",
+    "status",
+    "reblog",
+    "follow",
+    "follow_request",
+    "favourite",
+    "poll",
+    "update",
+    "quote",
+    "quoted_update",
+    "admin.sign_up",
+    "admin.report",
+];
+
+const ENDPOINT: &str = "subscription[endpoint]";
+const PUBLIC_KEY: &str = "subscription[keys][p256dh]";
+const AUTH: &str = "subscription[keys][auth]";
+const STANDARD: &str = "subscription[standard]";
+const POLICY: &str = "data[policy]";
+/// The name under which Mastodon.py sends the policy.
+const TOP_LEVEL_POLICY: &str = "policy";
+
+/// A request to create a subscription.
+pub struct SubscriptionRequest {
+    /// The URL of the push service.
+    pub endpoint: Endpoint,
+    /// The client's keys.
+    pub keys: WebPushKeys,
+    /// True if messages are encrypted as in RFC 8291, false if as in its draft 4.
+    pub standard: bool,
+    /// The notifications that the client has selected.
+    pub settings: SubscriptionSettings,
+}
+
+/// The reason a subscription is rejected, worded as in Mastodon.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the messages describe them")]
+pub enum SubscriptionError {
+    #[error("Validation failed: Endpoint can't be blank")]
+    EndpointBlank,
+    #[error("Validation failed: Endpoint is invalid: {0}")]
+    Endpoint(#[from] EndpointError),
+    #[error("Validation failed: Key p256dh can't be blank")]
+    PublicKeyBlank,
+    #[error("Validation failed: Key auth can't be blank")]
+    AuthBlank,
+    #[error("Validation failed: Key {0}")]
+    Key(#[from] InvalidKey),
+    #[error("Validation failed: Policy must be all, followed, follower or none")]
+    Policy,
+}
+
+/// The relationship between the account and the person who caused a notification.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Relationship {
+    /// The account follows the person.
+    pub followed: bool,
+    /// The person follows the account.
+    pub follower: bool,
+}
+
+impl SubscriptionRequest {
+    /// Reads and validates the fields of a form.
+    pub fn from_pairs(
+        pairs: &Pairs,
+        addresses: &PushAddressPolicy,
+    ) -> Result<Self, SubscriptionError> {
+        let required_value = |name: &str, error: SubscriptionError| {
+            Some(form::last_value(pairs, name)).filter(|value| !value.is_empty()).ok_or(error)
+        };
+        let endpoint = required_value(ENDPOINT, SubscriptionError::EndpointBlank)?;
+        let public_key = required_value(PUBLIC_KEY, SubscriptionError::PublicKeyBlank)?;
+        let auth = required_value(AUTH, SubscriptionError::AuthBlank)?;
+        Ok(Self {
+            endpoint: Endpoint::parse(endpoint, addresses)?,
+            keys: WebPushKeys::parse(public_key, auth)?,
+            standard: is_true(form::last_value(pairs, STANDARD)),
+            settings: SubscriptionSettings::from_pairs(pairs)?,
+        })
+    }
+
+    /// Returns the receiver's document and its secrets.
+    pub fn into_receiver(self, access_token: &Secret) -> (ReceiverDocument, ReceiverSecrets) {
+        let subscription = Subscription {
+            endpoint: self.endpoint.url().to_string(),
+            p256dh: self.keys.public_key_text(),
+            standard: self.standard,
+            settings: self.settings,
+        };
+        let secrets = ReceiverSecrets {
+            auth: Some(self.keys.auth_text()),
+            access_token: Some(access_token.reveal().to_owned()),
+        };
+        (ReceiverDocument::Subscription(subscription), secrets)
+    }
+}
+
+impl SubscriptionSettings {
+    /// Reads and validates the settings in the fields of a form. Unknown notification types are
+    /// ignored.
+    pub fn from_pairs(pairs: &Pairs) -> Result<Self, SubscriptionError> {
+        let mut settings = Self::default();
+        for (name, value) in pairs {
+            let notification_type = name.strip_prefix("data[alerts][").and_then(|name| {
+                let name = name.strip_suffix(']')?;
+                NOTIFICATION_TYPES.into_iter().find(|known_type| *known_type == name)
+            });
+            if let Some(notification_type) = notification_type {
+                settings.alerts.insert(notification_type.to_owned(), is_true(value));
+            }
+        }
+        let policies = [POLICY, TOP_LEVEL_POLICY].map(|name| form::last_value(pairs, name));
+        if let Some(policy) = policies.into_iter().find(|policy| !policy.is_empty()) {
+            settings.policy = Policy::from_name(policy).ok_or(SubscriptionError::Policy)?;
+        }
+        Ok(settings)
+    }
+
+    /// Returns whether the client gets notifications of this type from a person with this
+    /// relationship to the account.
+    pub fn admits(&self, notification_type: &str, relationship: Relationship) -> bool {
+        let is_on = self.alerts.get(notification_type).copied().unwrap_or_default();
+        is_on
+            && match self.policy {
+                Policy::All => true,
+                Policy::Followed => relationship.followed,
+                Policy::Follower => relationship.follower,
+                Policy::None => false,
+            }
+    }
+}
+
+/// Converts the JSON body of a request to form fields. Unknown members are ignored.
+pub fn pairs_from_json(json: &Value) -> Result<Pairs, FormError> {
+    if !json.is_object() {
+        return Err(FormError::NotAnObject);
+    }
+    let alerts = NOTIFICATION_TYPES.map(|name| format!("data[alerts][{name}]"));
+    let other_names = [ENDPOINT, PUBLIC_KEY, AUTH, STANDARD, POLICY, TOP_LEVEL_POLICY];
+    let mut pairs = Vec::new();
+    for name in other_names.map(str::to_owned).into_iter().chain(alerts) {
+        let pointer = format!("/{}", name.replace('[', "/").replace(']', ""));
+        if let Some(value) = json.pointer(&pointer) {
+            pairs.extend(form::scalar_text(value.clone())?.map(|text| (name, text)));
+        }
+    }
+    form::reject_nul(pairs)
+}
+
+/// Parses a flag as Mastodon does: everything except these values is true.
+fn is_true(text: &str) -> bool {
+    !matches!(text, "" | "0" | "f" | "F" | "false" | "FALSE" | "off" | "OFF")
+}
+
+#[cfg(test)]
+mod tests;
